@@ -16,10 +16,8 @@ from runtime.core.quote import Quote
 
 Act = Literal["message", "edit", "deletion", "reaction", "choice"]
 """The kind of a person's event: a message, an edit, a deletion, a reaction, a press of a choice."""
-
 Call = Literal["send", "edit", "delete", "open_stream", "append", "close_stream", "typing", "offer", "upload", "react"]
 """A kind of call, for platforms that limit methods separately."""
-
 NOT_UNDERSTOOD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """What reading a payload of unexpected form raises; it is then ignored, with a line in the log."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Final, Literal
 
-from runtime.core.message import Rating
+from runtime.core.message import Attachment, Rating
 from runtime.core.quote import all_quotes
 
 UP: Final = "\N{THUMBS UP SIGN}"
@@ -16,7 +17,6 @@ _NAMES: Final = {"+1": UP, "thumbsup": UP, "-1": DOWN, "thumbsdown": DOWN}
 UNREAD: Final = "[a message that bots cannot read]"
 GONE: Final = "[a message that is no longer there]"
 """The line for what is answered and was deleted."""
-
 _IDS: Final = ("message_id", "command", "space", "language", "program", "choice")
 """The fields that are None where there is nothing."""
 
@@ -40,6 +40,11 @@ def _thumb(mark: str) -> Literal["up", "down"] | None:
     name = mark.strip(":").partition("::")[0]
     emoji = _NAMES.get(name, mark)
     return "up" if emoji.startswith(UP) else "down" if emoji.startswith(DOWN) else None
+
+
+def files_answered(files: Iterable[Attachment], *, ours: bool) -> tuple[Attachment, ...]:
+    """The files of what a message answers; of our own, which speak, no recordings."""
+    return tuple(replace(file, quoted=True) for file in files if not (ours and file.media_type.startswith("audio/")))
 
 
 def check_forms(event: Any) -> None:

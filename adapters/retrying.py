@@ -13,7 +13,6 @@ FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 60.0
 TIMES: Final = 3
 """The number of attempts after which an error is raised that is hardly ever mended by another one."""
-
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Kinds: TypeAlias = type[AdapterError] | tuple[type[AdapterError], ...]

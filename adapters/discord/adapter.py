@@ -137,7 +137,6 @@ class DiscordAdapter:
                     await items.aclose()
 
     async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
-        """As the port says."""
         return await earlier_in(self._api, to, before, at_most)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
@@ -170,7 +169,6 @@ class DiscordAdapter:
         self._hooks.doubt(nonce)
 
     def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
-        """As the port says."""
         self._hooks.unless(nonce, away)
 
     def answers(self, message: str, answered: str, /) -> None:
@@ -192,7 +190,6 @@ class DiscordAdapter:
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """As the port says."""
         if len(file.data) > CAPABILITIES.max_file_bytes:
             size = f"{len(file.data)} bytes, Discord takes {CAPABILITIES.max_file_bytes}"
             raise NotDelivered(f"The file {file.name} is too large: {size}")
@@ -203,7 +200,6 @@ class DiscordAdapter:
         return await self._calls.download(url, max_bytes=max_bytes)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
-        """As the port says."""
         await self._voice.take_away(to, message)
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
@@ -225,7 +221,6 @@ class DiscordAdapter:
         await self._voice.post(Utterance(alone, text, GATEWAY, uuid.uuid4().hex), final=True)
 
     async def private_with(self, to: Address, person_id: str, /) -> Address:
-        """As the port says."""
         channel = await self._api.private_channel(person_id.partition(":")[2])
         return address_of(channel, private=True)
 
@@ -234,7 +229,6 @@ class DiscordAdapter:
         return not is_private(to) and await self._receipts.answer(to, person_id, text)
 
     async def link(self, to: Address, /) -> str | None:
-        """As the port says."""
         return await self._threads.link(to)
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:

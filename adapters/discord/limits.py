@@ -27,13 +27,10 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 """What a bot may upload everywhere (Discord's documentation, Uploading Files); boosted servers take more."""
 HOOKS_PER_CHANNEL = 3
 """Webhooks of ours in one channel, out of 15 possible ones; agents are spread over them. Chosen."""
-
 MARKS: Mapping[Mark, str] = {"seen": "👀", "queued": "⏳", "stopped": "🛑", "failed": "⚠️"}
 """Our marks as emoji."""
-
 _BURST_SHARE = 0.3
 """The part of a window's calls that may come at once; the others come evenly. Chosen."""
-
 HOOKS_BUDGET = Budget(rate_per_s=26 / 60, burst=4.0)
 """Posts of all webhooks in one channel and its threads together."""
 
@@ -53,7 +50,6 @@ HOOK_BUDGET = within(5, 2.0)
 """Posts through one webhook; edits of them have a bucket of the same size."""
 OTHER_BUDGET = within(5, 5.0)
 """Typing indicators, reactions and deletions in one channel: Discord tells their limits by headers only."""
-
 CAPABILITIES = Capabilities(
     max_text=1800,
     text_unit="utf16",

@@ -29,12 +29,10 @@ LATE_FROM = 0.97
 """The part of a page after which it may end at a paragraph, else at a line, else at a sentence."""
 TORN_MAX = 0.25
 """The largest part of a full page that is given up to keep a word, a row or a line of code whole."""
-
 NEARLY = 0.9
 """The part of a page's formatting after which it ends between lines."""
 HEAD_MAX = 0.25
 """A table's head that takes more than this part of a page is not repeated."""
-
 _CLUSTER = regex.compile(r"\X")
 _CLUSTER_MAX = 100
 """The length up to which what belongs together as one character is looked for. Chosen."""
@@ -55,7 +53,6 @@ _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
 _SENTENCE_END_MAX = 10
 _WHOLE_LINE = ("|", "#")
 """The start of a line that is a row of a table or a title."""
-
 NO_ROOMS: Mapping[int, Room] = {}
 
 

@@ -66,7 +66,6 @@ DUNDER = re.compile(
     r"(?<![\w*])__[a-z]\w*?__(?=[(/]|\.\w)|(?<=[\w)\]]\.)__[a-z]\w*?__(?!\w)|(?<!\w)__(?:init|main|name|file|all|doc|dict|class|call|str|repr|len|iter|next|enter|exit|new|del|eq|hash|slots|version|future|pycache)__(?!\w)"
 )
 """A name of Python's, or of a file, that is no strong text."""
-
 CHARS_MAX = 12_500
 """The largest number of characters that is formatted. No message of any platform holds more; longer text is cut into
 pages first.
@@ -79,7 +78,6 @@ BRACKETS_MAX = 250
 """The largest number of brackets: each may begin a link, whose end is searched for in all the rest."""
 _NESTED_MAX = 12
 """The largest nesting of quotations and lists on one line."""
-
 _MARK = re.compile(r"[*_~`<&\[\n]")
 _NESTED = re.compile(rf"^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_NESTED_MAX + 1}}}", re.MULTILINE)
 

@@ -13,7 +13,6 @@ from adapters.markdown.mentions import UNPINGED
 
 WIDTH_MAX = 44
 """The most columns of a fixed-width font that a phone shows without breaking lines. Chosen."""
-
 Cell = Sequence[Token]
 
 DELIMITER_ROW = re.compile(r"[ \t:|]*+-[ \t:|-]*+\Z")

@@ -7,8 +7,9 @@ between blocks are the same for all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import ClassVar, Literal
+from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
@@ -202,6 +203,15 @@ class MarkdownWriter(ABC):
     @abstractmethod
     def _picture(self, text: str) -> None:
         """Write the words of a link to an image, literally."""
+
+
+def is_link(url: str, schemes: Container[str]) -> bool:
+    """Whether a platform that knows these schemes accepts it as a link's target."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in schemes and bool(parts.netloc or parts.path)
 
 
 def _quoted(stream: Iterator[Token]) -> list[Token]:

@@ -28,7 +28,6 @@ _LOOKS = 3
 """The number of times that a text is looked at again in one pass because its frame draws from other buckets than
 expected.
 """
-
 _SAME_S = 1e-6
 
 

@@ -26,7 +26,6 @@ _KEYS_SWEPT_FROM = 64
 
 LAST_CALLS = "last calls"
 """The name of the record with the time until which calls may have been made; all other names are buckets' keys."""
-
 _log = logging.getLogger(__name__)
 
 

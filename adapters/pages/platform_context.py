@@ -38,13 +38,10 @@ from runtime.events.happening import Tell
 
 OWNED_MAX = 4096
 """The number of newest messages whose page is remembered."""
-
 Load = Callable[[Attachment], Awaitable[File]]
 """The content of a file to send. Raises NotDelivered when it no longer exists."""
-
 OnVisible: TypeAlias = Callable[[Address, Speaker], None]
 """Hears that a part of an answer has become visible."""
-
 BESIDE_FILE_CHARS = 900
 """The longest text that is posted with its file, in characters; a caption takes 1024 units at least. Chosen."""
 
@@ -64,7 +61,6 @@ class WaitingPage(Protocol):
     def spec(self) -> PageSpec: ...
     def release(self) -> None:
         """The page may start now."""
-        ...
 
 
 class PlatformContext:

@@ -45,13 +45,10 @@ Chosen.
 """
 NOTE_AGAIN_S = 2.0
 """The time after which a status message that had no room beside other calls is tried again, in seconds. Chosen."""
-
 REFUSING_MAX = 1000
 """The number of remembered conversations that refused a reaction. Chosen."""
-
 OnDone = Callable[[bool], None]
 """Hears that the newest mark of a message was set or refused (True), or could not be tried (False)."""
-
 OnRefused = Callable[[Address, Mark | None], None]
 """Hears that a conversation refused a mark, so that words can replace it."""
 

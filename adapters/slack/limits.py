@@ -28,7 +28,6 @@ MAX_BUTTON_LABEL: Final = 75
 """Characters on a button (Block Kit reference, button element)."""
 MAX_FILE_BYTES: Final = 100 * 1024 * 1024
 """Slack takes files of 1 GB; they pass through memory here, so a tenth of that."""
-
 _POSTS = Budget(rate_per_s=1.0, burst=3.0, shared=True)
 _UPDATES = Budget(rate_per_s=40 / 60, burst=5.0, shared=True)
 _APPENDS = Budget(rate_per_s=80 / 60, burst=10.0, shared=True)
@@ -48,7 +47,6 @@ METHODS: Mapping[Call, tuple[str, Budget]] = {
 """The method that a call comes to and its limit in one workspace: each leaves a fifth of its tier unused, and what it
 may do at once and in the following minute stays below the tier (docs.slack.dev, rate limits: tier 2 is 20 calls a
 minute, 3 is 50, 4 is 100). Sends are limited by channel."""
-
 MARKS: Mapping[Mark, str] = {
     "seen": "eyes",
     "queued": "hourglass_flowing_sand",
@@ -56,7 +54,6 @@ MARKS: Mapping[Mark, str] = {
     "failed": "warning",
 }
 """Our marks by Slack's emoji names."""
-
 CAPABILITIES = Capabilities(
     max_text=SECTION_TEXT_UNITS,
     text_unit="utf16",

@@ -34,7 +34,6 @@ OWN_NAMES: Final = "chat:write.customize"
 """The scope without which every agent appears under the bot's name."""
 AGENT: Final = "assistant:write"
 """The scope of an app that is declared an agent: titles, prompts and the stop button."""
-
 EVENTS: Final = (
     "agent_session_stopped",
     "app_context_changed",

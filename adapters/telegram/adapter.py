@@ -49,10 +49,8 @@ from runtime.core.message import Choice, Mark
 
 SHORT_LABEL: Final = 16
 """The longest label of buttons that stand side by side, three in a row."""
-
 LANGUAGE_LETTERS: Final = 2
 """The length of the language codes for which commands are described (Bot API, setMyCommands)."""
-
 _log = logging.getLogger(__name__)
 
 

@@ -21,11 +21,8 @@ from runtime.core.clock import Clock
 
 MAX_TOPICS: Final = 10_000
 """The number of topics in which we speak that are remembered; the earliest are forgotten first."""
-
 MAX_RECENT: Final = 10_000
 """The number of messages, people and chats remembered; the oldest are forgotten first."""
-
-
 _TOPIC = re.compile(r"topic:-?\d+#\d+")
 
 

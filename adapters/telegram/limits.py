@@ -10,31 +10,23 @@ from runtime.core.message import Mark
 
 MAX_MESSAGE_UNITS = 4096
 """The most UTF-16 units of one message, counted without entities (Bot API, sendMessage)."""
-
 MAX_ENTITIES: Final = 100
 """The number of entities in one message that Telegram accepts (Bot API limits, `telegram.constants.MessageLimit`)."""
-
 MAX_CAPTION_UNITS: Final = 1024
 """The most UTF-16 units of a caption, counted in the same way (Bot API, sendDocument)."""
-
 MAX_RICH_BLOCKS: Final = 500
 MAX_RICH_COLUMNS: Final = 20
 MAX_RICH_DEPTH: Final = 16
 """The most blocks of a rich message, the most columns of its tables, and how deep its tags may be nested (Bot API, Rich
 Message Limits)."""
-
 MAX_PHOTO_BYTES: Final = 10 * 1000 * 1000
 """The largest picture sent as such; a larger one is sent as a document (Bot API, sendPhoto)."""
-
 MAX_DOWNLOAD_BYTES: Final = 20 * 1000 * 1000
 """The largest file that a bot can fetch (Bot API, getFile). A Bot API server of your own has no limit."""
-
 MAX_TOPIC_NAME: Final = 128
 """The most characters of a topic's name (Bot API, createForumTopic)."""
-
 MARKS: Final[Mapping[Mark, str]] = {"seen": "👀", "queued": "👌", "stopped": "🫡", "failed": "💔"}
 """Our marks as emoji. A bot may use only those of `telegram.constants.ReactionEmoji`, one at a time."""
-
 CAPABILITIES = Capabilities(
     max_text=3900,
     max_pieces=MAX_ENTITIES - 1,

@@ -13,13 +13,13 @@ import anyio
 
 from adapters.adapter import Act as Happening
 from adapters.adapter import Inbound
-from adapters.decoding import rating_of_all
+from adapters.decoding import files_answered, rating_of_all
 from adapters.web import codec
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.charters import ShownFiles
 from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
-from adapters.web.hearing import Hearing, RoomThreads, files_of, heard_in, quote_of, whole_quote
+from adapters.web.hearing import Hearing, RoomThreads, heard_in, quote_of, whole_quote
 from adapters.web.hub import Browser
 from adapters.web.requests import Act, Change, Press, React, SayInRoom, StopAgents, TakeBack, command_of
 from runtime.core.address import Address
@@ -36,33 +36,26 @@ Refusal = tuple[RefusalCode, str]
 
 MAX_WAITING = 1_000
 """The number of messages that may wait; further ones are refused."""
-
 MAX_TOGETHER = 64
 """The number of messages that are taken together. Chosen: more than the rooms in which people write at one moment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A message, and the function to call when the consumer has stored it."""
-
-    inbound: Inbound
-    taken: Callable[[], None]
 
 
 class WebIntake:
     """A queue for one consumer. An item leaves it when the consumer asks for the next one, not before."""
 
     def __init__(self) -> None:
-        self._offers: deque[Offer] = deque()
+        self._offers: deque[tuple[Inbound, Callable[[], None]]] = deque()
         self._news = anyio.Event()
 
     @property
     def full(self) -> bool:
         return len(self._offers) >= MAX_WAITING
 
-    def put(self, offer: Offer) -> None:
-        """Add a message. Ask `full` first; this always succeeds, because the writer has already been promised it."""
-        self._offers.append(offer)
+    def put(self, inbound: Inbound, taken: Callable[[], None]) -> None:
+        """Add a message, and what to call when the consumer has stored it. Ask `full` first; this always succeeds,
+        because the writer has already been promised it.
+        """
+        self._offers.append((inbound, taken))
         self._news.set()
 
     async def items(self) -> AsyncGenerator[Inbound]:
@@ -79,10 +72,10 @@ class WebIntake:
             while not self._offers:
                 self._news = anyio.Event()
                 await self._news.wait()
-            several = [offer.inbound for offer in islice(self._offers, at_most)]
+            several = [inbound for inbound, _ in islice(self._offers, at_most)]
             yield several
             for _ in several:
-                self._offers.popleft().taken()
+                self._offers.popleft()[1]()
 
 
 def is_nobodys(_: str) -> bool:
@@ -193,12 +186,14 @@ class Acts:
         hearing = self._ledger.hearing
         heard = hearing is None or await hearing.hears(kept, say.room, command=command is not None)
         answered = await self._threads.answered(say.room, kept)
+        ours = answered is not None and answered.author_kind == "agent"
+        below = () if answered is None else files_answered(answered.files, ours=ours)
         inbound = replace(
             self._inbound(_address(say.room, kept), say.id, text),
             sent_at=kept.sent_at,
             addressed=heard,
             command=command,
-            attachments=(*kept.files, *(() if answered is None else files_of(answered))),
+            attachments=(*kept.files, *below),
             message_id=kept.id,
             quote=None if answered is None else whole_quote(answered),
         )
@@ -318,7 +313,7 @@ class Acts:
         return charter is not None and charter.kind == "direct" and bool(charter.agent)
 
     def _pass_on(self, inbound: Inbound, taken: Callable[[], None] | None = None) -> None:
-        self._ledger.intake.put(Offer(inbound, taken or _nothing))
+        self._ledger.intake.put(inbound, taken or _nothing)
 
 
 def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:

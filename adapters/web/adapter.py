@@ -34,7 +34,6 @@ from runtime.core.room import AuthorKind, Reaction, RoomChange, RoomPost
 
 FIRST_ROOM = "lobby"
 """The room that always exists."""
-
 _ROOM_BUDGET = Budget(rate_per_s=30.0, burst=60)
 CAPABILITIES = Capabilities(
     max_text=MAX_TEXT,
@@ -60,7 +59,6 @@ _NONCE_BYTES = 4
 _MARKS: dict[Mark, str] = {"seen": "👀", "queued": "⏳", "stopped": "⏹️", "failed": "⚠️"}
 _OURS = "parley"
 """The id under which the gateway puts its marks on messages."""
-
 _UNTITLED = "room"
 
 
@@ -171,7 +169,6 @@ class WebAdapter:
             yield several
 
     async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
-        """As the port says."""
         return await RoomThreads(self._board).earlier(to, before, at_most)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:

@@ -19,13 +19,10 @@ RoomKind = Literal["open", "private", "direct"]
 
 DIRECT, PRIVATE = "direct-", "private-"
 """The beginnings of the ids of rooms that are not open. Nobody can open a room of such a name."""
-
 MAX_TITLE = 80
 """The longest title, in code points."""
-
 MAX_PEOPLE = 500
 """The people of one private room."""
-
 _ID_BYTES = 12
 _CLOSED = re.compile(rf"(?:{DIRECT}|{PRIVATE})[0-9a-f]{{8,24}}")
 _WEB = "web"
@@ -33,16 +30,13 @@ _WEB = "web"
 CHARTERS_TABLE = "web:charters"
 MAX_CHARTERS = 5_000
 """The number of rooms beyond which nobody can make one that is not open."""
-
 MAX_CHARTERS_OF_ONE = 500
 """The rooms that one person has made, archived ones too, beyond which they can make none that is not open."""
-
 _ATTEMPTS = 20
 
 FILES_TABLE = "web:files"
 MAX_KNOWN = 200
 """The rooms and people that are remembered of a file; the first ones are forgotten."""
-
 _PERSON = ":"
 """What the id of a person has, and that of a room has not."""
 

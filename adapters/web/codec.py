@@ -84,10 +84,8 @@ from runtime.core.room import RoomMessage
 
 MAX_TEXT = 100_000
 """The longest text of a message, in code points."""
-
 MARKS = ("👍", "❤️", "😂", "🎉", "🤔", "👎")
 """The reactions that people can give to a message."""
-
 RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
 
 

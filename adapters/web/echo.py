@@ -30,16 +30,13 @@ from runtime.core.json_text import compact_json
 
 _MAX_FRAMES = 200
 """The number of frames that may wait to be sent; the oldest are dropped beyond it."""
-
 OnOpen = Callable[[], Awaitable[None]]
 OnNews = Callable[[str], Awaitable[None]]
 
 VALID_S = 90.0
 """How long people are here still, of whom their node says nothing more: it was killed."""
-
 RENEW_S = 30.0
 """The time after which a node tells again who is there."""
-
 MAX_TOLD = 300
 """The people of a room whom a node names to others; further ones are counted."""
 
@@ -74,7 +71,6 @@ class Audience(Protocol):
 
     def growing(self, message_id: str, /) -> str | None:
         """The text of a message as far as it has grown; None for one that does not grow."""
-        ...
 
     async def active(self, room: str, seq: int, /) -> None:
         """A room has a new message."""

@@ -31,12 +31,10 @@ from runtime.core.room import RoomPost
 
 _WRITERS = 200
 """The number of messages whose authors are the members of an open room."""
-
 RoomAct = Private | Direct | Members | Invite | LeaveRoom | Retitle | ArchiveRoom | ListPeople
 IsOwner = Callable[[str], Awaitable[bool]]
 ShutOut = Callable[[Collection[str]], Awaitable[Collection[str]]]
 """Who of some people, by id, cannot come in any more."""
-
 DIRECTORY_TABLE = "web:directory"
 MAX_LISTED = 2_000
 """The people that are listed; further ones are not."""

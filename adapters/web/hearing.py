@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from adapters.adapter import Inbound
 from adapters.web.board import Board
 from runtime.core.address import Address
-from runtime.core.message import Attachment
 from runtime.core.quote import Quote, QuoteKind
 from runtime.core.room import RoomMessage
 
@@ -19,13 +17,10 @@ IsAgent = Callable[[str], bool]
 
 MAX_QUOTE = 200
 """The length of a quote."""
-
 _READ_BACK = 400
 """The number of messages of a room among which those of one thread are looked for."""
-
 _LOOKED_BACK = 60
 """The number of messages among which others are looked for."""
-
 _MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
 _ASKS = re.compile(r"[?？؟][\s*_`)\]}\"'»”’]*$")  # noqa: RUF001 - in other scripts
 
@@ -185,9 +180,3 @@ def whole_quote(message: RoomMessage, kind: QuoteKind = "answered") -> Quote:
 
 def _person_of(message: RoomMessage) -> str:
     return message.author_id if message.author_kind == "person" else ""
-
-
-def files_of(message: RoomMessage) -> tuple[Attachment, ...]:
-    """The files of a message that another one answers; of an agent's no recordings."""
-    spoken = "audio/" if message.author_kind == "agent" else "-"
-    return tuple(replace(file, quoted=True) for file in message.files if not file.media_type.startswith(spoken))

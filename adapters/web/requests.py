@@ -10,13 +10,10 @@ from typing import Any
 
 MAX_ROOM_NAME = 40
 """The longest name of a room, in code points."""
-
 MAX_WORDS = 200
 """The longest text to search for, in code points."""
-
 MAX_FILES = 10
 """The number of files in one message."""
-
 _MESSAGE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _ANY_ID = re.compile(r"[\w.:~/@+-]{1,200}")
 _FILE_ID = re.compile(r"[0-9a-f]{64}")
@@ -154,10 +151,8 @@ class Ping:
 
 Act = SayInRoom | Change | TakeBack | React | Press | StopAgents
 """A request that becomes an Inbound."""
-
 Gather = Private | Direct | Members | Invite | LeaveRoom | Retitle | ArchiveRoom | ListPeople
 """A request about a room and its people."""
-
 Request = Join | Older | SearchRoom | Typing | Open | Ping | Act | Gather
 
 

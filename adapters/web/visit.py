@@ -45,19 +45,15 @@ from runtime.core.room import RoomPost
 MAX_ROOMS = 200
 MAX_ROOMS_OF_ONE = 20
 """The number of rooms beyond which people cannot open more."""
-
 SEND_TIMEOUT_S = 20.0
 """The time for one frame, after which a page is too slow."""
-
 CLOSE_TIMEOUT_S = 1.0
 CLOSE_TRY_AGAIN = 1013
 CLOSE_TOO_MUCH = 1008
 CLOSE_TOO_MANY_PAGES = 4429
 """The close code when no further page can be opened; the reason says why, in words for people."""
-
 MESSAGES = Budget(rate_per_s=1.0, burst=15)
 """The rate limit of a person's messages."""
-
 FRAMES = Budget(rate_per_s=20.0, burst=120)
 """The rate limit of frames from one person's pages."""
 

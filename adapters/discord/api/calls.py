@@ -24,7 +24,6 @@ FILE_HOSTS: Final = frozenset(
     {"cdn.discordapp.com", "media.discordapp.net", "images-ext-1.discordapp.net", "images-ext-2.discordapp.net"}
 )
 """Discord's hosts for files; the last two are where it keeps copies of pictures from elsewhere."""
-
 _GONE: Final = frozenset({10008, 50083})
 """Unknown message; or an archived thread, which a new message would reopen."""
 _NOTHING_THERE: Final = frozenset({403, 404, 410})

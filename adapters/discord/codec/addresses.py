@@ -17,10 +17,8 @@ from runtime.core.address import Address, Speaker
 PLATFORM = "discord"
 MAX_NAME = 64
 """Characters of a speaker's name that are shown above a text."""
-
 THREAD_TYPES = frozenset({10, 11, 12})
 """Channel types that are threads: of announcements, public, private. A post of a forum is a public thread."""
-
 _DM = "dm:"
 _EPOCH_MS = 1420070400000
 _SNOWFLAKE = re.compile(r"\d{1,20}", re.ASCII)

@@ -6,7 +6,6 @@ A message, one that is answered and one that is forwarded have the same fields (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from mimetypes import guess_type
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -88,12 +87,6 @@ def _media(components: Any) -> Iterator[_Json]:
         for holder in (component, *(component.get("items") or ())):
             yield from (holder[key] for key in ("media", "file") if holder.get(key))
         yield from _media([*(component.get("components") or ()), *filter(None, [component.get("accessory")])])
-
-
-def files_answered(message: _Json, *, ours: bool) -> list[Attachment]:
-    """The files of what a message answers; of our own, which speak, no recordings."""
-    files = files_of(message.get("referenced_message") or {})
-    return [replace(file, quoted=True) for file in files if not (ours and file.media_type.startswith("audio/"))]
 
 
 def names_of_files(message: _Json) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ MAX_DESCRIPTION = 100
 """Most characters of a command's description (Application Commands)."""
 MAX_SUGGESTIONS = 25
 """Most programs that are suggested at once (Discord's documentation, Autocomplete)."""
-
 _COMMAND_NAME = re.compile(r"[a-z0-9_-]{1,32}")
 _TO_COMMAND = {"start": "new", "stop": "stop", "who": "who", "iam": "iam"}
 """The parts of /session and the commands that they mean to the gateway; "invite" is handled here."""
@@ -34,7 +33,6 @@ _Json: TypeAlias = Mapping[str, Any]
 
 Kind = Literal["command", "start", "invite", "choice", "suggestion"]
 """What the person is doing: giving a command, starting a session, inviting somebody, choosing, typing a program."""
-
 _PARTS: Mapping[str | None, Kind] = {"start": "start", "invite": "invite"}
 """The parts of /session that are not just commands."""
 

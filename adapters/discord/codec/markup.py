@@ -18,7 +18,6 @@ from adapters.markdown.writer import MarkdownWriter, MarkKind
 
 _BREAK = "\u200b"
 """Stands between @ and a name, where nobody sees it."""
-
 _PERSON = re.compile(r"\[@((?:\\.|[^\[\]\\\n])*)\]\(<?person:discord:(\d+)>?\)")
 _MENTION = re.compile(r"person:discord:(\d+)")
 _PINGS = (

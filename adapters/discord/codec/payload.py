@@ -18,7 +18,6 @@ from runtime.core.message import Choice
 SUPPRESS_EMBEDS = 1 << 2
 MENU = "parley.menu."
 """The prefix of a menu's id; the chosen option is its value."""
-
 _ROW, _BUTTON, _MENU = 1, 2, 3
 _SECONDARY = 2
 _BUTTONS_A_ROW = 5
@@ -26,7 +25,6 @@ _BUTTONS_A_ROW = 5
 IS_VOICE_MESSAGE: Final = 1 << 13
 MAX_POINTS: Final = 256
 """The points of a waveform; Discord's clients take one for each tenth of a second, up to these."""
-
 _HEAD_BYTES: Final = 27
 _SAMPLES_A_SECOND: Final = 48_000
 _MAX_PAGES: Final = 100_000

@@ -24,7 +24,6 @@ MAX_MESSAGES: Final = 500
 """The number of messages read of one conversation; of more, the oldest."""
 OVERLAP_MS: Final = 60_000
 """How far before the newest mark a conversation without a mark is read: events of channels overtake each other."""
-
 BEGUN: Final = "begun"
 
 _log = logging.getLogger(__name__)

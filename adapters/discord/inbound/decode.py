@@ -13,11 +13,10 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from adapters.adapter import Inbound
-from adapters.decoding import GONE, UNREAD, rating_of_one
+from adapters.decoding import GONE, UNREAD, files_answered, rating_of_one
 from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, DiscordBot, address_of, snowflake
 from adapters.discord.codec.brought import (
     around_of,
-    files_answered,
     files_of,
     forwarded_in,
     names_of_files,
@@ -110,7 +109,8 @@ def inbound_of(message: _Json, us: DiscordBot, place: MessagePlace) -> Inbound |
     if message.get("message_snapshots"):  # whoever passes a command on does not give it
         command, text = None, said.text
     shown = partial(_shown, names=_names(message, place))
-    attachments = (*files_of(message), *files_answered(message, ours=_is_reply_to(message, us)))
+    answered = files_of(message.get("referenced_message") or {})
+    attachments = (*files_of(message), *files_answered(answered, ours=_is_reply_to(message, us)))
     text, around = _joined(text, wordless_of(message)), around_of(message, shown)
     if not (text or attachments or around or command or said.to_us):
         if not addressed:

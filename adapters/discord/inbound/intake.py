@@ -38,7 +38,6 @@ from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelive
 
 _NO_USE: Final = (AuthFailed, NotDelivered, MessageGone)
 """The failures of a call that would fail again."""
-
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Message: TypeAlias = Mapping[str, Any]

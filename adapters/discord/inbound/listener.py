@@ -26,7 +26,6 @@ INTENT_HELP: Final = (
 )
 LOST: Final = ShardEvent("LOST", {})
 """Events were dropped because the buffer was full."""
-
 _TOO_FEW: Final = 4011
 _REFUSED: Final = {
     4004: "Discord refuses the bot's token; take a new one from the Developer Portal: Bot, Reset Token",
@@ -36,7 +35,6 @@ _REFUSED: Final = {
 }
 _OPENING: Final = (discord.ChannelType.text, discord.ChannelType.news)
 """Kinds of channels in which a thread can begin with a message."""
-
 _log = logging.getLogger(__name__)
 
 

@@ -42,14 +42,12 @@ from runtime.core.texts import Texts
 
 MAX_BEGUN: Final = 1000
 """The number of remembered sessions, so that a repeated event opens no second thread."""
-
 _log = logging.getLogger(__name__)
 
 ACKNOWLEDGE_WITHIN_S: Final = 2.0
 """The time for the first answer. Discord counts a command as failed after 3 s (Receiving and Responding to
 Interactions); one second is left for the way.
 """
-
 ANSWER_WITHIN_S: Final = 14 * 60.0
 """The time for an answer in the receipt's place. Discord takes it for 15 minutes; one minute is left for the way."""
 MAX_ANSWERED: Final = 1_000

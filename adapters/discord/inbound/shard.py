@@ -33,10 +33,8 @@ RESUME_FOR_S: Final = 60.0
 """The time for attempts to resume a session; discord.py would continue with pauses of many minutes."""
 CLOSE_WITHIN_S: Final = 5.0
 """The time that Discord gets to confirm the end of a connection."""
-
 USELESS: Final = frozenset({4004, 4010, 4011, 4012, 4013, 4014})
 """Close codes after which a retry is useless (Gateway Close Event Codes)."""
-
 _WANTED: Final = frozenset(
     {
         "READY",

@@ -39,7 +39,6 @@ from runtime.core.message import Choice
 
 MAX_LINES: Final = 5000
 """The number of webhook messages whose answer line is remembered, so that edits keep it."""
-
 _POST: Final = "POST /channels/{channel_id}/messages"
 _PATCH: Final = "PATCH /channels/{channel_id}/messages/{message_id}"
 _HOOK_POST: Final = "POST /webhooks/{webhook_id}/{webhook_token}"
@@ -217,7 +216,6 @@ class DiscordSender:
         return None if server is None else answer_line(link_to(server, channel_id_of(said.to), said.answered))
 
     def answers(self, message: str, answered: str) -> None:
-        """As the port says."""
         if is_hooked(message) and message not in self._lines:
             self._answered.keep(message, number_of(answered))
 

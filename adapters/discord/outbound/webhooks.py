@@ -9,7 +9,8 @@ import hashlib
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
@@ -93,10 +94,8 @@ class UnconfirmedPosts:
     async def of(self, nonce: str) -> UnconfirmedPost | None:
         known = await self._all()
         if nonce in self._elsewhere:
-            try:
+            with _later():
                 text = await self._records.get(nonce)
-            except StorageUnavailable as error:
-                raise _later(error) from error
             if text is not None:
                 known |= what_can_be_read({nonce: text}, _read)
             self._elsewhere.forget(nonce)
@@ -105,10 +104,8 @@ class UnconfirmedPosts:
     async def put(self, nonce: str, doubt: UnconfirmedPost) -> None:
         (await self._all())[nonce] = doubt
         text = json.dumps([doubt.name, doubt.since, *doubt.digests])
-        try:
+        with _later():
             await self._records.put(nonce, text)
-        except StorageUnavailable as error:
-            raise _later(error) from error
 
     async def answered(self, nonce: str) -> None:
         """Record that the post exists. The record is dropped after this many later ones."""
@@ -119,18 +116,13 @@ class UnconfirmedPosts:
     async def settle(self, nonce: str) -> None:
         """The outcome of the post is known. A record that cannot be removed now does no harm."""
         (await self._all()).pop(nonce, None)
-        try:
+        with suppress(StorageUnavailable):
             await self._records.remove(nonce)
-        except StorageUnavailable:
-            return
 
     async def _all(self) -> dict[str, UnconfirmedPost]:
         if self._known is None:
-            try:
-                kept: Mapping[str, str] = await self._records.all()
-            except StorageUnavailable as error:
-                raise _later(error) from error
-            self._known = what_can_be_read(kept, _read)
+            with _later():
+                self._known = what_can_be_read(await self._records.all(), _read)
             oldest = snowflake_at(self._clock.now() - KEPT_FOR)
             for nonce in [nonce for nonce, doubt in self._known.items() if int(doubt.since) < oldest]:
                 await self.settle(nonce)
@@ -146,8 +138,13 @@ def _digest(trace: str) -> str:
     return hashlib.blake2b(trace.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _later(error: Any) -> RateLimited:
-    return RateLimited(f"What is about to be posted cannot be kept: {error}", retry_after_s=STORAGE_PAUSE_S)
+@contextmanager
+def _later() -> Iterator[None]:
+    try:
+        yield
+    except StorageUnavailable as error:
+        text = f"What is about to be posted cannot be kept: {error}"
+        raise RateLimited(text, retry_after_s=STORAGE_PAUSE_S) from error
 
 
 def is_hooked(message: str) -> bool:

@@ -29,7 +29,6 @@ PAGE_SIZE: Final = 200
 MOST_PAGES: Final = 5
 EVERY_KIND: Final = "public_channel,private_channel,mpim,im"
 """The kinds of conversations."""
-
 Blocks = Sequence[Mapping[str, Any]]
 
 TRANSFER_TIMEOUT_S: Final = 120.0

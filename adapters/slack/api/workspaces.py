@@ -24,7 +24,6 @@ from runtime.core.errors import AuthFailed, NotDelivered, RateLimited, StorageUn
 
 TRIED_AGAIN_S: Final = 600.0
 """The time after which what a workspace refused is tried again: one message was to blame, or somebody allowed it."""
-
 Feature = Literal["names", "sessions", "streams", "thumbs", "tasks", "plans", "tables"]
 _SCOPE_OF: Final[dict[Feature, str]] = {"names": OWN_NAMES, "sessions": AGENT}
 

@@ -25,7 +25,6 @@ MAX_TASK_TITLE = 100
 """The number of characters shown of what is being done; Slack names no limit."""
 MAX_NAME = 64
 """The number of characters shown of a speaker's name."""
-
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 

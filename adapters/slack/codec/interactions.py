@@ -28,7 +28,6 @@ FORM_CHARS: Final = 3000
 """Most characters of a form's text field (Block Kit reference, plain text input)."""
 MAX_FORM_TITLE: Final = 24
 """Most characters of a form's title and of its buttons (docs.slack.dev, modal views)."""
-
 _Json: TypeAlias = Mapping[str, Any]
 
 FEEDBACK_ACTION: Final = "feedback"

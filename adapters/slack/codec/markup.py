@@ -17,8 +17,8 @@ from markdown_it.token import Token
 from adapters.capabilities import measure_utf16
 from adapters.markdown.reading import parsed
 from adapters.markdown.tables import Cell, Table, table_of
-from adapters.markdown.writer import MarkdownWriter, MarkKind
-from adapters.slack.codec.mentions import escape, full_width, is_link, link_target, person_of
+from adapters.markdown.writer import MarkdownWriter, MarkKind, is_link
+from adapters.slack.codec.mentions import SCHEMES, escape, full_width, link_target, person_of
 from adapters.slack.limits import MAX_TABLE_CHARS, MAX_TABLE_COLUMNS, MAX_TABLE_ROWS
 
 _EDGE = "\u200b"
@@ -31,7 +31,6 @@ _NO_MARKS = re.compile(r"`[^`]*`|<[^<>|]*")
 """Code and targets of links, in which Slack reads no marks."""
 _ALIKE = {"*": "\u2217", "_": "\u02cd", "~": "\u223c"}
 """What looks like a sign and is no mark."""
-
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 
 
@@ -174,7 +173,7 @@ class _Writer(MarkdownWriter):
             self._append(mention)
             self._links.append(_Link("", shown=False, complete=True))
             return
-        leads = is_link(url)
+        leads = is_link(url, SCHEMES)
         complete = bare and leads and url.startswith("http")
         told = url.startswith("person:") or (bare and not leads)
         link = _Link("" if told else url, shown=not self._links and leads, complete=complete)
@@ -287,10 +286,10 @@ def _link_edge(token: Token, targets: list[str]) -> Iterator[dict[str, Any]]:
     """Note where a link begins; a mention is written there, a target that Slack refuses where the link ends."""
     if token.nesting > 0:
         target = str(token.attrs.get("href", ""))
-        targets.append("" if token.markup == "autolink" and not is_link(target) else target)
+        targets.append("" if token.markup == "autolink" and not is_link(target, SCHEMES) else target)
         if (person := person_of(target)) is not None:
             yield {"type": "user", "user_id": person[2:-1]}
-    elif (target := targets.pop()) and not is_link(target) and not target.startswith("person:"):
+    elif (target := targets.pop()) and not is_link(target, SCHEMES) and not target.startswith("person:"):
         yield _text(f" ({target})", {})
 
 
@@ -303,7 +302,7 @@ def _words(token: Token, style: dict[str, bool], target: str) -> Iterator[dict[s
         style = style | {"code": True}
     if not text or person_of(target) is not None:
         return
-    if is_link(target):
+    if is_link(target, SCHEMES):
         yield _text(text, style) | {"type": "link", "url": target}
     else:
         yield _text(text, style)

@@ -8,7 +8,6 @@ are. Elsewhere what would ping is broken up.
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
 
 import regex
 
@@ -22,7 +21,6 @@ EDGE = "\u200b"
 """A zero-width space, which keeps two characters from being read together."""
 MENTION_LINK = re.compile(r"\[@([^\]\n]*)\]\((person:[^)\s]*)\)")
 """The name and the target of a link that mentions a person."""
-
 _PINGS = regex.compile(
     rf"(?P<kept>{ADDRESS.pattern})|(?P<package>{PACKAGE.pattern})"
     r"|<(?=@[UWB]|#[CDG]|!(?:here|channel|everyone|group|subteam|date)\b)|(?<!\w)@(?=(?:here|channel|everyone)\b)",
@@ -34,7 +32,7 @@ _UNFINISHED = re.compile(
 )
 _PERSON = re.compile(r"person:slack:([TE][A-Z0-9]+):([UW][A-Z0-9]+)")
 
-_LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel", "slack"})
+SCHEMES = frozenset({"http", "https", "mailto", "tel", "slack"})
 _ASTERISK_OPERATOR = "\u2217"
 _FULL_WIDTH = str.maketrans("&<>", "\uff06\uff1c\uff1e")
 
@@ -52,15 +50,6 @@ def full_width(text: str) -> str:
 def bold(text: str) -> str:
     """One line in bold."""
     return f"*{escape(text).replace('*', _ASTERISK_OPERATOR)}*"
-
-
-def is_link(url: str) -> bool:
-    """Whether Slack accepts it as a link's target."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in _LINK_SCHEMES and bool(parts.netloc or parts.path)
 
 
 def link_target(url: str) -> str:

@@ -49,7 +49,6 @@ HEARD: Final = (
     "reaction_removed",
 )
 """The events that mean something to Parley."""
-
 LISTENERS_WITHIN_S: Final = 2.5
 """The time from the arrival of a request after which all its listeners of extensions end: Slack sends again what is not
 acknowledged within three seconds."""
@@ -61,7 +60,6 @@ _ACTIONS: Final[Mapping[str, Kind]] = {CHOICE_ACTION: "choice", FEEDBACK_ACTION:
 
 SAFE_WITHIN_S: Final = 2.5
 """The time limit for storing a delivery. Slack waits for 3 s and repeats the event after a failure."""
-
 _READ: Final = frozenset({"content-type", "cookie"})
 _SLACKS: Final = "x-slack-"
 _BOLTS: Final = "x-slack-bolt-"

@@ -41,21 +41,16 @@ MAX_MESSAGES: Final = 500
 """The number of messages read of one conversation; of more, the newest."""
 MAX_OTHER_THREADS: Final = 20
 """The number of threads that are not ours, as far as is known, and are read for a mention, the newest first."""
-
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Message = Mapping[str, Any]
 
 MAX_THREADS: Final = 20
 """The number of our threads remembered of one conversation, the ones that were written in last."""
-
 OVERLAP_US: Final = 60_000_000
 """How far before its mark a conversation is read: events overtake each other, above all where several nodes listen."""
-
 READING: Final = "reading"
 """The name of the record with the time up to which all was taken when a catch-up began that has not ended."""
-
-
 _STAMP = re.compile(r"\d{1,12}(\.\d{1,9})?")
 
 

@@ -17,7 +17,6 @@ MOST_WAITING: Final = 1000
 """The number of deliveries that may wait to be read; Slack sends further ones again."""
 DONE_REMEMBERED: Final = 10_000
 """The number of stored deliveries remembered, because Slack repeats them for up to 6 minutes."""
-
 Kind = Literal["event", "command", "choice", "rating", "answer", "form"]
 
 _log = logging.getLogger(__name__)

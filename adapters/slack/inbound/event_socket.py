@@ -36,12 +36,10 @@ SHORT_LIFE_S: Final = 5.0
 REPEATED_FOR_S: Final = 60.0
 """The time without a connection after which history is read. Slack repeats an event at once, after one minute and after
 five."""
-
 ANSWERED_WITHIN_S: Final = 60.0
 """The time limit for what one frame brings. Slack has sent it again long before."""
 MOST_OPEN: Final = 2 * MOST_WAITING
 """The number of frames whose listeners may run; Slack sends further ones again."""
-
 _log = logging.getLogger(__name__)
 
 

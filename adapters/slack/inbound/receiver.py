@@ -35,15 +35,12 @@ AFTERWARDS_WITHIN_S: Final = 2.0
 MAX_TITLE: Final = 80
 MAX_PROMPTS: Final = 4
 """The number of prompts in an assistant's thread (assistant.threads.setSuggestedPrompts)."""
-
 _BEGINNING: Final = ("new", "start")
 """Commands that begin a conversation. Others, written where each message begins one, are about the last one."""
-
 _log = logging.getLogger(__name__)
 
 MOST_ENTITIES: Final = 3
 """The number of things named; Slack has the most relevant ones first."""
-
 _NAMES_KEPT: Final = 1_000
 _TYPE: Final = "slack#/types/"
 

@@ -36,7 +36,6 @@ LOOK_BACK_S: Final = 2 * 86_400.0
 """The period in which a message that may have been posted is searched for: a day, by a clock that may be one ahead."""
 FILE_MESSAGE: Final = "file:"
 """The prefix of our id for a message with a file, because Slack does not tell the message's own id."""
-
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 

@@ -35,19 +35,14 @@ UPDATE_TYPES: Final = (
 """The requested kinds of updates. Telegram sends reactions only if they are named; an older server passes over what it
 does not know.
 """
-
 _STOPPABLE: Final = {"can_stop": True, "keep_on_stop": True}
 """A button below a draft that stops its author (Bot API 10.3); the draft stays until a message takes its place."""
-
 SLOWEST_UPLOAD_BYTES_PER_S: Final = 100_000
 """The slowest line for which a file's time limit is enough."""
-
 UNTOLD_PAUSE_S: Final = 5.0
 """The pause after flood control without a time."""
-
 UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
 """The exceptions of an unexpected answer, also in the library."""
-
 _TOKEN: Final = re.compile(r"[^\s/?#]+")
 _TOKEN_IN_URL: Final = re.compile(r"/bot[^\s/?#]+")
 _NO_PREVIEW: Final = {"is_disabled": True}

@@ -31,7 +31,6 @@ from runtime.core.errors import (
 
 UNREACHABLE_PAUSE_S: Final = 1.0
 """The pause before the repetition of a call that could not even be sent."""
-
 _GONE: Final = (
     "message to edit not found",
     "message can't be edited",

@@ -12,10 +12,8 @@ from runtime.core.address import Address
 PLATFORM: Final = "telegram"
 GENERAL_TOPIC: Final = 1
 """The thread id of a forum's first topic, which messages there do not carry and sends must not name."""
-
 FIRST_SUPERGROUP: Final = -(10**12)
 """The upper end of the ids of supergroups and channels. Only they give a message one number for all bots."""
-
 Json: TypeAlias = Mapping[str, Any]
 
 

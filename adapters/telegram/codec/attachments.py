@@ -16,10 +16,8 @@ SCHEME: Final = "telegram-file:"
 
 MAX_ALBUM: Final = 10
 """The most files of an album (Bot API, sendMediaGroup)."""
-
 AlbumId: TypeAlias = tuple[int, str]
 """The chat and the media group."""
-
 _FILE_KINDS: Mapping[str, tuple[str, str]] = {
     "document": ("document.bin", "application/octet-stream"),
     "animation": ("animation.mp4", "video/mp4"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adapters.telegram.codec.addresses import PLATFORM, Json, OurBots, TelegramBot
@@ -14,7 +14,6 @@ from adapters.telegram.codec.attachments import attachments_of
 from adapters.telegram.codec.envelope import Names, name_of
 from adapters.telegram.codec.markup import Entity
 from adapters.telegram.codec.wordless import rich_text_of, wordless_of
-from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 
 _NOTHING: Final[Json] = {}
@@ -181,12 +180,6 @@ def _pointed(text: str, message: Json) -> str:
     pointed = [one["text"] for one in tasks if task is not None and one["id"] == task]
     pointed += [one["text"] for one in options if option is not None and one.get("persistent_id") == option]
     return "\n".join([text, *(f"[here: “{one}”]" for one in pointed)])
-
-
-def files_answered(message: Json, bot_id: int | None, *, ours: bool) -> list[Attachment]:
-    """The files of what a message answers; of our own, which speak, no recordings."""
-    files = attachments_of(answered_by(message) or _NOTHING, bot_id)
-    return [replace(file, quoted=True) for file in files if not (ours and file.media_type.startswith("audio/"))]
 
 
 def forwarded_in(message: Json, text: str) -> Quote | None:

@@ -17,9 +17,9 @@ from markdown_it.token import Token
 
 from adapters.capabilities import measure_utf16
 from adapters.markdown.reading import ADDRESS, TooMuchMarkdown, parsed
-from adapters.markdown.writer import MarkdownWriter, MarkKind
+from adapters.markdown.writer import MarkdownWriter, MarkKind, is_link
 from adapters.telegram.codec.addresses import topic_of
-from adapters.telegram.codec.rich_html import PERSON, is_link, rich_html
+from adapters.telegram.codec.rich_html import PERSON, SCHEMES, rich_html
 from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_ENTITIES, MAX_MESSAGE_UNITS
 from runtime.core.address import Speaker
 
@@ -27,13 +27,11 @@ Rich = Literal["auto", "always", "never"]
 
 MAX_NAME: Final = 64
 """The number of characters shown of a speaker's name."""
-
 _TASK: Final = re.compile(r"^[ \t]*[-*+] \[[ xX]\] ", re.MULTILINE)
 
 _USER_NAME = regex.compile(rf"(?P<kept>{ADDRESS.pattern})|(?<!\w)@(?=\w{{2}})", ADDRESS.flags)
 _BREAK = "@\u2060"
 """An @ that mentions nobody, followed by an invisible word joiner, which no user name contains."""
-
 _AFTER_ADDRESS: Final = ".,:;!?)\"'"
 _SPACE, _HARD_SPACE = " ".encode("utf-16-le"), "\u00a0".encode("utf-16-le")
 
@@ -168,7 +166,7 @@ class _Writer(MarkdownWriter):
     def _begin_link(self, url: str, *, bare: bool) -> None:
         self._open_piece("text_link", url)
         self._open[-1].bare = bare and url.startswith("http")
-        self._open[-1].url = None if bare and not is_link(url) else url
+        self._open[-1].url = None if bare and not is_link(url, SCHEMES) else url
 
     def _end_link(self) -> None:
         self._end()
@@ -176,7 +174,7 @@ class _Writer(MarkdownWriter):
     def _open_piece(self, kind: str, url: str | None = None) -> None:
         self._flush_breaks()
         around = any(piece.kind == kind for piece in self._open)
-        shown = not around and (url is None or is_link(url) or bool(PERSON.fullmatch(url)))
+        shown = not around and (url is None or is_link(url, SCHEMES) or bool(PERSON.fullmatch(url)))
         self._open.append(_Open(kind, self._units, url, shown))
 
     def _end(self) -> None:
@@ -189,7 +187,7 @@ class _Writer(MarkdownWriter):
             self._address = Entity(piece.kind, piece.offset, length, url=piece.url)
         elif piece.shown and length:
             self._entities.append(Entity(piece.kind, piece.offset, length, url=piece.url))
-        elif piece.url and not is_link(piece.url) and not piece.url.startswith("person:"):
+        elif piece.url and not is_link(piece.url, SCHEMES) and not piece.url.startswith("person:"):
             self._write(f" ({piece.url})")
 
     def _formatted(self, kind: str, text: str, *, language: str | None = None) -> None:

@@ -10,11 +10,11 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
-from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
 from adapters.markdown.reading import BOXES, parsed
+from adapters.markdown.writer import is_link
 from adapters.telegram.limits import MAX_RICH_BLOCKS, MAX_RICH_COLUMNS, MAX_RICH_DEPTH
 
 _TASK: Final = re.compile(f"([{BOXES}])[ ]+")
@@ -29,20 +29,10 @@ _TAGS: Final[Mapping[str, str]] = {
 """The tags by kinds of tokens, where the token's own is another one."""
 _BLOCKS: Final = frozenset({"p", "ul", "ol", "li", "table", "tr", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
 
-_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
+SCHEMES = frozenset({"http", "https", "mailto", "tel"})
 """The schemes of links. Without tg, whose links to `user?id=` mention people."""
-
 PERSON = re.compile(r"person:telegram:(\d+)")
 """The target of a link that mentions a person."""
-
-
-def is_link(url: str) -> bool:
-    """Whether Telegram accepts it as a link's target."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in _SCHEMES and bool(parts.netloc or parts.path)
 
 
 class NotRich(ValueError):
@@ -151,7 +141,8 @@ class _RichWriter:
     def _link(self, url: str, *, bare: bool) -> None:
         """Start a link. Of a `bare` one the address is the text."""
         person = PERSON.fullmatch(url)
-        target = f"tg://user?id={person[1]}" if person else url if is_link(url) and "a" not in self._open else ""
+        leads = is_link(url, SCHEMES) and "a" not in self._open
+        target = f"tg://user?id={person[1]}" if person else url if leads else ""
         told = bare or not url or url.startswith("person:")
         self._links.append(None if target else "" if told else f" ({url})")
         if target:

@@ -24,7 +24,6 @@ SERVICES: Final = frozenset(
     | {"connected_website", "write_access_allowed", "managed_bot_created"}
 )
 """The fields of service messages (Bot API, Message)."""
-
 _SILENT = ("divider", "anchor", "thinking")
 """Blocks that say nothing."""
 

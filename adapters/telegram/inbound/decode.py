@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
-from adapters.decoding import UNREAD, rating_of_all
+from adapters.decoding import UNREAD, files_answered, rating_of_all
 from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
@@ -24,7 +24,6 @@ from adapters.telegram.codec.attachments import attachments_of
 from adapters.telegram.codec.brought import (
     SaidText,
     answered_by,
-    files_answered,
     formatted,
     forwarded_in,
     quoted_in,
@@ -185,22 +184,32 @@ class _Reading:
         topic = topic_of(message)
         lives = self.receiver.hears_topics and self.known.speaks and topic is not None
         for_us = private or bool(read.to) or quoted is not None or lives
+        answered = attachments_of(answered_by(message) or {}, self.receiver.mark)
         passed_on = forwarded_in(message, read.text)
         read = read if passed_on is None else replace(read, text="")
+        return replace(
+            self._inbound(update, chat, topic, sender),
+            text=self._to_agents(read, quoted, private=private),
+            sent_at=datetime.fromtimestamp(message.get("edit_date") or message["date"], UTC),
+            addressed=for_us and "id" in sender,
+            command=read.command,
+            attachments=(*attachments, *files_answered(answered, ours=quoted is not None)),
+            message_id=str(self._message_id(chat["id"], message["message_id"])),
+            quote=self._quote(message, quoted),
+            around=() if passed_on is None else (passed_on,),
+        )
+
+    def _inbound(self, update: Json, chat: Json, topic: int | None, sender: Json) -> Inbound:
+        """What is common to all that people do: who did it, where, and now where Telegram does not say when."""
         return Inbound(
             address=self._address(chat, topic),
             event_id=self._event_id(update),
             person_id=f"{PLATFORM}:{sender['id']}" if "id" in sender else "",
             person_name=name_of(sender),
-            text=self._to_agents(read, quoted, private=private),
-            sent_at=datetime.fromtimestamp(message.get("edit_date") or message["date"], UTC),
-            private=private,
-            addressed=for_us and "id" in sender,
-            command=read.command,
-            attachments=(*attachments, *files_answered(message, self.receiver.mark, ours=quoted is not None)),
-            message_id=str(self._message_id(chat["id"], message["message_id"])),
-            quote=self._quote(message, quoted),
-            around=() if passed_on is None else (passed_on,),
+            text="",
+            sent_at=self.known.now,
+            private=chat["type"] == "private",
+            addressed=True,
             language=sender.get("language_code"),
         )
 
@@ -212,35 +221,19 @@ class _Reading:
         keyboard = message.get("reply_markup", {}).get("inline_keyboard", ())
         labels = {button.get("callback_data"): button["text"] for row in keyboard for button in row}
         topic = topic_of(message) or (self.known.post[0] if self.known.post else None)
-        return Inbound(
-            address=self._address(message["chat"], topic),
-            event_id=self._event_id(update),
-            person_id=f"{PLATFORM}:{sender['id']}",
-            person_name=name_of(sender),
+        return replace(
+            self._inbound(update, message["chat"], topic, sender),
             text=str(labels.get(query["data"], query["data"])),
-            sent_at=self.known.now,  # Telegram does not say when it was pressed
-            private=message["chat"]["type"] == "private",
-            addressed=True,
             act="choice",
             message_id=str(MessageId(message["message_id"], self.receiver.mark)),
-            language=sender.get("language_code"),
             choice=query["data"],
         )
 
     def _stopped(self, update: Json, stopped: Json) -> Inbound:
         """A press of the button below a draft, which are in private chats alone: the chat is the person."""
         chat = stopped["chat"]
-        return Inbound(
-            address=self._address(chat, topic_of({**stopped, "is_topic_message": True})),
-            event_id=self._event_id(update),
-            person_id=f"{PLATFORM}:{int(chat['id'])}",
-            person_name=name_of(chat),
-            text="",
-            sent_at=self.known.now,  # Telegram does not say when it was pressed
-            private=True,
-            addressed=True,
-            command="stop",
-        )
+        topic = topic_of({**stopped, "is_topic_message": True})
+        return replace(self._inbound(update, {**chat, "type": "private"}, topic, chat), command="stop")
 
     def _reaction(self, update: Json, reaction: Json) -> Inbound | Ignored:
         """A reaction to a message, or its removal. Telegram does not say in which topic, nor whose message it is."""
@@ -248,21 +241,16 @@ class _Reading:
         if sender is None or sender["is_bot"]:
             return Ignored("no person")
         post = self.known.post
-        private = chat["type"] == "private"
         number = self._message_id(chat["id"], reaction["message_id"])
-        return Inbound(
-            address=self._address(chat, post[0] if post else None),
-            event_id=self._event_id(update),
-            person_id=f"{PLATFORM}:{sender['id']}",
-            person_name=name_of(sender),
+        heard = self._inbound(update, chat, post[0] if post else None, sender)
+        return replace(
+            heard,
             text="".join(mark.get("emoji", CUSTOM_EMOJI) for mark in reaction["new_reaction"]),
             sent_at=datetime.fromtimestamp(reaction["date"], UTC),
-            private=private,
-            addressed=private or post is not None,
+            addressed=heard.private or post is not None,
             act="reaction",
             rating=rating_of_all(mark.get("emoji", "") for mark in reaction["new_reaction"]),
             message_id=str(replace(number, bot_id=post[1]) if post else number),
-            language=sender.get("language_code"),
         )
 
     def _address(self, chat: Json, topic: int | None) -> Address:

@@ -40,7 +40,6 @@ HOOKS: Final = "/hooks/telegram"
 SECRET_HEADER: Final = "x-telegram-bot-api-secret-token"
 MAX_WAIT_S: Final = 20.0
 """The time limit for taking a request, after which it is refused and Telegram sends it again."""
-
 _log = logging.getLogger(__name__)
 
 

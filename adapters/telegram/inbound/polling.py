@@ -19,10 +19,8 @@ from runtime.core.clock import Clock
 
 SHORTEST_POLL_S: Final = 0.3
 """The shortest duration of a poll without updates."""
-
 ALBUM_S: Final = 0.6
 """The time that the next file of an album may take."""
-
 Take = Callable[[Sequence[Json]], Awaitable[bool]]
 """Takes an update, or an album's updates, and returns True once their content is stored."""
 
