@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from adapters.adapter import CanEdit
+from adapters.adapter import Call, CanEdit
 from adapters.capabilities import measure_of
 from adapters.markdown.closing import close_open
 from adapters.markdown.mentions import with_mentions
@@ -179,24 +179,20 @@ class Page:
         if not self._offers or last is None or last.platform_id is None or last.offered:
             return None
         text = last.shown[0] if last.shown else cuts[-1].text
-        call = partial(self._calls.offer, len(cuts) - 1, text)
-        return LiveCall(len(self._text), call, draws=self._stage.draws(self.spec, "offer"))
+        return self._call("offer", len(self._text), partial(self._calls.offer, len(cuts) - 1, text))
 
     def _upload(self, number: int, text: str) -> LiveCall | None:
         part = self._parts.get(number)
         if part is not None and part.platform_id is not None:
             return None
-        call = partial(self._calls.upload, number, text)
-        known = self._stage.capabilities.idempotent_send
-        return LiveCall(len(self._text), call, idempotent=known, draws=self._stage.draws(self.spec, "upload"))
+        return self._call("upload", len(self._text), partial(self._calls.upload, number, text))
 
     def _surplus_frame(self, number: int) -> LiveCall | None:
         part = self._parts[number]
         if part.platform_id is None or part.gone:
             return None
         if self._stage.deleter is not None:
-            call = partial(self._calls.delete, number)
-            return LiveCall(len(self._text), call, draws=self._stage.draws(self.spec, "delete"))
+            return self._call("delete", len(self._text), partial(self._calls.delete, number))
         part.streaming = False
         return self._edit(number, part, SURPLUS, True, len(self._text))
 
@@ -235,30 +231,33 @@ class Page:
             return None
         if not final and self._calls.previews:
             return None
-        call = partial(self._calls.edit, editor, number, wanted, final)
-        return LiveCall(covers, call, draws=self._stage.draws(self.spec, "edit"))
+        return self._call("edit", covers, partial(self._calls.edit, editor, number, wanted, final))
 
     def _opening(self, number: int, part: PagePart, cut: Cut, done: bool) -> LiveCall | None:
         if not done and self._calls.previews:
             return self._preview(number, cut)
         if not done and self._stage.editor is None:
             return None
-        covers, known = self._covers(cut), self._stage.capabilities.idempotent_send
+        covers = self._covers(cut)
         if self._opens_stream(part, cut, done):
             raw = cut.text if done else steady(cut, self._limit(), self._measure)
             if not raw.strip():
                 return None
-            call = partial(self._calls.open_stream, number, raw)
-            return LiveCall(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "open_stream"))
+            return self._call("open_stream", covers, partial(self._calls.open_stream, number, raw))
         text = cut.text if done else close_open(cut.text)
         wanted = plain(text) if part.plain else text
         if not wanted.strip():
             return None
         if self._calls.searches(number):
-            recovery = partial(self._calls.recover, number, wanted)
-            return LiveCall(covers, recovery, draws=self._stage.draws(self.spec, "edit"))
-        call = partial(self._calls.post, number, wanted, done)
-        return LiveCall(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "send"))
+            return self._call("edit", covers, partial(self._calls.recover, number, wanted))
+        return self._call("send", covers, partial(self._calls.post, number, wanted, done))
+
+    def _call(self, kind: Call, covers: int, call: Callable[[], Awaitable[bool | None]]) -> LiveCall:
+        """A call of this kind, after which people see so many characters. What posts may post twice where the platform
+        knows no nonce.
+        """
+        once = kind not in ("send", "upload", "open_stream") or self._stage.capabilities.idempotent_send
+        return LiveCall(covers, call, idempotent=once, draws=self._stage.draws(self.spec, kind))
 
     def _opens_stream(self, part: PagePart, cut: Cut, done: bool) -> bool:
         limits = self._stage.stream_limits
@@ -283,19 +282,16 @@ class Page:
             raw = confirmed
         delta = raw[len(confirmed) :]
         if done:
-            call = partial(self._calls.extend, number, delta, last=True)
-            return LiveCall(self._covers(cut), call, draws=self._stage.draws(self.spec, "close_stream"))
+            return self._call("close_stream", self._covers(cut), partial(self._calls.extend, number, delta, last=True))
         if not delta.strip():
             return None
-        call = partial(self._calls.extend, number, delta, last=False)
-        return LiveCall(self._covers(cut), call, draws=self._stage.draws(self.spec, "append"))
+        return self._call("append", self._covers(cut), partial(self._calls.extend, number, delta, last=False))
 
     def _preview(self, number: int, cut: Cut) -> LiveCall | None:
         text = close_open(cut.text)
         if not text.strip() or not self._calls.preview_due(text):
             return None
-        call = partial(self._calls.preview, number, text)
-        return LiveCall(self._covers(cut), call, draws=self._stage.draws(self.spec, "edit"))
+        return self._call("edit", self._covers(cut), partial(self._calls.preview, number, text))
 
     def _covers(self, cut: Cut) -> int:
         return min(cut.end, len(self._text))

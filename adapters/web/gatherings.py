@@ -161,10 +161,7 @@ class Gatherings:
             await self._check_room_for(person)
         people = {person.id: person.name} | ({} if agent else {other: name})
         changed: dict[str, Any] = {"kind": "direct", "people": people, "agent": agent, "archived": False}
-        await self.board.alter(
-            room,
-            lambda now: replace(now, made_by=now.made_by or person.id, **changed),
-        )
+        await self.board.alter(room, lambda now: replace(now, made_by=now.made_by or person.id, **changed))
         if not await self.board.has(room):
             await self._note(room, f"Only {person.name} and {name} see this room{self._but}.")
         browser.push(codec.opened(room))

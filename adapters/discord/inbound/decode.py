@@ -15,14 +15,7 @@ from typing import Any, Final, TypeAlias
 from adapters.adapter import Inbound
 from adapters.decoding import GONE, UNREAD, files_answered, rating_of_one
 from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, DiscordBot, address_of, snowflake
-from adapters.discord.codec.brought import (
-    around_of,
-    files_of,
-    forwarded_in,
-    names_of_files,
-    wordless_of,
-    words_of,
-)
+from adapters.discord.codec.brought import around_of, files_of, forwarded_in, names_of_files, wordless_of, words_of
 from adapters.recent import Recent
 from runtime.core.address import Address
 from runtime.core.quote import Quote

@@ -99,14 +99,7 @@ class StreamApi:
         with self._calls.call("chat.appendStream", streaming=True):
             await self._calls.client.chat_appendStream(channel=channel, ts=message, **_content(text, doings))
 
-    async def stop(
-        self,
-        channel: str,
-        message: str,
-        text: str,
-        nonce: str,
-        end: StreamEnd,
-    ) -> None:
+    async def stop(self, channel: str, message: str, text: str, nonce: str, end: StreamEnd) -> None:
         """Append the end and close; from now on the message carries its nonce."""
         with self._calls.call("chat.stopStream", streaming=True):
             await self._calls.client.chat_stopStream(

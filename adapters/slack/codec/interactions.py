@@ -139,14 +139,7 @@ def _form(name: str, place: str, title: str, label: str, texts: Texts) -> dict[s
         "title": _label(title, MAX_FORM_TITLE),
         "submit": _label(texts("forms.send"), MAX_FORM_TITLE),
         "close": _label(texts("forms.cancel"), MAX_FORM_TITLE),
-        "blocks": [
-            {
-                "type": "input",
-                "block_id": "text",
-                "label": _label(label, MAX_FORM_LABEL),
-                "element": field,
-            }
-        ],
+        "blocks": [{"type": "input", "block_id": "text", "label": _label(label, MAX_FORM_LABEL), "element": field}],
     }
 
 

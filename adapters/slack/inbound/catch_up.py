@@ -26,14 +26,7 @@ from adapters.slack.inbound.deliveries import Deliveries, Delivery, message_id
 from adapters.slack.outbound.threads import SlackThreads
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.core.errors import (
-    AuthFailed,
-    MessageGone,
-    NotDelivered,
-    OutcomeUncertain,
-    RateLimited,
-    StorageUnavailable,
-)
+from runtime.core.errors import AuthFailed, MessageGone, NotDelivered, OutcomeUncertain, RateLimited, StorageUnavailable
 
 MAX_CONVERSATIONS: Final = 100
 """The number of conversations that are read at once, the most recently active first."""

@@ -328,13 +328,7 @@ class SlackSender:
         return message
 
     def _is_it(
-        self,
-        message: Mapping[str, Any],
-        text: str,
-        to: Address,
-        speaker: Speaker,
-        nonce: str,
-        workspace: Workspace,
+        self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker, nonce: str, workspace: Workspace
     ) -> bool:
         if nonce_of(message) == nonce:
             return True

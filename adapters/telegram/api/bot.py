@@ -7,10 +7,10 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import anyio
 import httpx
@@ -46,6 +46,7 @@ UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
 _TOKEN: Final = re.compile(r"[^\s/?#]+")
 _TOKEN_IN_URL: Final = re.compile(r"/bot[^\s/?#]+")
 _NO_PREVIEW: Final = {"is_disabled": True}
+_Read = TypeVar("_Read")
 
 
 def _hide_token(record: logging.LogRecord) -> bool:
@@ -182,9 +183,8 @@ class TelegramApi:
 
     async def open_topic(self, chat_id: int, name: str) -> int:
         """The number of a new topic in a forum, or in a private chat that has topics. Also raises UnknownMethod."""
-        with self._call("createForumTopic"):
-            answer = await self._ask(self._calls, "createForumTopic", {"chat_id": chat_id, "name": name})
-            return int(answer["message_thread_id"])
+        topic = {"chat_id": chat_id, "name": name}
+        return await self._made("createForumTopic", topic, lambda answer: int(answer["message_thread_id"]))
 
     async def offer_commands(
         self, commands: Mapping[str, str], language: str | None = None, alone: Collection[str] | None = None
@@ -198,8 +198,7 @@ class TelegramApi:
         if alone is not None:
             marked = [one | ({"is_ephemeral": True} if one["command"] in alone else {}) for one in shown]
             menu |= {"commands": marked, "scope": {"type": "all_group_chats"}}
-        with self._call("setMyCommands"):
-            await self._ask(self._calls, "setMyCommands", menu)
+        await self._made("setMyCommands", menu, bool)
 
     async def updates(self, offset: int | None) -> list[Mapping[str, Any]]:
         """Wait for new updates and return them; acknowledges every update before `offset`. Also raises PollTaken.
@@ -216,24 +215,22 @@ class TelegramApi:
 
     async def send(self, target: TelegramTarget, page: Rendered) -> Mapping[str, Any]:
         """Post a text; returns the message as posted."""
-        text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
-        return await self._posted("sendMessage", target.parameters | text)
+        return await self._made("sendMessage", target.parameters | _text(page), _message)
 
     async def send_rich(self, target: TelegramTarget, html: str) -> Mapping[str, Any]:
         """Post a rich message; returns it as posted. Also raises UnknownMethod."""
-        return await self._posted("sendRichMessage", target.parameters | {"rich_message": _rich(html)})
+        return await self._made("sendRichMessage", target.parameters | {"rich_message": _rich(html)}, _message)
 
     async def edit(self, chat_id: int, message: int, page: Rendered) -> Mapping[str, Any]:
         """Edit a text; returns the message as it is now. Also raises NotModified, and MessageGone for a missing
         message.
         """
-        text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
-        return await self._posted("editMessageText", {"chat_id": chat_id, "message_id": message, **text})
+        return await self._made("editMessageText", {"chat_id": chat_id, "message_id": message, **_text(page)}, _message)
 
     async def edit_rich(self, chat_id: int, message: int, html: str) -> Mapping[str, Any]:
         """As `edit`. A server that does not know rich messages reports a missing text."""
         rich = {"chat_id": chat_id, "message_id": message, "rich_message": _rich(html)}
-        return await self._posted("editMessageText", rich)
+        return await self._made("editMessageText", rich, _message)
 
     async def upload(self, target: TelegramTarget, file: File, caption: Rendered) -> Mapping[str, Any]:
         """Post a file; returns the message as posted. Pictures, films and sound are shown as such."""
@@ -241,38 +238,33 @@ class TelegramApi:
         text = {"caption": caption.text, "caption_entities": _entities(caption)} if caption.text else {}
         content = InputFile(file.data, filename=file.name, attach=False)
         needed_s = self._call_timeout_s + len(file.data) / SLOWEST_UPLOAD_BYTES_PER_S
-        return await self._posted(f"send{kind}", target.parameters | text | {kind.lower(): content}, needed_s)
+        data = target.parameters | text | {kind.lower(): content}
+        return await self._made(f"send{kind}", data, _message, needed_s)
 
     async def draft(self, chat_id: int, thread_id: int | None, draft_id: int, page: Rendered) -> None:
         """Show a draft. Also raises UnknownMethod."""
         text = {"text": page.text, "entities": _entities(page)}
         place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id}
-        with self._call("sendMessageDraft"):
-            await self._ask(self._calls, "sendMessageDraft", place | text | _STOPPABLE)
+        await self._made("sendMessageDraft", place | text | _STOPPABLE, bool)
 
     async def draft_rich(self, chat_id: int, thread_id: int | None, draft_id: int, html: str) -> None:
         """Show a rich draft, in which `<tg-thinking>` is allowed. Also raises UnknownMethod."""
         place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id, "rich_message": _rich(html)}
-        with self._call("sendRichMessageDraft"):
-            await self._ask(self._calls, "sendRichMessageDraft", place | _STOPPABLE)
+        await self._made("sendRichMessageDraft", place | _STOPPABLE, bool)
 
     async def send_alone(self, target: TelegramTarget, person: int, page: Rendered) -> Mapping[str, Any]:
         """Post a text that one person of a group sees. The message has an `ephemeral_message_id` if that is so.
 
         Bot API 10.2 has `receiver_user_id`; 10.3 has put `ephemeral_message_parameters` in its place.
         """
-        text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
         alone = {"receiver_user_id": person, "ephemeral_message_parameters": {"receiver_user_id": person}}
-        with self._call("sendMessage"):
-            answer = await self._ask(self._calls, "sendMessage", target.parameters | text | alone)
-            return dict(answer)
+        return await self._made("sendMessage", target.parameters | _text(page) | alone, dict)
 
     async def offer(self, chat_id: int, message: int, rows: Sequence[Sequence[Choice]]) -> None:
         """Show buttons below a message; no rows remove them. Also raises NotModified and MessageGone."""
         keyboard = [[{"text": choice.label, "callback_data": choice.id} for choice in row] for row in rows]
         data = {"chat_id": chat_id, "message_id": message, "reply_markup": {"inline_keyboard": keyboard}}
-        with self._call("editMessageReplyMarkup"):
-            await self._ask(self._calls, "editMessageReplyMarkup", data)
+        await self._made("editMessageReplyMarkup", data, bool)
 
     async def answer_press(self, query_id: str) -> None:
         with self._call("answerCallbackQuery"):
@@ -303,11 +295,12 @@ class TelegramApi:
             raise NotDelivered(f"Telegram: download: the file has {len(data)} bytes; at most {max_bytes}")
         return data
 
-    async def _posted(self, method: str, data: Mapping[str, Any], timeout_s: float | None = None) -> Mapping[str, Any]:
+    async def _made(
+        self, method: str, data: Mapping[str, Any], read: Callable[[Any], _Read], timeout_s: float | None = None
+    ) -> _Read:
+        """The answer to a call as `read` has it."""
         with self._call(method, timeout_s=timeout_s):
-            answer = await self._ask(self._calls, method, data, write_timeout=timeout_s or self._call_timeout_s)
-            int(answer["message_id"])
-            return dict(answer)
+            return read(await self._ask(self._calls, method, data, write_timeout=timeout_s or self._call_timeout_s))
 
     async def _ask(self, transport: TelegramTransport, method: str, data: Mapping[str, Any], **timeouts: float) -> Any:
         """The result of a method, in the server's form."""
@@ -332,6 +325,16 @@ class TelegramApi:
 def _rich(html: str) -> dict[str, Any]:
     """A rich message in which nothing is detected, so a user name written by an agent is no mention."""
     return {"html": html, "skip_entity_detection": True}
+
+
+def _message(answer: Any) -> Mapping[str, Any]:
+    """A message as the server wrote it. Raises LookupError, TypeError or ValueError for what is none."""
+    int(answer["message_id"])
+    return dict(answer)
+
+
+def _text(page: Rendered) -> dict[str, Any]:
+    return {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
 
 
 def _entities(page: Rendered) -> list[dict[str, Any]]:

@@ -9,15 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 import httpx
-from telegram.error import (
-    BadRequest,
-    ChatMigrated,
-    Conflict,
-    Forbidden,
-    InvalidToken,
-    NetworkError,
-    TelegramError,
-)
+from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, NetworkError, TelegramError
 
 from runtime.core.errors import (
     AdapterError,

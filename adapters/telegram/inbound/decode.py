@@ -21,14 +21,7 @@ from adapters.telegram.codec.addresses import (
     topic_of,
 )
 from adapters.telegram.codec.attachments import attachments_of
-from adapters.telegram.codec.brought import (
-    SaidText,
-    answered_by,
-    formatted,
-    forwarded_in,
-    quoted_in,
-    said,
-)
+from adapters.telegram.codec.brought import SaidText, answered_by, formatted, forwarded_in, quoted_in, said
 from adapters.telegram.codec.envelope import Known, bystander_of, name_of, sender_of
 from adapters.telegram.codec.wordless import is_service, rich_text_of, wordless_of
 from runtime.core.address import Address
