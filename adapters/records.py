@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, Protocol, TypeVar
 
+from runtime.core.errors import RateLimited, StorageUnavailable
+
+STORE_PAUSE_S: Final = 1.0
 _log = logging.getLogger(__name__)
 _Read = TypeVar("_Read")
 
@@ -31,6 +35,15 @@ class ChangedTogether(Records, Protocol):
 
         False, without a change, if something else is there; True if it was done before.
         """
+
+
+@contextmanager
+def store_awaited(told: str) -> Iterator[None]:
+    """Within, the table not being reached is RateLimited: what needs it is done again later. `told` says what waits."""
+    try:
+        yield
+    except StorageUnavailable as error:
+        raise RateLimited(f"{told}: {error}", retry_after_s=STORE_PAUSE_S) from error
 
 
 def readable(name: str, text: str | None, read: Callable[[str], _Read]) -> _Read | None:

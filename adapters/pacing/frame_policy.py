@@ -73,7 +73,10 @@ class AreaPolicy:
         oldest_at = now - text.age(now)
         due_at = min(
             _area_at(text, interval_s, now),
-            max(_before_pause_at(supply, text.quiet_at, now) for supply in supplies),
+            max(
+                _level_at(supply, 1.0 + _reserve(supply, PAUSE_WAITS_S), now, not_before=text.quiet_at)
+                for supply in supplies
+            ),
             max(
                 _level_at(supply, supply.cap, now, not_before=oldest_at + min(interval_s, 1.0 / supply.rate_per_s))
                 for supply in supplies
@@ -130,10 +133,6 @@ def _area_at(text: Progress, interval_s: float, now: float) -> float:
     if lacking <= 0:
         return now
     return now + lacking / text.unshown if text.unshown else math.inf
-
-
-def _before_pause_at(supply: Supply, quiet_at: float, now: float) -> float:
-    return _level_at(supply, 1.0 + _reserve(supply, PAUSE_WAITS_S), now, not_before=quiet_at)
 
 
 def _level_at(supply: Supply, tokens: float, now: float, *, not_before: float) -> float:

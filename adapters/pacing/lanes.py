@@ -161,7 +161,7 @@ class Lanes:
         lane = self._lanes.get(key)
         if lane is None:
             if len(self._lanes) >= _KEYS_SWEPT_FROM:
-                self._sweep()
+                self._lanes = {key: one for key, one in self._lanes.items() if one.texts or not one.mirror.idle}
             lane = self._lanes[key] = self._made(key, budget, shared=budget.shared)
         elif budget.shared and not lane.shared:
             lane.shared = True
@@ -235,6 +235,3 @@ class Lanes:
             lesson=None if self._memory is None else self._memory.recall(key),
         )
         return Lane(key, mirror, shared=shared)
-
-    def _sweep(self) -> None:
-        self._lanes = {key: lane for key, lane in self._lanes.items() if lane.texts or not lane.mirror.idle}

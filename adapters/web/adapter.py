@@ -261,7 +261,8 @@ class WebAdapter:
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """A new room, named after its title and its nonce. Its first message is the title."""
-        above = await self._charter(to.conversation)
+        with _kept(to.conversation):
+            above = await self._board.charters.get(to.conversation)
         closed = above.kind != "open"  # who does not see the room does not see what comes of it
         id_ = room_of("private" if closed else title if self._titled else _UNTITLED, nonce)
         opened = Address(PLATFORM, id_)
@@ -271,10 +272,6 @@ class WebAdapter:
                 await self._board.alter(id_, lambda now: made if now == charter_of(id_, None) else now)
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
         return opened
-
-    async def _charter(self, room: str) -> Charter:
-        with _kept(room):
-            return await self._board.charters.get(room)
 
     async def link(self, to: Address, /) -> str | None:
         """The link to a room: the page opens the room named behind the `#` of its address."""

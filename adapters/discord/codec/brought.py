@@ -43,7 +43,14 @@ def wordless_of(message: _Json) -> str:
 def around_of(message: _Json, shown: Shown) -> tuple[Quote, ...]:
     """What a message passes on, and the cards in it."""
     passed_on = (
-        Quote("", "", words_of(one, shown), "forwarded", _names(one), inside=cards_of(one, shown))
+        Quote(
+            "",
+            "",
+            words_of(one, shown),
+            "forwarded",
+            tuple(file.name for file in _files(one)),
+            inside=cards_of(one, shown),
+        )
         for one in forwarded_in(message)
     )
     return (*passed_on, *cards_of(message, shown))
@@ -104,10 +111,6 @@ def _displayed(components: Any) -> Iterator[str]:
         for shown in (*(component.get("items") or ()), *([component] if "media" in component else ())):
             yield f"[picture: {shown.get('description') or shown['media']['url']}]"
         yield from _displayed([*(component.get("components") or ()), *filter(None, [component.get("accessory")])])
-
-
-def _names(message: _Json) -> tuple[str, ...]:
-    return tuple(file.name for file in _files(message))
 
 
 def _answers(poll: _Json) -> Iterator[str]:

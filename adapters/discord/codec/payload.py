@@ -166,7 +166,11 @@ def text_data(words: DiscordWords) -> dict[str, Any]:
 def choice_rows(choices: Sequence[Choice]) -> list[dict[str, Any]]:
     """Buttons, or menus if there are too many for buttons; an empty list removes all."""
     if len(choices) <= MAX_BUTTONS:
-        return [_row([_button(choice) for choice in row]) for row in _batches(choices, _BUTTONS_A_ROW)]
+        button = {"type": _BUTTON, "style": _SECONDARY}
+        return [
+            _row([button | {"label": one.label[:MAX_BUTTON_LABEL], "custom_id": one.id} for one in row])
+            for row in _batches(choices, _BUTTONS_A_ROW)
+        ]
     menus = enumerate(_batches(choices, MAX_OPTIONS))
     return [_row([_menu(number, part)]) for number, part in menus]
 
@@ -191,10 +195,6 @@ def _batches(choices: Sequence[Choice], size: int) -> Iterator[Sequence[Choice]]
 
 def _row(components: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": _ROW, "components": components}
-
-
-def _button(choice: Choice) -> dict[str, Any]:
-    return {"type": _BUTTON, "style": _SECONDARY, "label": choice.label[:MAX_BUTTON_LABEL], "custom_id": choice.id}
 
 
 def _menu(number: int, choices: Sequence[Choice]) -> dict[str, Any]:

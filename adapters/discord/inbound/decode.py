@@ -104,7 +104,7 @@ def inbound_of(message: _Json, us: DiscordBot, place: MessagePlace) -> Inbound |
     shown = partial(_shown, names=_names(message, place))
     answered = files_of(message.get("referenced_message") or {})
     attachments = (*files_of(message), *files_answered(answered, ours=_is_reply_to(message, us)))
-    text, around = _joined(text, wordless_of(message)), around_of(message, shown)
+    text, around = "\n".join(filter(None, (text, wordless_of(message)))), around_of(message, shown)
     if not (text or attachments or around or command or said.to_us):
         if not addressed:
             return None
@@ -337,10 +337,6 @@ def _time(found: re.Match[str]) -> str:
         return f"{datetime.fromtimestamp(int(found[1]), UTC):%Y-%m-%d %H:%M} UTC"
     except (ValueError, OverflowError, OSError):
         return found[0]
-
-
-def _joined(*texts: str) -> str:
-    return "\n".join(text for text in texts if text)
 
 
 def _command(text: str, known: frozenset[str] | None) -> tuple[str | None, str]:

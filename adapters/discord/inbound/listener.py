@@ -97,7 +97,8 @@ class DiscordListener:
 
     def place(self, event: Mapping[str, Any], message_id: str) -> MessagePlace | None:
         """The place of a message in a server, as far as discord.py knows; None for an unknown channel."""
-        guild = self._guild(int(event["guild_id"]))
+        number = int(event["guild_id"])
+        guild = next((guild for shard in self._shards for guild in shard.guilds if guild.id == number), None)
         channel = guild.get_channel_or_thread(int(event["channel_id"])) if guild is not None else None
         if guild is None or channel is None:
             return None
@@ -132,9 +133,6 @@ class DiscordListener:
         self.settled.set()  # it has answered
         _log.warning("Discord wants more connections for this bot")
         await self._clock.sleep_until(self._clock.monotonic() + BETWEEN_SESSIONS_S)
-
-    def _guild(self, guild_id: int) -> discord.Guild | None:
-        return next((guild for shard in self._shards for guild in shard.guilds if guild.id == guild_id), None)
 
     def _take(self, heard: ShardEvent) -> None:
         self.settled.set()

@@ -9,8 +9,8 @@ import hashlib
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
@@ -24,9 +24,9 @@ from adapters.discord.codec.addresses import DiscordBot, number_of, snowflake_at
 from adapters.discord.codec.payload import DiscordWords, Post, trace_of
 from adapters.discord.limits import HOOKS_PER_CHANNEL
 from adapters.recent import Recent
-from adapters.records import Records, what_can_be_read
+from adapters.records import Records, store_awaited, what_can_be_read
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited, StorageUnavailable
+from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, StorageUnavailable
 from runtime.core.message import Choice
 
 HOOK_NAMES: Final = ("Parley", *(f"Parley {number}" for number in range(2, HOOKS_PER_CHANNEL + 1)))
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 MAX_TRACES: Final = 50
 """The number of remembered attempts of one post; the newest are kept."""
-STORAGE_PAUSE_S: Final = 1.0
+_UNKEPT: Final = "What is about to be posted cannot be kept"
 KEPT_ANSWERED: Final = 50
 """The number of answered posts that are still remembered: the process may die before it records an answer."""
 MAX_ELSEWHERE: Final = 10_000
@@ -94,7 +94,7 @@ class UnconfirmedPosts:
     async def of(self, nonce: str) -> UnconfirmedPost | None:
         known = await self._all()
         if nonce in self._elsewhere:
-            with _later():
+            with store_awaited(_UNKEPT):
                 text = await self._records.get(nonce)
             if text is not None:
                 known |= what_can_be_read({nonce: text}, _read)
@@ -104,7 +104,7 @@ class UnconfirmedPosts:
     async def put(self, nonce: str, doubt: UnconfirmedPost) -> None:
         (await self._all())[nonce] = doubt
         text = json.dumps([doubt.name, doubt.since, *doubt.digests])
-        with _later():
+        with store_awaited(_UNKEPT):
             await self._records.put(nonce, text)
 
     async def answered(self, nonce: str) -> None:
@@ -121,7 +121,7 @@ class UnconfirmedPosts:
 
     async def _all(self) -> dict[str, UnconfirmedPost]:
         if self._known is None:
-            with _later():
+            with store_awaited(_UNKEPT):
                 self._known = what_can_be_read(await self._records.all(), _read)
             oldest = snowflake_at(self._clock.now() - KEPT_FOR)
             for nonce in [nonce for nonce, doubt in self._known.items() if int(doubt.since) < oldest]:
@@ -136,15 +136,6 @@ def _read(text: str) -> UnconfirmedPost:
 
 def _digest(trace: str) -> str:
     return hashlib.blake2b(trace.encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-@contextmanager
-def _later() -> Iterator[None]:
-    try:
-        yield
-    except StorageUnavailable as error:
-        text = f"What is about to be posted cannot be kept: {error}"
-        raise RateLimited(text, retry_after_s=STORAGE_PAUSE_S) from error
 
 
 def is_hooked(message: str) -> bool:

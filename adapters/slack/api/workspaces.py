@@ -14,20 +14,18 @@ from weakref import WeakValueDictionary
 import anyio
 
 from adapters.recent import Recent
-from adapters.records import Records, what_can_be_read
+from adapters.records import Records, store_awaited, what_can_be_read
 from adapters.slack.api.calls import MOST_WORKSPACES, SlackCalls, SlackTransport
 from adapters.slack.api.streams import StreamApi
 from adapters.slack.api.web import FileApi, WebApi
 from adapters.slack.codec.addresses import SlackBot
 from adapters.slack.manifest import AGENT, OWN_NAMES
-from runtime.core.errors import AuthFailed, NotDelivered, RateLimited, StorageUnavailable
+from runtime.core.errors import AuthFailed, NotDelivered
 
 TRIED_AGAIN_S: Final = 600.0
 """The time after which what a workspace refused is tried again: one message was to blame, or somebody allowed it."""
 Feature = Literal["names", "sessions", "streams", "thumbs", "tasks", "plans", "tables"]
 _SCOPE_OF: Final[dict[Feature, str]] = {"names": OWN_NAMES, "sessions": AGENT}
-
-STORE_PAUSE_S: Final = 1.0
 
 
 class Installations:
@@ -38,47 +36,35 @@ class Installations:
 
     async def token_of(self, team: str) -> str | None:
         """The workspace's token; None if the app is not installed there (any more)."""
-        try:
+        with store_awaited("Slack"):
             kept = await self._records.get(team)
-        except StorageUnavailable as error:
-            raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
-        return None if kept is None else what_can_be_read({team: kept}, _token).get(team)
+        return (
+            None
+            if kept is None
+            else what_can_be_read({team: kept}, lambda kept: str(json.loads(kept)["token"])).get(team)
+        )
 
     async def keep(self, team: str, name: str, token: str) -> None:
         """The app was installed, perhaps again."""
-        try:
+        with store_awaited("Slack"):
             await self._records.put(team, json.dumps({"team": name, "token": token}))
-        except StorageUnavailable as error:
-            raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
 
     async def remove(self, team: str) -> None:
         """The app was removed."""
-        try:
+        with store_awaited("Slack"):
             await self._records.remove(team)
-        except StorageUnavailable as error:
-            raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
 
     async def names(self) -> list[str]:
         """The workspaces' names, in order."""
-        return sorted(what_can_be_read(await self._kept(), _team).values())
+        return sorted(what_can_be_read(await self._kept(), lambda kept: str(json.loads(kept)["team"])).values())
 
     async def teams(self) -> list[str]:
         """The workspaces' ids, in order."""
         return sorted(await self._kept())
 
     async def _kept(self) -> Mapping[str, str]:
-        try:
+        with store_awaited("Slack"):
             return await self._records.all()
-        except StorageUnavailable as error:
-            raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
-
-
-def _token(kept: str) -> str:
-    return str(json.loads(kept)["token"])
-
-
-def _team(kept: str) -> str:
-    return str(json.loads(kept)["team"])
 
 
 @dataclass(slots=True, eq=False)

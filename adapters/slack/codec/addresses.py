@@ -150,7 +150,8 @@ def plain_text(text: str, bot_user: str, names: Mapping[str, str]) -> str:
                 kept, position = "", _after_address(text, position)
             continue
         kept += _shown(found[1], found[2], names)
-    return _unescaped(_joined(kept, text[position:])).strip()
+    kept = _joined(kept, text[position:])
+    return kept.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").strip()
 
 
 def _after_address(text: str, position: int) -> int:
@@ -175,10 +176,6 @@ def _shown(target: str, label: str | None, names: Mapping[str, str]) -> str:
     if not label or label in address:
         return address
     return f"{label} ({target})"
-
-
-def _unescaped(text: str) -> str:
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def mentioned_in(text: str) -> list[str]:

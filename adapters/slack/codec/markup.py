@@ -273,13 +273,10 @@ def _pieces(cell: Cell) -> Iterator[dict[str, Any]]:
         if kind == "link":
             yield from _link_edge(token, targets)
         elif kind in _STYLES:
-            style = style | {_STYLES[kind]: True} if edge == "open" else _without(style, _STYLES[kind])
+            others = {one: True for one in style if one != _STYLES[kind]}
+            style = others | {_STYLES[kind]: True} if edge == "open" else others
         else:
             yield from _words(token, style, targets[-1] if targets else "")
-
-
-def _without(style: dict[str, bool], name: str) -> dict[str, bool]:
-    return {one: True for one in style if one != name}
 
 
 def _link_edge(token: Token, targets: list[str]) -> Iterator[dict[str, Any]]:

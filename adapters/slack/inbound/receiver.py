@@ -7,7 +7,7 @@ What a person has open comes with the messages to an app with an `agent_view` th
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -189,7 +189,9 @@ class SlackReceiver:
         event = delivery.body["event"]
         match event.get("type"):
             case "app_home_opened":
-                return self._opened(event, workspace)
+                # Somebody looks at the app: at its messages, or at its home, which it has none.
+                looks = event.get("tab") == "messages"
+                return self._suggesting(event["channel"], None, workspace) if looks else Heard()
             case "assistant_thread_started":
                 return self._assistant_thread(event["assistant_thread"], workspace)
             case "agent_session_stopped":
@@ -197,10 +199,6 @@ class SlackReceiver:
             case _:
                 happening = happening_in(event, workspace.bot)
                 return Heard() if happening is None else await self._happened(delivery, happening, workspace)
-
-    def _opened(self, event: Mapping[str, Any], workspace: Workspace) -> Heard:
-        """Somebody looks at the app: at its messages, or at its home, which it has none."""
-        return self._suggesting(event["channel"], None, workspace) if event.get("tab") == "messages" else Heard()
 
     def _assistant_thread(self, thread: Mapping[str, Any], workspace: Workspace) -> Heard:
         """Somebody opened the panel of an app that is still an `assistant_view`: a thread that has no words yet."""
@@ -319,8 +317,8 @@ class SlackReceiver:
     async def _people_in(self, happening: SlackHappening, workspace: Workspace) -> dict[str, SlackPerson]:
         return {
             user: person
-            for user in _without_us(happening.people, workspace.bot)
-            if (person := await self.person(user, workspace)) is not None
+            for user in dict.fromkeys(happening.people)
+            if user != workspace.bot.user_id and (person := await self.person(user, workspace)) is not None
         }
 
     async def person(self, user: str, workspace: Workspace) -> SlackPerson | None:
@@ -335,10 +333,6 @@ class SlackReceiver:
                 return None
             self._people.keep(key, person)
         return person
-
-
-def _without_us(people: Iterable[str], bot: SlackBot) -> Iterable[str]:
-    return (user for user in dict.fromkeys(people) if user != bot.user_id)
 
 
 def _title(text: str) -> str:

@@ -36,14 +36,6 @@ def wordless_of(message: Json) -> str:
     return "\n".join(filter(None, (told, *links)))
 
 
-def _venue(venue: Json) -> str:
-    return f"[venue {venue['title']}, {venue['address']}, {_point(venue['location'])}]"
-
-
-def _location(location: Json) -> str:
-    return f"[{'live ' if 'live_period' in location else ''}location {_point(location)}]"
-
-
 def _point(location: Json) -> str:
     return f"{location['latitude']}, {location['longitude']}"
 
@@ -70,18 +62,6 @@ def _story(story: Json) -> str:
     return f"[story{f' of {name}' if name else ''}, {UNSEEN}]"
 
 
-def _gift(info: Json) -> str:
-    return f"[gift worth {info['gift']['star_count']} stars{_quoted(info.get('text'))}]"
-
-
-def _unique_gift(info: Json) -> str:
-    return f"[gift {info['gift']['base_name']} #{info['gift']['number']}]"
-
-
-def _tasks_added(added: Json) -> str:
-    return f"[added to a checklist: {', '.join(task['text'] for task in added['tasks'])}]"
-
-
 def _tasks_done(changed: Json) -> str:
     """Telegram names tasks by numbers, and has their texts where it still has the checklist."""
     known = changed.get("checklist_message", {}).get("checklist", {}).get("tasks", ())
@@ -103,8 +83,8 @@ def is_service(message: Json) -> bool:
 
 
 _LINES: Final[Mapping[str, Callable[[Json], str]]] = {
-    "venue": _venue,
-    "location": _location,
+    "venue": lambda venue: f"[venue {venue['title']}, {venue['address']}, {_point(venue['location'])}]",
+    "location": lambda place: f"[{'live ' if 'live_period' in place else ''}location {_point(place)}]",
     "contact": _contact,
     "poll": _poll,
     "dice": lambda dice: f"[{dice['emoji']} {dice['value']}]",
@@ -113,9 +93,11 @@ _LINES: Final[Mapping[str, Callable[[Json], str]]] = {
     "paid_media": lambda paid: f"[paid media for {paid['star_count']} stars, {UNSEEN}]",
     "game": lambda game: f"[game “{game['title']}”]",
     "invoice": lambda invoice: f"[invoice “{invoice['title']}”]",
-    "gift": _gift,
-    "unique_gift": _unique_gift,
-    "checklist_tasks_added": _tasks_added,
+    "gift": lambda info: f"[gift worth {info['gift']['star_count']} stars{_quoted(info.get('text'))}]",
+    "unique_gift": lambda info: f"[gift {info['gift']['base_name']} #{info['gift']['number']}]",
+    "checklist_tasks_added": lambda added: (
+        f"[added to a checklist: {', '.join(one['text'] for one in added['tasks'])}]"
+    ),
     "checklist_tasks_done": _tasks_done,
     "giveaway": lambda _: "[giveaway]",
     "giveaway_winners": lambda _: "[winners of a giveaway]",
