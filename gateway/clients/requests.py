@@ -122,9 +122,9 @@ async def bytes_of(request: Request, at_most: int = MAX_BODY_BYTES) -> bytes:
     return bytes(body)
 
 
-async def body_of(request: Request, at_most: int = MAX_BODY_BYTES) -> Any:
-    """The JSON data that a request carries, in `at_most` bytes. Raises HTTPException."""
-    body = await bytes_of(request, at_most)
+async def body_of(request: Request) -> Any:
+    """The JSON data that a request carries. Raises HTTPException."""
+    body = await bytes_of(request)
     try:
         return read_json(body)
     except ValueError as error:

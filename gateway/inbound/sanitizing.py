@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from adapters.adapter import Inbound
+from runtime.core import plain_text
 from runtime.core.files import clean_file_name
 from runtime.core.message import Attachment
 from runtime.core.quote import MAX_AROUND, MAX_LEVELS, MAX_QUOTED, Quote
@@ -55,7 +56,7 @@ def _bounded(quote: Quote, level: int = 1) -> Quote:
 
 def shortened(text: str) -> str:
     """The text at the length to which quoted texts are kept."""
-    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
+    return plain_text.shortened(text, MAX_QUOTED)
 
 
 def _whole(text: str) -> str:

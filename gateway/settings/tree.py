@@ -280,10 +280,10 @@ def otel_variables() -> dict[str, str]:
     return {name: value for name, value in _variables(None, None).items() if name.startswith("OTEL_")}
 
 
-def process_environment(environment: Mapping[str, str] | None = None, more: Sequence[str] = ()) -> dict[str, str]:
-    """The environment of every started process: paths and similar, and no secret; with `more` variables by name."""
+def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of every started process: paths and similar, and no secret."""
     variables = os.environ if environment is None else environment
-    return {name: variables[name] for name in (*INHERITED, *more) if name in variables}
+    return {name: variables[name] for name in INHERITED if name in variables}
 
 
 def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:

@@ -16,6 +16,7 @@ from gateway.talks.checks import Difference
 from gateway.talks.staging.answers import TalkRecording
 from gateway.talks.staging.record import BeatRecord, StepPlace
 from gateway.talks.talk import Talk
+from runtime.core.plain_text import shortened
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import explain
 from runtime.language.program import Program
@@ -124,9 +125,8 @@ def _row(margin: str, left: str, right: str, column: int) -> str:
     return f"{margin}{left}{' ' * (column - columns(left))}{_BETWEEN}{right}".rstrip()
 
 
-def _short(text: str, chars: int = 60) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= chars else f"{line[: chars - 1]}…"
+def _short(text: str) -> str:
+    return shortened(" ".join(text.split()), 60)
 
 
 def summary_lines(results: Sequence[TalkResult], coverages: Sequence[Coverage], *, every: bool) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 import typer
 
 from gateway.cli.output.terminal import load_settings, plain_errors, say
+from runtime.core import plain_text
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice, name_advice
 
@@ -136,8 +137,7 @@ def size(count: int) -> str:
 
 def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
     """A text on one line, shortened to fit a row."""
-    line = " ".join(text.split())
-    return line if len(line) <= chars else line[: chars - 1] + "…"
+    return plain_text.shortened(" ".join(text.split()), chars)
 
 
 def lines_of(file: Path) -> Iterator[str]:

@@ -17,7 +17,7 @@ async def old_notebooks(database: GatewayDatabase) -> list[tuple[str, ...]]:
     from gateway.features.notebooks.retention import retention_in
 
     old = await retention_in(database).plan()
-    return [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old]
+    return [(one.name, when(one.changed_at), str(one.written), "delete", "retention.notebooks_days") for one in old]
 
 
 async def delete_old(database: GatewayDatabase) -> int:

@@ -23,7 +23,6 @@ class OldNotebook:
     changed_at: datetime
     changed_ms: int
     written: int
-    rule: str = "retention.notebooks_days"
 
 
 class NotebookRetention:
