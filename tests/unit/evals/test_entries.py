@@ -8,7 +8,16 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["evals.run", "benchmarks.gateway.start", "runtime.sessions.session"])
-def test_a_module_that_is_started_alone_loads(module: str) -> None:
-    loaded = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, text=True, timeout=60)
+_ALL_OF_THE_RUNTIME = """
+import importlib, pkgutil, sys, runtime
+for module in pkgutil.walk_packages(runtime.__path__, "runtime."):
+    if not module.name.endswith("main"):
+        importlib.import_module(module.name)
+sys.exit(", ".join(name for name in sys.modules if name.startswith(("gateway", "adapters"))))
+"""
+
+
+@pytest.mark.parametrize("code", ["import evals.run", "import benchmarks.gateway.start", _ALL_OF_THE_RUNTIME])
+def test_what_is_started_alone_loads_and_the_runtime_needs_nothing_above_it(code: str) -> None:
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert loaded.returncode == 0, loaded.stderr
