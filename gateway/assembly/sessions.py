@@ -18,7 +18,7 @@ from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.language.event_triggers import PLACE
 from runtime.language.program import Program
-from runtime.meetings.showing import MeetingHabits
+from runtime.meetings.meeting import MeetingHabits
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle import Alarm, Resting
 from runtime.sessions.node_context import NodeContext, ProgramHabits

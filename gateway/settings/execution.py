@@ -14,7 +14,7 @@ from gateway.settings.forms import FilePath, OneOrMore, Section, Words
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
 from runtime.execution.calls.remote import ToolRules
-from runtime.meetings.showing import Show
+from runtime.meetings.meeting import Show
 
 OURS = "PARLEY_"
 """The prefix of this gateway's own variables, which no server is given."""

@@ -1,4 +1,4 @@
-"""The agents and people in meetings, as the rules of meetings reach them."""
+"""The agents and people in meetings, as the rules of meetings reach them and as playbooks name them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from runtime.agents.dispatcher import Dispatcher
 from runtime.agents.invitations import meetings_of
 from runtime.agents.registry import AgentRegistry
-from runtime.core.ids import AgentId
+from runtime.core.errors import UnknownTarget
+from runtime.core.ids import ANYONE, AgentId, PersonId, ScheduleId, is_human_word, parse_agent_id
 from runtime.core.message import Message
 from runtime.core.plain_text import enumerated
 from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.targets import Population, declared, names_known
 from runtime.language.program import Program
-from runtime.meetings.showing import OpenToPeople
+from runtime.meetings.meeting import OpenToPeople
 from runtime.tape.facts.meetings import HostCued, NoticeHeard
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.session import SessionState
 
 
 class SessionAttendance:
@@ -88,3 +91,26 @@ class SessionAttendance:
         state = self._journal.state
         waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
         return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))
+
+
+def attendee(name: str, host: AgentId, state: SessionState, population: Population) -> AgentId | PersonId:
+    """The id of an agent or a person, or what somebody is called in the program who has not taken part yet.
+
+    `user` is who the agent `host` has heard last, else whoever is here. Raises UnknownTarget.
+    """
+    if is_human_word(name):
+        here = [person for person in (state.agents[host].person, state.person) if person is not None]
+        return next((person for person in here if not isinstance(person, ScheduleId)), ANYONE)
+    number = parse_agent_id(name)
+    if number is not None and number in state.agents:
+        return number
+    if name in population.classes():
+        return population.ensure(name)
+    human = declared(name, population)
+    if human is not None:
+        bound = (id_ for id_, person in state.people.items() if person.declared == human.declared)
+        return next(bound, PersonId(human.declared))
+    people = state.people_named(name)
+    if people:
+        return people[0]
+    raise UnknownTarget(f"nobody called {name!r} can be invited; known are {', '.join(names_known(state, population))}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from runtime.agents.session_channels import SessionChannels
+from runtime.agents.registry import SessionChannels
 from runtime.core.address import Address
 from runtime.core.ids import ANYONE, MeetingId, ParticipantId, PersonId, ScheduleId, person_id
 from runtime.core.message import Message, MessageType
@@ -15,8 +15,8 @@ from runtime.core.texts import Texts
 from runtime.execution.calls.ask import Questions, answer_of
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.invitations import DECLINED, JOINED, MAX_REASON_CHARS, rejected
+from runtime.meetings.meeting import stays_away
 from runtime.meetings.meetings import Meetings
-from runtime.meetings.taking_part import stays_away
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.journal import Journal
 from runtime.tape.rules.meetings import question_of

@@ -10,8 +10,7 @@ from anyio.abc import TaskGroup
 
 from runtime.agents.dispatcher import Dispatcher
 from runtime.agents.human_attendees import HumanAttendees
-from runtime.agents.registry import AgentRegistry
-from runtime.agents.session_channels import SessionChannels
+from runtime.agents.registry import AgentRegistry, SessionChannels
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, QueueFull

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from runtime.agents.attendees import attendee
+from runtime.agents.attendance import attendee
 from runtime.agents.invitations import Invitations
 from runtime.agents.registry import AgentRegistry
 from runtime.core.ids import AgentId, ParticipantId, PersonId

@@ -1,4 +1,4 @@
-"""The agents and people of a session: found by id, class or name, and created."""
+"""The agents and people of a session: found by id, class or name, created, and the channels between them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,32 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from runtime.agents.remote_agent import RemoteAgent
+from runtime.channels.channel import Channel, Channels
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
+from runtime.channels.participant import Acknowledgements, AgentParticipant, HumanParticipant, Participant
 from runtime.core.errors import UnknownTarget
-from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, CounterpartId, GuestId, ParticipantId, PersonId, person_id
+from runtime.core.ids import (
+    ANYONE,
+    FIRST_AGENT,
+    AgentId,
+    CounterpartId,
+    GuestId,
+    MeetingId,
+    ParticipantId,
+    PersonId,
+    person_id,
+)
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.prompt.file_names import heard_with_files
 from runtime.execution.prompt.message_text import PAST_VARIABLE, past_lines
 from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.targets import human_of
+from runtime.execution.speech.targets import Target, human_of
 from runtime.language.program import AgentKind, Program
 from runtime.language.remote import participant_of
 from runtime.language.syntax.humans import humans_of
+from runtime.meetings.meeting import OpenToPeople
+from runtime.tape.facts.meetings import MeetingCreated
+from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentCreated
 from runtime.tape.journal import Journal
 from runtime.tape.state.session import AgentState
@@ -159,3 +173,50 @@ class AgentRegistry:
     def notifies(self, person: str) -> bool:
         """Whether a person wants notices of a meeting that they are in."""
         return human_of(person, self._journal.state, self.humans).delivery.meeting_notifications != "none"
+
+
+class SessionChannels:
+    """The channels of one session: each created when first needed, that of a meeting with the meeting."""
+
+    def __init__(
+        self, journal: Journal, agents: AgentRegistry, channels: Channels, open_to_people: OpenToPeople
+    ) -> None:
+        self._journal = journal
+        self._agents = agents
+        self._channels = channels
+        self._open_to_people = open_to_people
+
+    @property
+    def acknowledgements(self) -> Acknowledgements:
+        return self._channels.acknowledgements
+
+    def queue(self, agent: AgentId) -> MessageQueue:
+        """The queue from which an agent's playbooks read."""
+        return self._agents.get(agent).queue
+
+    def channel(self, agent: AgentId, target: Target) -> Channel:
+        """The channel from `agent` to `target`."""
+        return (
+            self.direct(agent, target.recipient or ANYONE) if target.meeting is None else self.meeting(target.meeting)
+        )
+
+    @hears(MeetingCreated)
+    def noted(self, fact: MeetingCreated) -> None:
+        """A meeting has its channel from its beginning, before anybody is invited."""
+        self.meeting(fact.id)
+
+    def direct(self, one: ParticipantId, other: ParticipantId) -> Channel:
+        """The channel between two agents or people."""
+        return self._channels.direct(self._agents.participant(one), self._agents.participant(other))
+
+    def meeting(self, meeting: str) -> Channel:
+        """The channel of a meeting. It includes those who have joined and, where people look on, their display."""
+        known = self._journal.state.meetings[meeting]
+        present = [self._agents.participant(who) for who in known.joined]
+        present += [self._agents.human] if not known.people and self._open_to_people(known) else []
+        channel = self._channels.meeting(MeetingId(known.id), present)
+        here = {participant.id for participant in present}
+        for participant in channel.participants:
+            if participant.id not in here:
+                channel.remove_participant(participant.id)
+        return channel

@@ -1,4 +1,4 @@
-"""The life of a meeting: pure rules about its state, which they never change.
+"""The rules of a meeting, which never change its state: its life, who takes part, how much people see, and where.
 
 A meeting is created when its host begins to execute the playbook, is inviting until everybody required is there, is
 active, and has ended. It ends from every state, and never goes back.
@@ -7,10 +7,18 @@ active, and has ended. It ends from every state, and never goes back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal, TypeGuard
 
-from runtime.core.ids import AgentId, ParticipantId
+from runtime.core.address import Address
+from runtime.core.errors import UnknownTarget
+from runtime.core.ids import AgentId, ParticipantId, PersonId, parse_meeting_id
+from runtime.core.message import NO_MEETING
+from runtime.core.prompt_forms import Form, foreign_name
+from runtime.meetings.invitations import LEFT, rejected
+from runtime.tape.state.frames import FrameState
 from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.people import PageState
 from runtime.tape.state.session import SessionState
 
 Status = Literal["created", "inviting", "active", "ended"]
@@ -25,6 +33,14 @@ NEXT: Mapping[Status, frozenset[Status]] = {
 
 Named = Callable[[ParticipantId], str]
 """The name of an agent or a person, by id."""
+
+Show = Literal["all", "summaries", "none"]
+"""Every message; start and result of a meeting; nothing."""
+
+OpenToPeople = Callable[[MeetingState], bool]
+"""Whether people outside a meeting see its messages."""
+
+_SHOWS = ("all", "summaries", "none")
 
 
 def may_become(meeting: MeetingState, status: Status) -> bool:
@@ -67,3 +83,125 @@ def absence(meeting: MeetingState, named: Named) -> str:
     """The missing attendees and their reasons: the result of the call when a meeting does not take place."""
     reasons = "; ".join(f"{named(who)}: {meeting.invited.get(who) or 'did not answer'}" for who in missing(meeting))
     return f"Meeting {meeting.id} did not take place: {reasons}"
+
+
+def who(state: SessionState, participant: ParticipantId) -> str:
+    """An agent or a person as agents know them: `TaxAgent (agent 1001)`, `Ada (user)`."""
+    agent = state.agent(participant)
+    if agent is not None:
+        return Form.AGENT.format(whom=agent.klass, number=agent.id)
+    return Form.PERSON.format(whom=foreign_name(state.called(participant)))
+
+
+def check_takes_part(state: SessionState, meeting: MeetingState, participant: ParticipantId) -> None:
+    """Raises UnknownTarget for somebody who is not in a meeting, or was not when it ended."""
+    if participant not in meeting.joined:
+        why = " any more" if meeting.invited.get(participant) == LEFT else "; it has to be invited first"
+        raise UnknownTarget(f"{who(state, participant)} is not in meeting {meeting.id}{why}")
+
+
+def comes_too_late(state: SessionState, meeting: MeetingState, agent: AgentId) -> bool:
+    """Whether the meeting of an agent has ended, and the agent has not read that yet: what it does there comes to
+    nothing, and is no error of its program."""
+    unread = any(one.ends_meeting and one.meeting_id == meeting.id for one in state.agents[agent].queue)
+    return meeting.status == "ended" and agent in meeting.joined and unread
+
+
+def within(state: SessionState, sender: ParticipantId, recipient: ParticipantId | None) -> str | None:
+    """What `Message.within` is for what is said to the recipient alone. A person is in a meeting of the conversation
+    until they leave it or say that they do not come."""
+    meeting = meeting_of(state, recipient) if isinstance(recipient, AgentId) else None
+    if meeting is None:
+        return None
+    there = sender in meeting.joined or not (isinstance(sender, AgentId) or stays_away(state, meeting, sender))
+    return meeting.id if there else NO_MEETING
+
+
+def stays_away(state: SessionState, meeting: MeetingState, person: ParticipantId) -> bool:
+    """Whether a person has left a meeting, or has said that they do not come."""
+    known = state.person_of(person)
+    names = (person, PersonId(known.declared) if known is not None and known.declared else person)
+    answers = [meeting.invited.get(name, "") for name in names]
+    return any(answer == LEFT or answer.startswith(rejected("")) for answer in answers)
+
+
+@dataclass(frozen=True, slots=True)
+class MeetingHabits:
+    """The settings for meetings: whether those with people get places, and how much is shown of those among agents."""
+
+    threads: bool = True
+    show: Show = "all"
+
+    def shown(self, metadata: Mapping[str, Any]) -> Show:
+        """The rule for a meeting whose playbook has this metadata: its own, else that of the settings."""
+        wanted = str(metadata.get("show", "")).strip().lower()
+        return wanted if is_show(wanted) else self.show
+
+
+def is_show(text: str) -> TypeGuard[Show]:
+    """Whether it is one of the three values."""
+    return text in _SHOWS
+
+
+def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:
+    """The active meeting of a place; None when there is none (now)."""
+    return next((m for m in state.meetings.values() if m.hears_from(place) and m.status != "ended"), None)
+
+
+def meeting_of_page(state: SessionState, page: PageState) -> MeetingState | None:
+    """The meeting in whose place a page is shown, now or until the place was lost; None also for a notice after its
+    end, which nobody misses."""
+    meeting = next((m for m in state.meetings.values() if m.hears_from(page.place)), None)
+    if page.place is None or meeting is None:
+        return None
+    is_late = not page.agent and (state.ended or meeting.status == "ended")
+    return None if is_late else meeting
+
+
+def place_of(state: SessionState, frame: str, to: str) -> Address | None:
+    """The place where a frame's messages to a target are shown, by the frame's id and the target's key; None for
+    the session's own conversation.
+
+    What is said to a meeting is shown where that is held. Anything else that is said in a meeting is shown there too,
+    unless the person who was heard last wrote in the session's own conversation.
+    """
+    meeting = parse_meeting_id(to)
+    if meeting is not None:
+        return _held_at(state, meeting)
+    speaker = state.frames.get(frame)
+    if speaker is None or state.agents[speaker.agent].at_home:
+        return None
+    return _place_of_frame(state, speaker)
+
+
+def place_of_elsewhere(state: SessionState, agent: AgentId, to: str) -> Address | None:
+    """The place for an agent without frames: it is played in another process."""
+    if parse_meeting_id(to) is not None:
+        return place_of(state, "", to)
+    there = [meeting.id for meeting in state.meetings.values() if agent in meeting.joined]
+    places = [] if state.agents[agent].at_home else [_held_at(state, meeting) for meeting in there]
+    return next((place for place in places if place is not None), None)
+
+
+def place_of_work(state: SessionState, agent: AgentId) -> Address | None:
+    """The place where people see that an agent works."""
+    if not any(_held_at(state, meeting) for meeting in state.meetings) or state.agents[agent].at_home:
+        return None
+    latest = next((frame for frame in reversed(state.frames.values()) if frame.agent == agent), None)
+    return None if latest is None else _place_of_frame(state, latest)
+
+
+def _place_of_frame(state: SessionState, frame: FrameState) -> Address | None:
+    """The place of the innermost meeting with one that the frame, or a frame that called it, takes part in."""
+    at: FrameState | None = frame
+    while at is not None:
+        place = _held_at(state, at.meeting)
+        if place is not None:
+            return place
+        at = state.frames.get(at.caller.frame) if at.caller is not None else None
+    return None
+
+
+def _held_at(state: SessionState, meeting: str | None) -> Address | None:
+    known = state.meetings.get(meeting or "")
+    return None if known is None or known.status == "ended" else known.place

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.core.errors import PlaybookError, SharedStateConflict
 from runtime.core.ids import ANYONE, ParticipantId
-from runtime.meetings.taking_part import check_takes_part, who
+from runtime.meetings.meeting import check_takes_part, who
 from runtime.tape.facts.meetings import StateShared
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue

@@ -16,8 +16,7 @@ from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
 from runtime.agents.loops import AgentLoops
 from runtime.agents.meeting_host import MeetingHost
-from runtime.agents.registry import AgentRegistry
-from runtime.agents.session_channels import SessionChannels
+from runtime.agents.registry import AgentRegistry, SessionChannels
 from runtime.channels.channel import Channels
 from runtime.channels.participant import Acknowledgements
 from runtime.execution.calls.agents import AgentCalls
@@ -45,9 +44,8 @@ from runtime.llm.client import LLMClient
 from runtime.llm.models import ReadingAhead
 from runtime.meetings.meetings import Meetings
 from runtime.sessions.commands.alter import Alterations
-from runtime.sessions.commands.fork import Forks
+from runtime.sessions.commands.fork import Forks, Merge
 from runtime.sessions.commands.meeting_commands import MeetingCommands
-from runtime.sessions.commands.merge import Merge
 from runtime.sessions.commands.session_commands import SessionCommands
 from runtime.sessions.commands.undo import Undo, Undoing
 from runtime.sessions.features import KeepsZones, SessionPart, SessionParts

@@ -17,7 +17,7 @@ from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
-from runtime.meetings.showing import MeetingHabits
+from runtime.meetings.meeting import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.features import NodePart, alone
 from runtime.sessions.idle import Resting

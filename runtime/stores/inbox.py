@@ -35,7 +35,7 @@ LOCKED = "locked"
 MERGED = "merged"
 """The kind of the event that brings back what came of a fork.
 
-`text` is what `runtime.sessions.commands.merge.ForkResult` writes."""
+`text` is what `runtime.sessions.commands.fork.ForkResult` writes."""
 
 PARTICIPANT = "participant"
 """The kind of an event by which somebody in another process does something; `text` is what

@@ -16,7 +16,7 @@ from gateway.features.tasks.work import TaskWork
 from gateway.settings.clients import client_scopes, publisher_scopes
 from runtime.core.address import SCRATCH
 from runtime.core.texts import Texts
-from runtime.sessions.commands.overview import lasting
+from runtime.sessions.commands.session_commands import lasting
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.sessions.succession import Succession, words_within
 from runtime.stores.inbox import (

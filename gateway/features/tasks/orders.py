@@ -18,7 +18,7 @@ from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.standing import may_still_recall
-from runtime.meetings.taking_part import within
+from runtime.meetings.meeting import within
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, InboxEvent, offer, pause, shard_of

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from runtime.core.address import CLIENT, address_of, thread_name, threads_below
 from runtime.core.background import OnDemand
 from runtime.core.ids import SessionId
-from runtime.meetings.placement import meeting_held_at
+from runtime.meetings.meeting import meeting_held_at
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back

@@ -15,7 +15,7 @@ from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.talk import MessageUndelivered
-from runtime.meetings.taking_part import within
+from runtime.meetings.meeting import within
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within

@@ -11,9 +11,9 @@ from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.meetings.invitations import names_of
+from runtime.meetings.meeting import check_takes_part, who
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.shared_state import MISSING, SharedState
-from runtime.meetings.taking_part import check_takes_part, who
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue

@@ -12,7 +12,7 @@ from runtime.core.prompt_forms import Form, foreign_json, foreign_line, foreign_
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_line
 from runtime.execution.prompt.message_text import PAST_VARIABLE
-from runtime.meetings.taking_part import who
+from runtime.meetings.meeting import who
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import AgentState, SessionState

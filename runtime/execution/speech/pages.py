@@ -26,7 +26,7 @@ from runtime.execution.speech.presence import AgentPresence
 from runtime.execution.speech.targets import mentioned
 from runtime.language.event_triggers import PLACE
 from runtime.language.syntax.humans import humans_of
-from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
+from runtime.meetings.meeting import meeting_of_page, place_of, place_of_elsewhere
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.meetings import MeetingPlaceLost
 from runtime.tape.facts.people import PageBegun, PageClosed, PageFinished, PageMoved, PageShown

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from runtime.channels.outbox import Outbox
 from runtime.core.address import Address, Speaker
 from runtime.core.ids import AgentId
-from runtime.meetings.placement import place_of_work
+from runtime.meetings.meeting import place_of_work
 from runtime.tape.journal import Journal
 
 

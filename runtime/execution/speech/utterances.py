@@ -28,7 +28,7 @@ from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import AckWithin, SpeechReceipts
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
 from runtime.execution.speech.unwaited import check_waits
-from runtime.meetings.taking_part import check_takes_part, comes_too_late, within
+from runtime.meetings.meeting import check_takes_part, comes_too_late, within
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.facts.people import PageFinished, PageHeld

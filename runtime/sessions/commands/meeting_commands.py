@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from runtime.agents.attendees import attendee
+from runtime.agents.attendance import attendee
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.meeting_host import MeetingHost
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ParticipantId
 from runtime.core.texts import Texts
 from runtime.meetings.shared_state import SharedState
-from runtime.sessions.commands.overview import MAX_LINES, lasting
+from runtime.sessions.commands.session_commands import MAX_LINES, lasting
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import name_within, words_within
 from runtime.stores.inbox import InboxEvent

@@ -11,7 +11,7 @@ from runtime.core.files import FILE_URL
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Attachment, Message, attachment_from
 from runtime.core.quote import Quote
-from runtime.meetings.taking_part import within
+from runtime.meetings.meeting import within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.state.session import SessionState
 

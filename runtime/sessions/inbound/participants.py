@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from runtime.agents.registry import SessionChannels
 from runtime.agents.remote_agent import RemoteAgent
-from runtime.agents.session_channels import SessionChannels
 from runtime.core.errors import ExecutionError, QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
@@ -16,9 +16,9 @@ from runtime.events.talk import MessageUndelivered
 from runtime.execution.speech.delivery import SpeechDelivery, addressed
 from runtime.execution.speech.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED
+from runtime.meetings.meeting import check_takes_part, within
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.shared_state import SharedState
-from runtime.meetings.taking_part import check_takes_part, within
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import PARTICIPANT, InboxEvent
 from runtime.tape.facts.meetings import MeetingAddressed

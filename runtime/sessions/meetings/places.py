@@ -11,7 +11,7 @@ from runtime.core.address import Address
 from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE
 from runtime.events.sessions import MeetingPlaceless
-from runtime.meetings.placement import meeting_held_at
+from runtime.meetings.meeting import meeting_held_at
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession

@@ -10,8 +10,7 @@ from runtime.core.texts import Texts
 from runtime.execution.frames.outcomes import reason
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
-from runtime.meetings.placement import place_of
-from runtime.meetings.showing import MeetingHabits, Show
+from runtime.meetings.meeting import MeetingHabits, Show, place_of
 from runtime.sessions.features import SessionPart
 from runtime.sessions.succession import Succession, words_within
 from runtime.tape.facts.frames import FrameReturned

@@ -7,13 +7,12 @@ import sys
 
 import pytest
 
-
 _ALL_OF_THE_RUNTIME = """
 import importlib, pkgutil, sys, runtime
 for module in pkgutil.walk_packages(runtime.__path__, "runtime."):
     if not module.name.endswith("main"):
         importlib.import_module(module.name)
-sys.exit(", ".join(name for name in sys.modules if name.startswith(("gateway", "adapters"))))
+sys.exit(", ".join(name for name in sys.modules if name.startswith(("gateway", "adapters"))) or None)
 """
 
 

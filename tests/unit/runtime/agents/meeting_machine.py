@@ -22,7 +22,7 @@ from runtime.agents.dispatcher import Dispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.invitations import Invitations
 from runtime.agents.meeting_host import MeetingHost
-from runtime.agents.session_channels import SessionChannels
+from runtime.agents.registry import SessionChannels
 from runtime.bus import Bus
 from runtime.channels.channel import Channels
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant

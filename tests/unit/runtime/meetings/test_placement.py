@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.address import Address, address_data
 from runtime.core.ids import AgentId
-from runtime.meetings.placement import meeting_held_at, place_of, place_of_work
+from runtime.meetings.meeting import meeting_held_at, place_of, place_of_work
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.state.session import SessionState

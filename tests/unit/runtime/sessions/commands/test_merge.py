@@ -10,7 +10,7 @@ import pytest
 from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.commands.merge import MAX_RESULT_CHARS, ForkResult
+from runtime.sessions.commands.fork import MAX_RESULT_CHARS, ForkResult
 from runtime.tape.tape import tape_owner
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Talk, block, talking

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from runtime.language.program import Program
-from runtime.meetings.showing import MeetingHabits
+from runtime.meetings.meeting import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, Reply, Talk, talking

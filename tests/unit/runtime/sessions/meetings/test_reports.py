@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.language.program import Program
-from runtime.meetings.showing import MeetingHabits, Show
+from runtime.meetings.meeting import MeetingHabits, Show
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking

@@ -14,7 +14,7 @@ from runtime.core.errors import OutcomeUncertain
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.language.program import Program
-from runtime.meetings.showing import MeetingHabits
+from runtime.meetings.meeting import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.sessions import HeldPlace
