@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from gateway.participants.client import connect
+from gateway.features.participants.client import connect
 
 PATHS = {"north": "to the glacier", "south": "to the lake", "east": "to the village", "west": "nowhere, it is steep"}
 

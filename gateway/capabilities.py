@@ -12,6 +12,7 @@ from gateway.features.hours.feature import hours
 from gateway.features.mcp.feature import mcp
 from gateway.features.memories.feature import memories
 from gateway.features.notebooks.feature import notebooks
+from gateway.features.participants.feature import participants
 from gateway.features.publishing.feature import publishing
 from gateway.features.pushes.feature import pushes
 from gateway.features.reports.feature import reports
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 FEATURES = (
     files,
     voice,
+    participants,
     tasks,
     reports,
     memories,

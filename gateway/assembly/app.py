@@ -111,7 +111,8 @@ async def serve(
         stack.enter_context(exclusive_use(data_dir))
         listen(settings.web.host, settings.web.port).close()
         compiled = ServedPrograms(await compile_routes(settings, routes))
-        settings.participants.check(compiled.values())
+        for feature in FEATURES:
+            feature.judge(settings, routes, compiled)
         check_programs(settings, compiled.values())
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
         engine = None

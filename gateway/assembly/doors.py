@@ -25,7 +25,6 @@ from gateway.assembly.stores import (
     drains_in,
     feed_in,
     links_in,
-    mailboxes_in,
     news_by,
     people_in,
     person_limits_in,
@@ -54,7 +53,6 @@ from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SavingRoutes, SessionRoutes, TalkMaker
 from gateway.overview.status import PLATFORMS_TABLE, NodeRoutes, SeenPlatforms, SharedPlatforms, StatusRoute
 from gateway.overview.tallies import SERVICES_TABLE, Seen, SharedServices
-from gateway.participants.visit import Desk, Office
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import PIN_NEWS, VERSIONS_TABLE
 from gateway.settings.clients import client_scopes, client_tokens
@@ -68,7 +66,6 @@ from runtime.core.files import FileStore
 from runtime.core.ids import SessionId
 from runtime.llm.models import Models
 from runtime.storage.embedded.data_directory import node_id
-from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.model_calls import RedisModelCalls
@@ -106,16 +103,6 @@ def tapes_of(
     return [mount for feature in FEATURES for mount in feature.tapes(ground, tasks)]
 
 
-def _desk_of(foundation: Foundation) -> Desk | None:
-    """The endpoint for participants in other processes; None if there are none."""
-    tokens = foundation.settings.participants.known()
-    chars = foundation.settings.limits.message_chars
-    connection = foundation.connection
-    mailboxes = mailboxes_in(foundation.settings, connection)
-    office = Office(mailboxes, RedisInbox(connection), foundation.clock, foundation.bus, chars)
-    return Desk(tokens, office) if tokens else None
-
-
 async def chat_of(  # noqa: PLR0913 - the parts of the chat
     web: WebAdapter,
     foundation: Foundation,
@@ -142,7 +129,6 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
         mounts += [ServiceMount(BUS, replace(bus, views=views).app()), *bus.doors]
     mounts += [] if console is None else console.routes()
     mounts += FileRoutes(log_in, files, web.shown_files, clock).routes()
-    mounts += [] if (desk := _desk_of(foundation)) is None else [desk.route]
     for feature in FEATURES:
         mounts += feature.pages(foundation, WebGround(log_in, web.board))
     return build_web(

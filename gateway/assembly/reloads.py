@@ -131,7 +131,6 @@ def reloading_of(
     before = list(programs.pinned.read.values())
 
     def check(settings: Settings, routes: Routes, found: Mapping[str, Program]) -> None:
-        settings.participants.check(found.values())
         check_programs(settings, found.values())
         check_servers(before, found.values())
         for feature in FEATURES:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
-from gateway.assembly.stores import mailboxes_in
 from gateway.catalog import platform_names
 from gateway.extensions.loading import load_extensions
 from gateway.extensions.node import extending
@@ -71,7 +70,6 @@ def node_context_of(
         tool_rules=settings.tools.as_rules,
         places=serving.places,
         task_places=_places(settings, foundation.programs),
-        mailboxes=mailboxes_in(settings, foundation.connection),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         seen=settings.is_overseen,
         features=[*parts, extending(extensions, foundation.bus, tasks)],

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import gateway.capabilities  # noqa: F401 - the facts of features
 from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, AccessRequest, People
-from gateway.settings.tree import Settings
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import NOTICE, InboxEvent
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
-    from runtime.storage.redis.mailboxes import RedisMailboxes
     from runtime.storage.redis.rooms import RedisRoomNews
     from runtime.stores.inbox import Inbox
 
@@ -163,10 +161,3 @@ def front_gauges(connection: RedisConnection) -> Gauges:
     from runtime.storage.redis.leases import RedisShardView
 
     return Gauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)
-
-
-def mailboxes_in(settings: Settings, connection: RedisConnection) -> RedisMailboxes:
-    """What waits for participants in other processes, from the database."""
-    from runtime.storage.redis.mailboxes import RedisMailboxes
-
-    return RedisMailboxes(connection, bound=settings.participants.mailbox_messages)

@@ -21,6 +21,7 @@ from gateway.features.files.settings import FileSettings
 from gateway.features.mcp.settings import McpSettings
 from gateway.features.memories.settings import MemorySettings
 from gateway.features.notebooks.settings import TapeSettings
+from gateway.features.participants.settings import ParticipantSettings
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
 from gateway.features.tasks.settings import TaskSettings
@@ -28,7 +29,6 @@ from gateway.features.voice.settings import VoiceSettings
 from gateway.settings.clients import (
     ClientSettings,
     ConsoleSettings,
-    ParticipantSettings,
     PublisherSettings,
     client_tokens,
 )

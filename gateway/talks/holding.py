@@ -106,7 +106,7 @@ class Holding:
                 llm=self._answers.client,
                 clock=self._clock,
                 bus=self._bus,
-                mailboxes=self._seats,
+                seats=self._seats,
                 tasks=self._tasks,
                 files=self.files,
                 tools=self._tools,
@@ -200,7 +200,7 @@ class Holding:
 
     async def _play(self, played: Played) -> None:
         name = next((participant for participant, agent in self._played.items() if agent == played.who), None)
-        acts = self._seats.answer(name or "", played.text, f"{self._sent}")
+        acts = self._seats.answered(name or "", played.text, f"{self._sent}")
         if not acts:
             self._fault(f"{played.who} has heard nothing yet that it could answer")
         for act in acts:

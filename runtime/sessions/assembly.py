@@ -18,6 +18,7 @@ from runtime.agents.loops import AgentLoops
 from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.registry import AgentRegistry, SessionChannels
 from runtime.channels.channel import Channels
+from runtime.channels.mailbox import NoMailboxes
 from runtime.channels.participant import Acknowledgements
 from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
@@ -160,7 +161,8 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     channels = Channels(around.bus, Acknowledgements(around.clock), tasks)
     guests = {name: one for feature in around.features for name, one in feature.guests(channels, journal).items()}
     agents = AgentRegistry(program, journal, pages, guests)
-    dispatcher = Dispatcher(session, agents, channels, pages, around.mailboxes)
+    mailboxes = next((feature.mailboxes for feature in around.features if feature.mailboxes is not None), NoMailboxes())
+    dispatcher = Dispatcher(session, agents, channels, pages, mailboxes)
     conduits = SessionChannels(journal, agents, channels, meeting_reports.open_to_people)
 
     # What programs say and wait for.

@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 from runtime.agents.dispatcher import Dispatcher
 from runtime.agents.registry import AgentRegistry
 from runtime.channels.channel import Channels
+from runtime.channels.mailbox import Mailboxes
 from runtime.channels.participant import Participant
 from runtime.core.address import Address
 from runtime.core.texts import Texts
@@ -122,6 +123,8 @@ class NodePart:
 
     programs: Mapping[str, Program] = {}
     """Programs of its own, by name, which it alone orders."""
+    mailboxes: Mailboxes | None = None
+    """What waits for agents in other processes, where it has that."""
     outside: Mapping[str, ExtensionCall] = {}
     """Calls of these programs that are outside effects, by name."""
 

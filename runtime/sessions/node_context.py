@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from runtime.bus import Bus
-from runtime.channels.mailbox import Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.address import SCRATCH, Address
 from runtime.core.clock import Clock
@@ -33,7 +32,6 @@ Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 """
 
 _ALONE: Mapping[str, Any] = {
-    "mailboxes": NoMailboxes(),
     "places": None,
     "seen": False,
     "task_places": {},
@@ -84,7 +82,6 @@ class NodeContext:
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     features: Sequence[NodePart] = ()
-    mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     places: PlaceStore | None = None
     task_places: Mapping[str, Address] = field(default_factory=dict)
     """The conversations that may be told what came of work, by the names that programs use."""

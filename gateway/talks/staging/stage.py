@@ -24,7 +24,7 @@ from gateway.settings.tree import Settings
 from gateway.talks.staging.clock import TalkClock
 from gateway.talks.staging.tools import ReplayedServers
 from runtime.bus import Bus
-from runtime.channels.mailbox import Letter, Mailboxes, NoMailboxes
+from runtime.channels.mailbox import Letter, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.clock import SystemClock
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileContent, FileHead, file_id
@@ -35,6 +35,7 @@ from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import CallOutcome, Evaluation, GuestError, HostCall, Sandbox, Snippet
+from runtime.sessions.features import NodePart
 from runtime.sessions.idle import Resting
 from runtime.sessions.inbound.participants import Act
 from runtime.sessions.node_context import NodeContext, ProgramHabits
@@ -124,10 +125,11 @@ class _StoppingEvaluation:
         return self._evaluation.kept
 
 
-class Seats(NoMailboxes):
+class Seats(NoMailboxes, NodePart):
     """Takes the letters for participants in other processes; `on_letter` hears of each, with the participant's name."""
 
     def __init__(self, on_letter: Callable[[str, str], None]) -> None:
+        self.mailboxes = self
         self._on_letter = on_letter
         self._letters: dict[str, list[Letter]] = {}
 
@@ -136,7 +138,7 @@ class Seats(NoMailboxes):
         self._on_letter(participant, str(letter.content.get("text", "")))
         return True
 
-    def answer(self, participant: str, text: str, number: str) -> list[Act]:
+    def answered(self, participant: str, text: str, number: str) -> list[Act]:
         """What a participant does that answers its last letter: it has read all letters, and says the text to who wrote
         it. Nothing before its first letter."""
         letters = self._letters.get(participant, [])
@@ -180,7 +182,7 @@ class Ports:
     llm: LLMClient
     clock: TalkClock
     bus: Bus
-    mailboxes: Mailboxes
+    seats: NodePart
     tasks: TaskGroup
     files: TalkFiles
     tools: ReplayedServers | None = None
@@ -209,12 +211,11 @@ class Stage:
             ports.clock,
             ports.bus,
             resting=Resting(idle_s=float("inf")),
-            features=[*tried(around), extending(self.extensions, ports.bus, ports.tasks)],
+            features=[*tried(around), ports.seats, extending(self.extensions, ports.bus, ports.tasks)],
             texts=self.texts,
             servers=ports.tools or remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
             tool_rules=self.settings.tools.as_rules if ports.tools is None else ports.tools.rules,
             habits=ProgramHabits(transcript_chars=self.settings.limits.transcript_chars, alone=alone),
-            mailboxes=ports.mailboxes,
         )
 
 

@@ -18,9 +18,11 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from gateway.extensions.node import NodeExtensions
+from gateway.features.participants.door import NodeParticipants
 from gateway.features.publishing.node import NodePublishing
 from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
+from runtime.channels.mailbox import NoMailboxes
 from runtime.channels.outbox import Done, QuietPage, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, LeaseLost, TapeConflict
@@ -624,11 +626,23 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     habits = {name: more[name] for name in ("busy", "models", "transcript_chars", "meetings") if name in more}
     rest = {} if "idle_s" not in more else {"resting": Resting(idle_s=more["idle_s"])}
     extending = NodeExtensions(more.get("calls", {}), more.get("extended"))
-    taken = {"tasks", "events", "features", "calls", "extended", "questions_alone", "idle_s", *own, *habits}
+    waiting = NodeParticipants(more.get("mailboxes", NoMailboxes()))
+    taken = {
+        "mailboxes",
+        "tasks",
+        "events",
+        "features",
+        "calls",
+        "extended",
+        "questions_alone",
+        "idle_s",
+        *own,
+        *habits,
+    }
     return {
         **rest,
         **{name: value for name, value in more.items() if name not in taken},
-        "features": [tasks, NodePublishing(more.get("events")), *more.get("features", ()), extending],
+        "features": [tasks, NodePublishing(more.get("events")), *more.get("features", ()), waiting, extending],
         "habits": ProgramHabits(**habits, alone=more.get("questions_alone", False)),
     }
 
@@ -648,9 +662,8 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         world.clock,
         bus,
         servers=world.servers,
-        mailboxes=world.mailboxes,
         places=world.places,
-        **surroundings(with_files({"files": world.files, **more}, llm, bus)),
+        **surroundings(with_files({"files": world.files, "mailboxes": world.mailboxes, **more}, llm, bus)),
     )
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:

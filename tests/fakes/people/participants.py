@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect as open_socket
 from websockets.exceptions import ConnectionClosed
 
 from adapters.web.adapter import WebAdapter
-from gateway.participants.visit import Desk, Office
+from gateway.features.participants.door import Desk, Office
 from gateway.web.app import build_web
 from gateway.web.server import serve
 from runtime.bus import Bus

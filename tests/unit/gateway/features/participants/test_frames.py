@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.participants.frames import MAX_FRAME_BYTES, Acknowledged, BadSeatFrame, Hello, read_frame
+from gateway.features.participants.frames import MAX_FRAME_BYTES, Acknowledged, BadSeatFrame, Hello, read_frame
 from runtime.sessions.inbound.participants import Act
 
 KEYS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.participants.client import NotTaken, Replaced, SeatRefused, connect
+from gateway.features.participants.client import NotTaken, Replaced, SeatRefused, connect
 from tests.fakes.people.participants import TOKEN, Reception, reception, wire
 
 pytestmark = pytest.mark.anyio

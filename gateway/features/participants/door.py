@@ -1,4 +1,5 @@
-"""One connection of a participant: its mail goes out in order, its acknowledgements and acts come in."""
+"""The door for participants: who may come in, and a connection of each, whose mail goes out in order and whose
+acknowledgements and acts come in."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ from starlette.websockets import WebSocket
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
-from gateway.participants import frames
-from gateway.participants.frames import Acknowledged, BadSeatFrame, Hello
+from gateway.feature import FeatureGround
+from gateway.features.participants import frames
+from gateway.features.participants.frames import Acknowledged, BadSeatFrame, Hello
 from gateway.socket_protocol import SocketLink
 from gateway.web.guard import PARTICIPANTS
 from runtime.bus import Bus
@@ -26,7 +28,9 @@ from runtime.channels.mailbox import START, Mail, Mailboxes, MailboxRead, Mailbo
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.events.sessions import ParticipantConnected, ParticipantDisconnected
+from runtime.sessions.features import NodePart
 from runtime.sessions.inbound.participants import Act
+from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.stores.inbox import PARTICIPANT, Inbox, InboxEvent
 
 WINDOW = 32
@@ -272,3 +276,21 @@ class Desk:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
+
+
+class NodeParticipants(NodePart):
+    """What waits for participants, whose sessions are here."""
+
+    def __init__(self, mailboxes: Mailboxes) -> None:
+        self.mailboxes = mailboxes
+
+
+def mailboxes_in(ground: FeatureGround) -> Mailboxes:
+    """What waits for participants in other processes, from the database."""
+    return RedisMailboxes(ground.connection, bound=ground.settings.participants.mailbox_messages)
+
+
+def desk_in(ground: FeatureGround) -> Desk:
+    """The endpoint for participants in other processes. Raises ConfigError for a token that will not do."""
+    chars, tokens = ground.settings.limits.message_chars, ground.settings.participants.known()
+    return Desk(tokens, Office(mailboxes_in(ground), ground.database.inbox, ground.clock, ground.bus, chars))

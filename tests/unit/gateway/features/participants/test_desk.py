@@ -7,7 +7,7 @@ import pytest
 from websockets.asyncio.client import connect as open_socket
 from websockets.exceptions import InvalidStatus
 
-from gateway.participants.visit import ATTEMPTS, WINDOW
+from gateway.features.participants.door import ATTEMPTS, WINDOW
 from runtime.core.clock import SystemClock
 from runtime.sessions.inbound.participants import Act
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore

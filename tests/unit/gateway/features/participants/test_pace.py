@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.participants.visit import FRAMES_AT_ONCE, FRAMES_PER_S, _Pace
+from gateway.features.participants.door import FRAMES_AT_ONCE, FRAMES_PER_S, _Pace
 from tests.fakes.clock import HastyClock
 
 pytestmark = pytest.mark.anyio
