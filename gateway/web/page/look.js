@@ -33,6 +33,7 @@ export function icon(path) {
 }
 
 export const ICONS = {
+  more: "M4.5 10h.01M10 10h.01M15.5 10h.01",
   reply: "M8 5L4 9l4 4M4 9h7a5 5 0 0 1 5 5v1",
   copy: "M7 7V4h9v9h-3M4 7h9v9H4z",
   send: "M10 16V4M5 9l5-5 5 5",

@@ -60,7 +60,7 @@ async def test_on_a_phone_a_tap_on_a_choice_counts_also_while_actions_of_another
         await chat.adapter.offer(LOBBY, "q", "Shall I?", choices, speaker=GUIDE, nonce="q")
         await expect(page.get_by_role("button", name="No", exact=True)).to_be_in_viewport()
         await page.get_by_text("m18", exact=True).tap()
-        await expect(tool(page.locator(".message", has_text="m18"), "Copy the text")).to_be_visible()
+        await expect(tool(page.locator(".message", has_text="m18"), "Actions")).to_be_visible()
         await page.get_by_role("button", name="No", exact=True).tap()
         await expect(page.get_by_role("button", name="No", exact=True)).to_be_disabled()
         assert (await anext(said)).choice == "n"
@@ -376,12 +376,24 @@ async def test_on_a_phone_everything_is_reached_by_touch(browser: Browser) -> No
         await say(page, "hello")
         await page.get_by_role("button", name="Send").tap()
         message = await own(page, "hello")
-        await message.locator(".body").tap()
-        await tool(message, "React").tap()
-        await page.get_by_role("button", name="React with 🎉").tap()
+        await tool(message, "Actions").tap()
+        sheet = page.get_by_role("dialog", name="Actions on the message from Ada")
+        await expect(sheet.get_by_role("button")).to_contain_text(["👍"])
+        await sheet.get_by_role("button", name="React with 🎉").tap()
         await expect(page.locator(".reaction")).to_have_text("🎉 1")
         assert [each.act for each in heard] == ["message", "reaction"]
         assert await page.evaluate("document.documentElement.scrollWidth") == 360
+        await expect(sheet).to_have_count(0)
+        await expect(tool(message, "Actions")).to_be_focused()
+        await message.locator(".body").dispatch_event("pointerdown", {"pointerType": "touch"})  # and held
+        await expect(sheet).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(sheet).to_have_count(0)
+        await expect(tool(message, "Actions")).to_be_focused()
+        await tool(message, "Actions").tap()
+        await sheet.get_by_role("button", name="Edit").tap()
+        await expect(page.locator("#room-composer textarea")).to_be_focused()
+        await expect(page.locator("#room-composer textarea")).to_have_value("hello")
 
 
 async def test_only_the_last_exchange_is_answered_again_also_when_others_speak_meanwhile(browser: Browser) -> None:

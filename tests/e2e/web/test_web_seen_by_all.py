@@ -9,7 +9,7 @@ from adapters.adapter import File
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.message import Choice
 from tests.e2e.web.test_console_keys import every_way, faultless
-from tests.e2e.web.test_web_page import enter, listening, say
+from tests.e2e.web.test_web_page import PHONE, enter, listening, say
 from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -86,3 +86,8 @@ async def test_nothing_on_the_chat_page_keeps_anybody_out(browser: Browser) -> N
         await page.get_by_role("button", name="Reply in thread").first.click()
         await expect(page.locator("#thread")).to_be_visible()
         await every_way(page, "a thread")
+
+        phone = await enter(browser, chat, "Grace", bypass_csp=True, **PHONE)
+        await phone.get_by_role("button", name="Actions").last.tap()
+        await expect(phone.get_by_role("dialog").get_by_role("button", name="Copy the text")).to_be_visible()
+        await every_way(phone, "the actions of a message")

@@ -8,6 +8,7 @@ import { mayGive, whyLink } from "./standing.js";
 
 const TOGETHER_MS = 5 * 60_000;
 const FRAME_MS = 8;
+const HELD_MS = 450; // a finger on a message, until its sheet opens
 const TOUCH = matchMedia("(hover: none)");
 const seen = new IntersectionObserver((rows) => {
   for (const { isIntersecting, target } of rows) if (isIntersecting) target.dispatchEvent(new Event("pointerenter"));
@@ -73,6 +74,12 @@ export class MessageView {
     for (const near of ["pointerenter", "focusin"]) row.addEventListener(near, () => this.needTools());
     if (TOUCH.matches) {
       seen.observe(row); // nobody comes near there before a touch
+      let held;
+      row.addEventListener("pointerdown", (event) => {
+        if (event.pointerType === "touch" && !event.target.closest("button, a")) held = setTimeout(() => this.openSheet(), HELD_MS);
+      });
+      for (const end of ["pointerup", "pointermove", "pointercancel"]) row.addEventListener(end, () => clearTimeout(held));
+      row.addEventListener("contextmenu", (event) => event.target.closest("a, img") || event.preventDefault());
       row.addEventListener("mousedown", (event) => event.target.closest("button, a") && event.preventDefault()); // a focus would move it away
     }
     return row;
@@ -101,11 +108,35 @@ export class MessageView {
       this.toolbar.append(change, remove);
     }
     if (this.actions.thread) {
-      const thread = this.tool("thread", "Reply in thread", () => this.actions.thread(this.message));
-      thread.classList.add("reply"); // the last one: on a touch screen the others appear beside it
-      this.toolbar.append(thread);
+      this.toolbar.append(this.tool("thread", "Reply in thread", () => this.actions.thread(this.message)));
     }
+    if (TOUCH.matches) this.toolbar.append((this.more = this.tool("more", "Actions", () => this.openSheet())));
+    this.more?.classList.add("more");
     return this.toolbar;
+  }
+
+  /** On a touch screen, the tools by their names, from below. */
+  openSheet() {
+    this.needTools();
+    if (this.toolbar.matches(".pending *, .failed *, .deleted *") || document.querySelector("dialog[open]")) return;
+    const sheet = el("dialog", { class: "sheet", "aria-label": `Actions on the message from ${this.message.name}` });
+    sheet.append(drawPicker(this.actions.marks(), (mark) => {
+      sheet.close();
+      if (mark) this.actions.react(this.message, mark);
+    }));
+    for (const tool of this.toolbar.querySelectorAll(".icon:not(.more, [hidden], [aria-label='React'])")) {
+      const named = el("button", { type: "button" }, tool.querySelector("svg").cloneNode(true), tool.title);
+      named.addEventListener("click", () => {
+        sheet.close(); // first: it gives the focus back, which the tool may take
+        tool.click();
+      });
+      sheet.append(named);
+    }
+    sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
+    sheet.addEventListener("close", () => sheet.remove());
+    document.body.append(sheet);
+    this.more.focus({ preventScroll: true }); // where the focus comes back to
+    sheet.showModal();
   }
 
   /** What is done with an agent's answer: it is rated, or asked for again. */
