@@ -417,7 +417,8 @@ async def test_a_phone_has_room_for_everything(browser: Browser) -> None:
         await expect(page.locator("#sidebar")).to_be_hidden()
         await page.locator("#menu").tap()
         await page.locator("#rooms button", has_text="lobby").tap()
-        await page.locator(".message.person").get_by_role("button", name="Reply in thread").tap()
+        await page.locator(".message.person").get_by_role("button", name="Actions").tap()
+        await page.get_by_role("dialog").get_by_role("button", name="Reply in thread").tap()
         await expect(page.locator("#thread")).to_be_visible()
         assert await page.locator("#thread").evaluate("thread => thread.getBoundingClientRect().width") == 360
         await page.get_by_role("button", name="Close the thread").tap()
