@@ -20,7 +20,7 @@ from gateway.cli.author.new import new
 from gateway.cli.author.talks import hold_talks
 from gateway.cli.operate.access import app as access
 from gateway.cli.operate.keys import app as keys
-from gateway.cli.operate.keys import backup, restore
+from gateway.cli.operate.keys import backup
 from gateway.cli.operate.programs import app as programs
 from gateway.cli.operate.sessions.commands import app as sessions
 from gateway.cli.output.terminal import DATA_DIR, note
@@ -35,9 +35,9 @@ from gateway.version import VERSION
 
 GROUPS = {
     "Write": ("new", "dev", "chat", "check", "test", "compile", "fmt"),
-    "Run": ("run", "exec", "backup", "restore"),
+    "Run": ("run", "exec", "backup"),
     "Look": ("sessions", "tasks", "programs", "usage", "debug"),
-    "Manage": ("access", "schedule", "keys", "setup"),
+    "Manage": ("access", "schedule", "setup"),
 }
 """The commands by what somebody wants to do, in the order of the help. Editors start one more, `lsp`."""
 
@@ -50,6 +50,8 @@ OLD_NAMES = {
     "dlq": "debug letters",
     "cron": "schedule",
     "invite": "access invite",
+    "restore": "backup --restore",
+    "keys": "setup keys",
     "feedback": "usage feedback",
     "slack manifest": "setup slack",
     "discord invite": "setup discord",
@@ -139,8 +141,7 @@ app.command(short_help="Format programs and talks.")(fmt)
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Create a folder with a working program.")(new)
 app.command(short_help="Serve an editor: errors, explanations, renaming.", hidden=True)(lsp)
-app.command(short_help="Write everything that a gateway keeps to FILE.")(backup)
-app.command(short_help="Restore the state from FILE.")(restore)
+app.command(short_help="Write everything that a gateway keeps to FILE, or restore it.")(backup)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")
@@ -149,7 +150,7 @@ usage.command(short_help="Show what people think of the answers.")(feedback)
 app.add_typer(usage, name="usage")
 app.add_typer(schedule, name="schedule")
 app.add_typer(debug, name="debug")
-app.add_typer(keys, name="keys")
+setup.add_typer(keys, name="keys")
 app.add_typer(setup, name="setup")
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from adapters.discord.api.permissions import Invitation
     from gateway.settings.tree import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Set up Slack, Discord, or voice on this machine.")
+app = typer.Typer(no_args_is_help=True, help="Set up Slack, Discord, voice or the keys of stored content.")
 
 
 def voice(

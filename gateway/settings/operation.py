@@ -89,7 +89,7 @@ class AgentSettings(Section):
 class EncryptionSettings(Section):
     """With which keys content is encrypted where it is stored; without any it is not.
 
-    `keys` are lines as `parley keys new` writes them: the first is used for writing, all for reading. `conversations`
+    `keys` are lines of `parley setup keys new`: the first is used for writing, all for reading. `conversations`
     are patterns of keys of conversations, with `*` for anything; what matches none is written as it is.
     """
 

@@ -1,4 +1,4 @@
-"""`parley backup` and `parley restore`: everything that a gateway keeps, as one file. `parley keys`: the keys with
+"""`parley backup`: everything that a gateway keeps, as one file, and back. `parley setup keys`: the keys with
 which content is encrypted where it is stored.
 """
 
@@ -150,36 +150,28 @@ def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> in
         note(f"The keys {', '.join(missing)} are missing. Put them back into encryption.keys, after the others.")
     stale = sum(found[id_] for id_ in keys[1:])
     if stale:
-        note("parley keys rotate re-encrypts everything that another key encrypts.")
+        note("parley setup keys rotate re-encrypts everything that another key encrypts.")
     elif len(keys) > 1:
         note("The database needs only the first key. You can remove the others if no backup needs them.")
     return stale + sum(found[id_] for id_ in missing)
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The file to write; an existing file is replaced.")],
+    file: Annotated[Path, typer.Argument(help="The file to write, in place of one that is there, or to restore.")],
+    restored: Annotated[bool, typer.Option("--restore", help="Restore the state from FILE.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Move the existing state aside, and restore.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Write everything that a gateway keeps to FILE. The gateway may be running."""
-    from gateway.assembly.parts import back_up
+    """Write everything that a gateway keeps to FILE, while it runs or not; or restore that, while none runs."""
+    from gateway.assembly.parts import back_up, restore
 
     with plain_errors():
         settings = load_settings(config)
+        if restored or replace:
+            made = restore(settings, file, replace=replace)
+            say(f"Restored {size(made.size)} as of {when(made.made_at)} UTC into {settings.data_dir}.")
+            return
         made = back_up(settings, file)
     say(f"Wrote {file} with {size(made.size)}, as of {when(made.made_at)} UTC.")
     if settings.encryption.keys_file is not None or settings.encryption.keys:
         say("Encrypted content stays encrypted in it: keep the keys of [encryption] somewhere else.")
-
-
-def restore(
-    file: Annotated[Path, typer.Argument(help="A file written by parley backup.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Move the existing state aside, and restore.")] = False,
-    config: ConfigOption = None,
-) -> None:
-    """Restore the state from FILE. No gateway may be running."""
-    from gateway.assembly import parts
-
-    with plain_errors():
-        settings = load_settings(config)
-        made = parts.restore(settings, file, replace=replace)
-    say(f"Restored {size(made.size)} as of {when(made.made_at)} UTC into {settings.data_dir}.")

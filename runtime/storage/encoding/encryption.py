@@ -78,7 +78,7 @@ class Encryption(Sealing):
     def __init__(self, keys: Sequence[Key], conversations: Sequence[str] = ("*",)) -> None:
         """Raises ConfigError without a key, or if this machine's OpenSSL lacks the cipher."""
         if not keys:
-            raise ConfigError("encryption.keys has no key; parley keys new makes one.")
+            raise ConfigError("encryption.keys has no key; parley setup keys new makes one.")
         try:
             AESGCMSIV(keys[0].secret)
         except UnsupportedAlgorithm as error:
@@ -171,7 +171,9 @@ def _key(word: str, where: str) -> Key:
     except ValueError:
         key = Key(b"")
     if len(key.secret) != KEY_BYTES:
-        raise ConfigError(f"{where}: this is not a key. A key is <id>:<{KEY_BYTES} bytes in Base64>; parley keys new.")
+        raise ConfigError(
+            f"{where}: this is not a key. A key is <id>:<{KEY_BYTES} bytes in Base64>; parley setup keys new."
+        )
     if key.id != id_:
         raise ConfigError(f'{where}: the key that is called "{id_}" is another one, {key.id}, or was mistyped.')
     return key

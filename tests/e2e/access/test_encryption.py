@@ -60,7 +60,7 @@ async def test_with_keys_nothing_said_can_be_found_and_a_wrong_key_loses_nothing
     data_dir.mkdir()
     settings = {"PARLEY_ENCRYPTION__KEYS_FILE": str(keys), "PARLEY_RETENTION__ARCHIVE_AFTER_DAYS": "0.000001"}
     for path in (keys, other):
-        await printed(data_dir, {}, "keys", "new", "--file", str(path))
+        await printed(data_dir, {}, "setup", "keys", "new", "--file", str(path))
         assert path.stat().st_mode & 0o777 == 0o600
     async with gateway(data_dir, DESK, settings) as running:
         await heard(running, "lobby", "hi", "The desk is open.")
@@ -96,9 +96,12 @@ async def test_with_keys_nothing_said_can_be_found_and_a_wrong_key_loses_nothing
             await lobby.join()
             await lobby.until_some("You said: again")
             assert f"You said: {SECRET} one" in lobby.texts()
-        told = await printed(data_dir, settings, "keys", "rotate")
+        told = await printed(data_dir, settings, "setup", "keys", "rotate")
         assert "You can remove the others" not in told
-        rows = [json.loads(line) for line in (await printed(data_dir, settings, "keys", "list", "--json")).splitlines()]
+        rows = [
+            json.loads(line)
+            for line in (await printed(data_dir, settings, "setup", "keys", "list", "--json")).splitlines()
+        ]
         assert [row["entries"] > 0 for row in rows[:2]] == [True, False]
         running.kill()
         await running.gone()
@@ -119,11 +122,11 @@ async def test_with_keys_nothing_said_can_be_found_and_a_wrong_key_loses_nothing
 
 async def test_keys_are_made_once_and_a_bad_one_is_told_at_the_start(tmp_path: Path) -> None:
     keys = tmp_path / "keys"
-    status, output, _ = await parley(tmp_path, "keys", "new")
+    status, output, _ = await parley(tmp_path, "setup", "keys", "new")
     assert (status, len(output.split(":"))) == (0, 2)
     keys.write_text(f"# ours\n{output}")
     settings = {"PARLEY_ENCRYPTION__KEYS_FILE": str(keys)}
-    told = await printed(tmp_path, settings, "keys", "new", "--last")
+    told = await printed(tmp_path, settings, "setup", "keys", "new", "--last")
     assert "behind 1 others" in told
     lines = keys.read_text().splitlines()
     assert lines[:2] == ["# ours", output.strip()]

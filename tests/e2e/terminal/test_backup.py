@@ -53,5 +53,5 @@ async def test_the_page_about_backups_followed_to_the_letter(tmp_path: Path) -> 
 async def test_what_a_backup_cannot_do_is_said(tmp_path: Path) -> None:
     status, _, errors = await parley(tmp_path, "backup", "b", PARLEY_REDIS_URL="redis://127.0.0.1:1/0")
     assert (status, "server of your own" in errors) == (2, True)
-    status, _, errors = await parley(tmp_path, "restore", "nowhere")
+    status, _, errors = await parley(tmp_path, "backup", "--restore", "nowhere")
     assert (status, errors) == (2, "parley: There is no file nowhere.\n")

@@ -77,7 +77,7 @@ def test_each_command_is_in_one_group_of_the_help() -> None:
     commands = get_command(app)
     assert isinstance(commands, TyperGroup)
     assert sorted(listed) == sorted(name for name, one in commands.commands.items() if not one.hidden)
-    assert (len(GROUPS), len(listed)) == (4, 20)
+    assert (len(GROUPS), len(listed)) == (4, 18)
 
 
 def _commands(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
@@ -177,7 +177,7 @@ def test_a_command_is_made_without_the_others_and_any_other_word_makes_all(
 
 
 def test_the_lists_of_commands_show_each_line_whole(tmp_path: Path) -> None:
-    groups = ("sessions", "access", "tasks", "schedule", "debug", "keys", "setup", "usage")
+    groups = ("sessions", "access", "tasks", "schedule", "debug", "setup", "usage")
     for group in ((), *((name,) for name in groups)):
         listed = _parley(tmp_path, *group, "--help").stdout.partition("Commands:\n" if group else "Write:\n")[2]
         assert listed

@@ -1,4 +1,4 @@
-"""`parley keys new`: the key goes where the settings say, whether the file is there or not."""
+"""`parley setup keys new`: the key goes where the settings say, whether the file is there or not."""
 
 from __future__ import annotations
 
