@@ -25,6 +25,8 @@ _ITEMS = frozenset(
 """What a list or a text has, whatever it is."""
 _LONGEST_END = 9
 """The most words of a limit, or of what leads to the steps below a heading."""
+_LONGEST_BRANCH = 40
+"""The characters of what a condition begins with."""
 _GOES_ON = frozenset({"to", "down", "as", "by", "and", "or", "but"})
 _NAMED = ("named", "ordered")
 """The rules for what a loop goes through that has a name."""
@@ -166,7 +168,7 @@ def branch_of(text: str) -> BranchReading | None:
     first = text.partition(" ")[0].lower().rstrip(",:")
     if first not in _grammar().firsts["branch"]:
         return None
-    chart, tokens = _chart(text)
+    chart, tokens = _chart(text[:_LONGEST_BRANCH])
     ends = chart.ends("branch", 0)
     if not ends:
         return None
@@ -279,7 +281,7 @@ def _opens(*parts: Any, behind: bool = False) -> _Opening:
 def _each_opens(*parts: Any, takes: _Takes = "items", of: bool = False) -> _Opening | None:
     words = [part.text for part in parts if isinstance(part, ConditionToken) and part.text not in ("for", "of", "=")]
     noun, place = words[-1] if words else "", next((str(part) for part in parts if str(part)[:1] == "$"), "")
-    sure = place or noun not in _firsts("NO_ITEM") | _firsts("PARTS")
+    sure = place or noun not in _firsts("NO_ITEM") | _firsts("SOME")
     return _Opening(LoopKind.EACH, place, noun, of=of, takes=takes) if sure else None
 
 
