@@ -37,7 +37,15 @@ OFF = "not remembered: memory is off for this program"
 UNKNOWN = "Desk has no playbook 'Dance'"
 NOBODY_TAKES_IT = "tasks need a gateway: here is one conversation alone"
 RECALLS = "not remembered: a task only recalls; return it, and who has ordered the task can remember it"
+FILES = {
+    'ReadFile("plan.md")': "nobody sent a file 'plan.md' here; the files are: none",
+    'Describe("plan.md")': "nobody sent a file 'plan.md' here; the files are: none",
+    'SendFile("plan.md", 5)': "SendFile takes the file's content as text, not as int",
+}
+"""The calls about files, and what they say where files are kept."""
+NO_FILES = {call: f"{call.partition('(')[0]} is not possible here, as in a task or with parley exec" for call in FILES}
 CAME = {
+    **NO_FILES,
     'Remember("The user has a dog")': OFF,
     'Remember("We meet on Tuesdays", about="place")': OFF,
     'Recall("dog")': "[]",
@@ -112,7 +120,8 @@ async def test_in_a_scratch_room(sandbox: MontySandbox) -> None:
 
 
 def test_in_a_talk_with_a_program_that_does_not_say_that_it_remembers(tmp_path: Path) -> None:
-    assert differing(tmp_path, ONCE, f"## Once\n- Desk: {TRIED}\n") == []
+    with_files = "; ".join({**CAME, **FILES}.values())
+    assert differing(tmp_path, ONCE, f"## Once\n- Desk: {with_files}\n") == []
 
 
 async def test_in_an_eval(sandbox: MontySandbox) -> None:
