@@ -12,6 +12,7 @@ from gateway.programs.loading import remote_lines
 from gateway.service import Platform
 from gateway.settings.operation import NodeRole
 from gateway.settings.platforms import WebSettings
+from gateway.settings.tree import Settings, changed
 from runtime.language.program import Program
 from runtime.sandbox.wrapping import Wrapping
 
@@ -35,8 +36,17 @@ def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping
             {one.name: one.lines(settings, foundation.routes, foundation.clock.now()) for one in FEATURES},
             platforms if people_come else {},
         ),
+        *listed_under("state", _state(settings)),
         *([] if foundation.debugger is None else listed_under(foundation.debugger.head, [foundation.debugger.line])),
     ]
+
+
+def _state(settings: Settings) -> list[str]:
+    """Where the state is, unless it is a server of one's own."""
+    if settings.redis_url is not None:
+        return []
+    shared = "" if "data_dir" in changed(settings) else ", shared by all that you start; --data-dir names another"
+    return [f"{settings.data_dir}{shared}"]
 
 
 def start_lines(

@@ -47,6 +47,7 @@ def left_of(ids: set[int]) -> list[str]:
 async def test_it_prints_a_free_port_and_says_that_it_lives_and_is_ready(tmp_path: Path) -> None:
     async with gateway(tmp_path, TELLER, {"PARLEY_WEB__PORT": "0"}, fresh=True) as running:
         assert running.url.startswith("http://127.0.0.1:")
+        await running.prints(rf"  state      {tmp_path}\n")
         assert await asked(running, "/healthz") == (200, {"status": "alive"})
         await running.listens_to("web")
         assert await asked(running, "/readyz") == (200, {"status": "ready", "reasons": []})

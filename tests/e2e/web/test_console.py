@@ -105,6 +105,7 @@ async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_
         await page.get_by_role("button", name="Log out").click()
         await expect(page.get_by_label("Password of the console")).to_be_visible()
         await expect(page.get_by_role("option")).to_have_count(0)
+        assert "comes in once" not in running.output, "a role has a password, so no link lets in without one"
 
 
 async def test_an_owner_of_the_chat_enters_with_one_click_and_before_there_is_one_a_link_lets_in_once(

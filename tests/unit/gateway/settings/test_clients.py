@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.clients.scopes import Scopes
-from gateway.settings.clients import client_scopes, client_tokens, publisher_scopes
+from gateway.settings.clients import ConsoleSettings, client_scopes, client_tokens, publisher_scopes
 from gateway.settings.tree import changed, load, secrets
 from runtime.core.errors import ConfigError
 
@@ -108,3 +109,11 @@ def test_what_is_no_pattern_or_no_key_is_an_error(table: str, tmp_path: Path) ->
     file.write_text(f"[publishers.shop]\n{table}\n")
     with pytest.raises(ConfigError, match="publishers"):
         load(config=file, environment={}, directory=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "has"),
+    [({}, False), ({"password": "x" * 16}, True), ({"roles": {"operator": "operator.txt"}}, True)],
+)
+def test_a_link_without_a_password_is_for_consoles_of_which_no_role_has_one(given: dict[str, Any], has: bool) -> None:
+    assert ConsoleSettings.model_validate(given).has_passwords is has
