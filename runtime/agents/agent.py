@@ -22,7 +22,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Executable
 from runtime.execution.frames.outcomes import RaisedFailure, described, reason
 from runtime.execution.host import Host
-from runtime.execution.prompt.file_names import heard_with_files
+from runtime.execution.prompt.with_files import heard_with_files
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.session import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped

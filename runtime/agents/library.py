@@ -25,12 +25,11 @@ from runtime.execution.triggers.triggers import declared_types
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.meetings.invitations import AUTOMATIC
-from runtime.playbooks.extension import ExtensionPlaybook
 from runtime.playbooks.meeting import MeetingHosting, MeetingPlaybook
 from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
 from runtime.playbooks.playbook import Execution, LLMPlaybook
 from runtime.playbooks.python import PythonPlaybook
-from runtime.playbooks.remote import RemotePlaybook
+from runtime.playbooks.remote import ExtensionPlaybook, RemotePlaybook
 
 
 class _Itself:

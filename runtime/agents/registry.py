@@ -22,8 +22,8 @@ from runtime.core.ids import (
     person_id,
 )
 from runtime.core.message import HUMAN_CLASS, Message
-from runtime.execution.prompt.file_names import heard_with_files
 from runtime.execution.prompt.message_text import PAST_VARIABLE, past_lines
+from runtime.execution.prompt.with_files import heard_with_files
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target, human_of
 from runtime.language.program import AgentKind, Program

@@ -21,8 +21,7 @@ from runtime.core.message import Attachment
 from runtime.execution.frames.drive import drive, rehearse
 from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.frames.loop import FrameLoop
-from runtime.execution.prompt.file_names import referred
-from runtime.execution.prompt.with_files import FileContents
+from runtime.execution.prompt.with_files import FileContents, referred
 from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
 from runtime.playbooks.own_types import OwnTypes, as_text

@@ -23,9 +23,8 @@ from runtime.channels.participant import Acknowledgements
 from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
-from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.builtins import Builtins, LogCalls
 from runtime.execution.calls.files import ProgramFiles
-from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
 from runtime.execution.execution_context import ExecutionContext

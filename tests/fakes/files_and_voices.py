@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.features.files.describing import Describer
 from gateway.features.files.intake import TakenFile
-from gateway.features.files.session import NodeFiles
+from gateway.features.files.node import NodeFiles
 from gateway.features.voice.session import NodeVoices
 from runtime.bus import Bus
 from runtime.core.address import Address

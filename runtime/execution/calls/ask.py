@@ -14,7 +14,7 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Seconds, call
-from runtime.execution.prompt.file_names import file_mention, reference
+from runtime.execution.prompt.with_files import file_mention, reference
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.unwaited import check_waits

@@ -1,4 +1,4 @@
-"""The host calls that every playbook has: waiting, variables, time, chance; and speaking, by `Utterances`."""
+"""The host calls that every playbook has: waiting, variables, time, chance, the log; and speaking, by `Utterances`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 
 import anyio
 
+from runtime.bus import Bus
 from runtime.core.clock import LOOK_S, until
-from runtime.core.errors import QueueTimeout
+from runtime.core.errors import PlaybookError, QueueTimeout
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.core.signals import Listeners
 from runtime.events.frames import StepExecuted, TriggerFired
+from runtime.events.sessions import ProgramLogged
 from runtime.execution.frames.events import FrameEvents, at_work
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
@@ -28,6 +30,7 @@ from runtime.execution.triggers.triggers import VariableRules
 from runtime.tape.facts.frames import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.session import MessagesDropped, SessionEnded
+from runtime.tape.journal import Journal, as_data
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey, WaitState, takes
 from runtime.tape.state.session import AgentState
@@ -37,6 +40,8 @@ MAX_WAITED_MESSAGES = 100
 
 _FOR_THEMSELVES = frozenset({MessageType.MEETING_INVITATION, MessageType.CHOICE, MessageType.TRIGGER})
 """What is not said with other things: it is for who is asked alone."""
+
+MAX_LOGGED_VALUES = 50
 
 
 class Builtins:
@@ -302,3 +307,37 @@ def as_they_are(messages: Sequence[Message], agent: AgentState) -> list[Message]
 def _as_value(message: Message) -> dict[str, Any]:
     data = message_to_data(message)
     return {"sender": data["from"], "name": data.get("name", message.sender_class), "text": message.content, **data}
+
+
+class LogCalls:
+    """`Log`, for one session."""
+
+    def __init__(self, journal: Journal, bus: Bus, program: str) -> None:
+        self._journal = journal
+        self._bus = bus
+        self._program = program
+        self._lines: list[tuple[int, ProgramLogged]] = []
+        """What is on the tape with the fact of this number, and is not written yet."""
+        journal.written.subscribe(self._durable)
+
+    @call("Log", example='await Log("text", name=value)', form='Log("sold", pieces=3)', reads=True)
+    def log(self, frame: Frame, call: FrameCall, /, text: str, **values: Any) -> None:
+        """Writes a line for the person who runs the program; the people here do not see it.
+
+        Parley writes the line as soon as it is on the tape; the code does not wait for that.
+        """
+        if len(values) > MAX_LOGGED_VALUES:
+            raise PlaybookError(f"Log takes at most {MAX_LOGGED_VALUES} values, not {len(values)}")
+        try:
+            data = as_data(values)
+        except (TypeError, ValueError) as error:
+            raise PlaybookError(f"a value that Log was given is not data: {error}") from error
+        where = (self._journal.session, frame.id, frame.state.agent, frame.agent.klass, frame.state.playbook)
+        seq = self._journal.note(CallReturned(*site(frame, call)))
+        self._lines.append((seq, ProgramLogged(*where, self._program, text, data)))
+        self._journal.hurry()
+
+    def _durable(self, _: None) -> None:
+        """Facts are on the tape: a line is written once, or in a crash just now never."""
+        while self._lines and self._lines[0][0] <= self._journal.committed:
+            self._bus.publish(self._lines.pop(0)[1])

@@ -12,10 +12,10 @@ from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.statement_rules import rules, rules_now
 from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
-from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import exchanged, heard_line
 from runtime.execution.prompt.situation import MAX_VALUE_CHARS, shown_value, situation
 from runtime.execution.prompt.step_words import step_words
+from runtime.execution.prompt.with_files import file_mention
 from runtime.execution.triggers.kinds import HANDLER, judged_by_model
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step, Trigger, TriggerKind
 from runtime.llm.client import ChatMessage

@@ -8,10 +8,10 @@ from typing import Any
 from runtime.core.message import Message
 from runtime.core.prompt_forms import Form, foreign_line, foreign_lines
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
-from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import exchanged, heard_content, heard_line, past_lines
 from runtime.execution.prompt.situation import node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
+from runtime.execution.prompt.with_files import file_mention
 from runtime.language.program import NOTE, AgentSpec, PlaybookSpec, Program, Step
 from runtime.language.syntax.naming import spaced
 from runtime.llm.client import ChatMessage

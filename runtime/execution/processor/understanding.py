@@ -12,8 +12,8 @@ from runtime.core.prompt_forms import Form
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
-from runtime.execution.prompt.file_names import file_value, is_picture, reference
 from runtime.execution.prompt.situation import shown_value
+from runtime.execution.prompt.with_files import file_value, is_picture, reference
 from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood
 from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose

@@ -10,8 +10,8 @@ from typing import Any
 from runtime.core.ids import PersonId
 from runtime.core.prompt_forms import Form, foreign_json, foreign_line, foreign_name
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
-from runtime.execution.prompt.file_names import file_line
 from runtime.execution.prompt.message_text import PAST_VARIABLE
+from runtime.execution.prompt.with_files import file_line
 from runtime.meetings.meeting import who
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.meetings import MeetingState

@@ -9,8 +9,7 @@ import pytest
 
 from runtime.core.errors import ContextTooLong, LLMError, LLMKeyRefused, LLMRefused
 from runtime.core.message import Attachment, FilePart
-from runtime.execution.prompt.file_names import file_mention
-from runtime.execution.prompt.with_files import PICTURE_CHARS, WithFiles, filled_chars
+from runtime.execution.prompt.with_files import PICTURE_CHARS, WithFiles, file_mention, filled_chars
 from runtime.llm.client import ChatMessage, CompletionRequest, Sight
 from runtime.tape.journal import Journal
 from tests.fakes.people.talk import Model, Reply
