@@ -47,7 +47,9 @@ from runtime.language.vocabulary.phrase import phrase
 _MOST_CLAUSES = 12
 _MORE_THAN_A_VERB = 2
 _BRINGS = phrase("brings to what is held")
-_ABOVE = (["this"], ["that"], ["it"], ["these"], ["all"], ["everything"])
+_ABOVE = [
+    [one] for one in ("this", "that", "it", "these", "all", "everything", "going", "on", "doing", "until", "while")
+]
 _CHECKS = frozenset({"validate", "check", "verify"})
 _ODD_SAY = re.compile(r"Say\([^(]*\)[.;\s]*")
 _UNKNOWN = "no rule knows what it means"

@@ -137,8 +137,8 @@ def times_said(text: str) -> str:
 
 
 def repeats_steps(text: str) -> bool:
-    """Whether a step begins with a verb for doing other steps again."""
-    return text.partition(" ")[0].lower().rstrip(":") in _firsts("AGAIN") | _firsts("DO")
+    """Whether a step begins with a verb for doing other steps again, or for going on with them."""
+    return text.partition(" ")[0].lower().rstrip(":") in _firsts("AGAIN") | _firsts("DO") | _firsts("KEEP")
 
 
 def is_limit(text: str) -> bool:
@@ -179,7 +179,7 @@ def branch_of(text: str) -> BranchReading | None:
 def _may_begin(text: str) -> bool:
     first = text[:20].partition(" ")[0].lower().rstrip(",:")
     firsts = _grammar().firsts
-    return first in firsts["opening"] or first in firsts["loop"] or first[:1].isdigit()
+    return first != "once" and (first in firsts["opening"] or first in firsts["loop"] or first[:1].isdigit())
 
 
 @cache
