@@ -22,7 +22,8 @@ def step_words(text: str) -> str:
     bare = _CODES.sub("", text).strip()
     said = _SAY.match(bare)
     if said is None:
-        return "" if re.fullmatch(r"\d+(?:\.\d+)*|for \w+", bare) else bare
+        coded = bare.replace(".", "").isdigit() or (bare[:4] == "for " and bare[4:].isidentifier())
+        return "" if coded else bare
     return said["words"].split("; Say(")[0].removesuffix(")") if said["words"] else bare
 
 

@@ -178,6 +178,10 @@ def _on_a_line(text: str, options: Mapping[str, str]) -> str | None:
 _MARKS = "`\"'*.!() \u3002\uff01"
 
 
+def _begins(plain: str, name: str) -> bool:
+    return plain.startswith(name) and not plain[len(name) : len(name) + 1].replace("_", "a").isalnum()
+
+
 def named(text: str, options: Mapping[str, str]) -> str | None:
     """The option that a text names, completely or by its first word."""
     by_name = {option.casefold(): option for option in options}
@@ -190,7 +194,7 @@ def named(text: str, options: Mapping[str, str]) -> str | None:
         return by_name[first]
     if {"yes", "no"} <= by_name.keys() and (first not in _DIGITS or first == plain):
         return by_name["yes"] if first in _YES else by_name["no"] if first in _NO else None
-    starts = [option for folded, option in by_name.items() if re.match(rf"{re.escape(folded)}\b", plain)]
+    starts = [option for folded, option in by_name.items() if _begins(plain, folded)]
     return starts[0] if len(starts) == 1 else None
 
 

@@ -60,12 +60,7 @@ _ANSWERED = phrase("has answered")
 IS_DONE = "this is done: "
 """The words before the aim of a talk, if nothing else says when it is done."""
 
-_TALKED = re.compile(
-    r"(?:ask(?=[^\":]*(?<!\$)\bquestions\b)|help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
-    r"|have an? (?:\w+ )?(?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
-    re.IGNORECASE,
-)
-"""Verbs for talks of more than one message."""
+_TALKED = phrase("talk of several messages")
 
 
 _HAS_GIVEN = phrase("has given")
@@ -139,7 +134,7 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand 
         until = condition_of(gave["until"]) if gave["until"] else None
         return tuple(Variable(name, kind or typed.get(name, "")) for name, kind in names), until
     if _ANSWERED.begins(done):
-        return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if _TALKED.match(text.strip()) else None
+        return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if _TALKED.begins(text.strip()) else None
     wants = tuple(Variable(name, kind) for name, kind in typed.items())
     if wants and _HAS_GIVEN.begins(done):
         return wants, None

@@ -12,7 +12,7 @@ from runtime.language.vocabulary.word_list import WORD
 _VARIABLE = re.compile(r"\$([^\W\d]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([^\W\d]\w*)\}")
 _KEPT = phrase("kept behind speech")
 _KEPT_AS = phrase("answer kept behind speech")
-_NEXT = re.compile(r",?\s+and\s+(?=(?:say|tell|wish|thank|ask)\b)", re.IGNORECASE)
+_NEXT = phrase("next message")
 _FORMS = phrases_of("Direct speech")
 """Authors' sentences by their direct speech. In `what`, "they" becomes "you", and "you" becomes "I"."""
 
@@ -43,7 +43,7 @@ def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
     told = _valued(_KEPT.left_out_of(text.strip().rstrip(".")).rstrip(), names)
     if told is None:
         return None
-    said = [_sentence(clause) for clause in _NEXT.split(told)]
+    said = [_sentence(clause) for clause in _NEXT.between(told)]
     return " ".join(one for one in said if one) if all(said) else None
 
 

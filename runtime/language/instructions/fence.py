@@ -20,11 +20,7 @@ _REASONS = phrases_of("Reasons for calls")
 _OFTEN = phrase("often")
 """Words with which a step may call one playbook several times."""
 
-_MADE = re.compile(
-    r"\b(?:set|assign|determine|fill(?: in)?|find out)\s+\$([^\W\d]\w*)"
-    r"|\b(?:save|store|keep|remember|put|record|write|note)\b[^.;$]*?\b(?:as|in|into|to|under)\s+\$([^\W\d]\w*)",
-    re.IGNORECASE,
-)
+_MADE = phrase("sets or keeps")
 
 _BETWEEN = r"(?:[\s_-]+(?:a|an|the|their)\b)?[\s_-]*"
 """The separators between the words of a name."""
@@ -99,7 +95,7 @@ def fence_of(
         reasons=frozenset(name for name, reason in _REASONS.items() if f"{name}(" in words or reason.inside(words)),
         guarded=frozenset(name for name in _variables(agent) if not _speaks_of(words, name)),
         once=frozenset() if _OFTEN.inside(VARIABLE.sub("", words)) else frozenset(named & {*callable_now} - harmless),
-        makes=tuple(dict.fromkeys(one for found in _MADE.findall(text) for one in found if one)),
+        makes=tuple(dict.fromkeys(found["target"].removeprefix("$") for found in _MADE.all_inside(text))),
     )
 
 

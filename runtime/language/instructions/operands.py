@@ -41,12 +41,7 @@ _QUOTED_WORDS = re.compile(
 
 
 _SAID = phrase("says a value")
-_TOLD = re.compile(
-    r"(?:(?:privately|quietly)\s+)?(?:tell|answer|ask|greet|(?:whisper|say|write)\s+to)\s+(?:the\s+)?"
-    r"(?P<whom>[^\W\d]\w*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[^\W\d]\w*)*)\s*:?\s*"
-    r"(?P<words>[\"\u201c\u201e\u00ab\u2018].*)\Z",
-    re.IGNORECASE | re.DOTALL,
-)
+_TOLD = phrase("tells a quotation")
 _SINGLE_QUOTED = re.compile(r"f?'([^'{}]*)'")
 _CURLED = re.compile('\u2018([^\u2018\u2019"\n]*)\u2019([.!]?)\\Z')
 """A text in single typographic quotes at the end of a step."""
@@ -62,7 +57,7 @@ def words_of(text: str, targets: Sequence[str] = ()) -> Words:
     named: `Tell Bob "hello"`.
     """
     text = text.strip()
-    if targets and (told := _TOLD.match(text)) and _all_named(told["whom"], targets):
+    if targets and (told := _TOLD.begins(text)) and _all_named(told["whom"], targets):
         return words_of(f"tell them {told['words']}")
     if (said := _SAID.begins(text)) and (value := read_expression(said["value"])) is not None:
         return Template((value,))

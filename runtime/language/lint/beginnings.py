@@ -17,7 +17,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKi
 from runtime.language.syntax.naming import NAME_PART
 from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase, words_of
-from runtime.language.vocabulary.word_list import WORD
+from runtime.language.vocabulary.word_list import WORD, words_of_text
 
 _WORDS = (
     *("beginning", "begins", "starts", "started", "start", "startup", "launch", "launches"),
@@ -74,12 +74,12 @@ def _beginning(text: str) -> tuple[str, str] | None:
     """A misspelt word of a trigger, and the corrected trigger, if that means the start."""
     if not text.lower().startswith(_ENGLISH):
         return None
-    for match in re.finditer(r"[A-Za-z]+", text):
-        word = match[0]
+    for start, end in words_of_text(text).places:
+        word = text[start:end]
         if len(word) < _SHORTEST or word.lower() in _WORDS:
             continue
         for near in get_close_matches(word.lower(), _WORDS, n=2, cutoff=0.82):
-            meant = text[: match.start()] + near + text[match.end() :]
+            meant = text[:start] + near + text[end:]
             if trigger_kind(meant) is TriggerKind.BGN:
                 return word, meant
     return None

@@ -16,13 +16,11 @@ from runtime.language.syntax.metadata import MEETING_KEYS
 from runtime.language.syntax.naming import without_gaps
 from runtime.language.syntax.signature import parse_python
 from runtime.language.variable_names import variable_name
+from runtime.language.vocabulary.phrase import phrase
 
 _COMPOUND = re.compile(r"(?<![\w.$\"'])[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b(?![\w.(])")
-_SPOKEN_TO = re.compile(
-    r"\b(?:tell|ask|inform|message|invite|notify|greet|thank|agent|with|from|to|wait for)\s+(?:the\s+)?"
-    r"((?-i:[A-Z])\w{3,}(?:\s+(?-i:[A-Z])\w+)?)",
-    re.IGNORECASE,
-)
+_SPOKEN_TO = phrase("names somebody")
+_SHORTEST = 4
 _TURNED_ROUND = re.compile(r"Say\(\s*(\"([^\"]*)\")\s*,\s*[\"']?(user|human|meeting)[\"']?\s*\)")
 """`Say("Hello", user)`, with the arguments in the wrong order."""
 
@@ -92,9 +90,10 @@ class NameLint:
             if (turned := _TURNED_ROUND.match(text)) and self._is_nobody(turned[2]):
                 hint = f"The recipient comes first: Say({turned[3]}, {turned[1]})."
                 yield Finding(step.span, f"there is nobody called {turned[1]}", hint, turned[1])
-            for match in _SPOKEN_TO.finditer(text):
-                if name := self._nearly_an_agent(match[1]):
-                    word = match[1] if " " in name else match[1].split()[0]
+            for said in (found["who"] for found in _SPOKEN_TO.all_inside(text)):
+                name = self._nearly_an_agent(said) if len(said.partition(" ")[0]) >= _SHORTEST else ""
+                if name:
+                    word = said if " " in name else said.split()[0]
                     hint = did_you_mean(name.replace(" ", ""), self._agents, cutoff=0.8)
                     yield Finding(step.span, f"there is no agent {word}", hint, word)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -23,7 +22,7 @@ _GOES = phrase("goes")
 _OF_SOMETHING = phrase("of something")
 _CONDITION = phrase("condition of a message")
 _WORKS = phrase("works on something")
-_TO_PEOPLE = re.compile(r"\b(?:(?<!what )(?<!which )to|how|that they should|please)\s+\w+", re.IGNORECASE)
+_TO_PEOPLE = phrase("for people to do")
 _KEPT = phrase("kept at the end")
 _FIGURES = phrase("figures out")
 _FINDS_OUT = phrase("finds out from somebody")
@@ -132,6 +131,11 @@ def _condition(text: str) -> str:
     return text[: first.start()] if first and " " in text[: first.start()] else text
 
 
+def _to_people(head: str) -> bool:
+    """Whether what follows may be what people are to do: "tell them how to …", and not "ask what to …"."""
+    return any(found["to"] for found in _TO_PEOPLE.all_inside(head))
+
+
 def _acts(head: str, tail: str) -> bool:
     """Whether a clause behind a thought is work: "Think of two more and add these"."""
     bare = phrases.PREFIX.without(tail)
@@ -168,7 +172,7 @@ def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
     plain = unquoted(text)
     if _BOUND.inside(plain):
         return BOUND
-    if _CONDITION.inside(plain) or phrases.ELSE_INSIDE.search(plain):
+    if _CONDITION.inside(plain) or phrases.other_sides(plain):
         return "the scope of its condition is unclear"
     if (until := phrases.UNTIL.inside(plain)) and says_that_nothing_came(until["what"]):
         return "a time limit for an answer is part of the sentence"
@@ -180,14 +184,14 @@ def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
         bare = phrases.PREFIX.without(tail).strip(" .;")
         first = bare.partition(" ")[0].lower()
         apart = "," in plain[len(head) : len(plain) - len(tail)] or not messages.is_indirect(head)
-        jumps = not apart if bare.lower() == "return" else _GOES.begins(bare) and not _TO_PEOPLE.search(head)
+        jumps = not apart if bare.lower() == "return" else _GOES.begins(bare) and not _to_people(head)
         if jumps:
             return f"{bare[:40]!r} may be part of what is said"
         if first in vocabulary.ENDS and not ends and not messages.in_a_list(head, f", {bare}"):
             return f"{bare[:40]!r} may be part of what is said"
         works = _OF_SOMETHING.inside(bare) or (_WORKS.begins(bare) and not messages.may_go_on(head))
         works = works or (" " in bare and phrases.REPLIES.begins(head))
-        if first in vocabulary.WORK and works and not _TO_PEOPLE.search(messages.ADDRESSED.left_out_of(head)):
+        if first in vocabulary.WORK and works and not _to_people(messages.ADDRESSED.left_out_of(head)):
             return f"{bare[:40]!r} may be part of what is said"
         if messages.grants(bare) and not messages.is_indirect(head):
             return f"{bare[:40]!r} may be more than words"

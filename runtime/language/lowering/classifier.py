@@ -51,7 +51,6 @@ _ABOVE = [
     [one] for one in ("this", "that", "it", "these", "all", "everything", "going", "on", "doing", "until", "while")
 ]
 _CHECKS = frozenset({"validate", "check", "verify"})
-_ODD_SAY = re.compile(r"Say\([^(]*\)[.;\s]*")
 _UNKNOWN = "no rule knows what it means"
 
 
@@ -134,7 +133,7 @@ class Classifier:
             return free(text, "the repeated steps are not below it")
         if not cuts:
             return LoweredInstruction(Op.CND, text)
-        if len(cuts) > 1 or phrases.ELSE_INSIDE.search(open_text(rest)):
+        if len(cuts) > 1 or phrases.other_sides(open_text(rest)):
             return free(text, "the end of its condition is unclear")
         if begins_loop(text) and (inside := self.classify(rest)).op is Op.CND and inside.body is None:
             return free(text, "what is repeated is unclear")
@@ -204,7 +203,7 @@ class Classifier:
                 break
             if is_limit(rest):
                 continue  # how often belongs to the condition
-            several = phrases.ELSE_INSIDE.search(open_text(rest)) is not None
+            several = phrases.other_sides(open_text(rest)) != []
             if not rest or (
                 phrases.BRANCH.begins(rest) and not (self._is_exact(text[: match.start()]) and not several)
             ):
@@ -237,7 +236,7 @@ class Classifier:
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
         """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""
         branch = phrases.BRANCH_AT_START.begins(text)
-        if branch is None or phrases.ELSE_INSIDE.search(open_text(text), branch.end()):
+        if branch is None or phrases.other_sides(open_text(text), branch.end()):
             return None
         gaps = [gap.start() for gap in re.finditer(r"\s(?=[a-z]\w+\s|[A-Za-z_]\w*\()", unquoted(text), re.IGNORECASE)]
         for at in islice((gap for gap in gaps if gap > branch.end()), _MOST_CLAUSES):
@@ -295,8 +294,9 @@ class Classifier:
 
     @staticmethod
     def _note(_text: str, bare: str) -> LoweredInstruction | None:
-        note = phrases.NOTE.match(bare)
-        return LoweredInstruction(Op.CHK, f"N{note[1] or note[2]}") if note else None
+        note = phrases.NOTE.begins(bare)
+        number = note["number"].lower().removeprefix("n") if note else ""
+        return LoweredInstruction(Op.CHK, f"N{number}") if number.isdigit() else None
 
     def _call(self, text: str, bare: str) -> LoweredInstruction | None:
         if kept := self._kept_result(bare):
@@ -311,8 +311,9 @@ class Classifier:
         name = phrases.whole_call(expression.rstrip("."))
         if name is not None and (f"{name}(" in expression or self._reach.knows(name)):  # no "age (in years)"
             return self._calling(name, text.rstrip(".; "))
-        if _ODD_SAY.fullmatch(text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
-            return self._calling("Say", text.rstrip(".; "))
+        said = text.rstrip(".; ")
+        if said.startswith("Say(") and said.endswith(")") and said.count("(") == 1:  # a smile: "Say(user, :) Hi)"
+            return self._calling("Say", said)
         if called := self._named_calls.in_words(bare):
             return self._calling(name, called) if (name := phrases.whole_call(called)) else _called(called)
         if named := self._named_calls.by_variable(text, bare):

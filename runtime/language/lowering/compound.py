@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -62,7 +61,7 @@ class Compound:
         if self._meeting and (lasting := phrases.WHILE_IT_LASTS.inside(parts[0])):
             head = f"While the meeting is {lasting['how']}"
             first = f"{parts[0][: lasting.start()].rstrip()}{parts[0][lasting.end() :]}"
-            rest = [re.sub(r"[,;]?\s*YLD for meeting\b", "", first).strip(" ,"), *parts[1:]]
+            rest = [first.replace(", YLD for meeting", "").replace("YLD for meeting", "").strip(" ,;"), *parts[1:]]
             kept = [part for part in rest if part.rstrip(" .;") not in ("", "YLD for meeting")]
             if kept and phrases.TAKE_PART.begins(kept[0]):
                 return LoweredInstruction(Op.CND, head, "; ".join(kept), loop=True)
@@ -203,7 +202,7 @@ class Compound:
         modifies = phrases.MODIFIES.begins(part) is not None
         asks_itself = before.found.op is Op.TNK and part.rstrip().endswith("?")
         same = before.found.op is found.op and found.op in (Op.TNK, Op.EXE) and not found.after
-        same = same and not phrases.DOES_ONE_THING.match(part)
+        same = same and not phrases.does_one_thing(part)
         if before.found.op in (Op.TNK, Op.EXE) and (asks_itself or same or (modifies and not found.known)):
             known = before.found.known and (found.known or modifies)
             text = f"{before.found.text}{'' if before.found.text.endswith(('?', '!')) else mark} {part}"
@@ -235,12 +234,12 @@ class Compound:
     def _behind(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """A condition after its action: "End program if $done"."""
         cuts = list(phrases.BEHIND.all_inside(unquoted(text)))
-        if not cuts or (found.known and found.op is Op.EXE and not phrases.DOES_ONE_THING.match(text)):
+        if not cuts or (found.known and found.op is Op.EXE and not phrases.does_one_thing(text)):
             return None
         cut = cuts[-1]
         head, condition = text[: cut.start()].rstrip(), text[cut.end() :].lstrip().rstrip(" .;:")
         head = head.removesuffix(" only")
-        if phrases.ELSE_INSIDE.search(open_text(condition)):
+        if phrases.other_sides(open_text(condition)):
             return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
         if cut["word"].lower() == "if" and (self._means_whether(head) or _HOW_BEHIND.inside(head)):
             return None

@@ -9,7 +9,7 @@ from runtime.language.instructions.conditions.reading import read_answer
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
-from runtime.language.vocabulary.phrase import phrase, words_of
+from runtime.language.vocabulary.phrase import PhraseMatch, phrase, words_of
 
 NO_CLOCK = "no step waits for a time of day: `Wait 2 hours` waits, and a trigger such as `Every day at 17:00` begins"
 ADDRESSED = phrase("to people")
@@ -21,19 +21,10 @@ ASKS_QUOTED = phrase("asks a quotation")
 ASKS_AGAIN = phrase("asks again")
 ASKS_TO_DO_AGAIN = phrase("asks to do again")
 ASKS_FOR_IT = phrase("asks for it")
-_ANEW = re.compile(
-    r"\b(?:(?:another|different|new|other|valid|correct|real|better|(?:short|long|small|bigg|larg|earli|lat|cheap|high|low)er)\s+(?P<other>\w+(?:\s\w+)?)"
-    r"|(?:the|their|its|your|a|an)\s+(?P<same>\w+(?:\s\w+)?)\s+(?:again|once more|anew))\b",
-    re.IGNORECASE,
-)
+_ANEW = phrase("another of two words"), phrase("another of one word")
 _ASKS = phrase("question begins")
 _OF_WHAT = phrase("question about")
 """A question about a value, which it does not ask for: "Ask how the new name sounds"."""
-_NOTHING_ELSE = re.compile(
-    r"\s*(?:[.;,!?:(]|$|(?:again|once more|anew|because|since|as|that|which|until|instead|please|too)\b)",
-    re.IGNORECASE,
-)
-"""What may stand behind a noun that is meant as it is: not in "the other name of the dog"."""
 IS_ASKED = phrase("is asked")
 BESIDE_WHAT_IS_GIVEN = phrase("beside what is given")
 SET_BY_THE_ANSWER = phrase("set by the answer")
@@ -231,20 +222,14 @@ def lasts_until_a_time(plain: str) -> bool:
     return until is not None and _CLOCK.match(until["what"]) is not None
 
 
-def asked_anew(plain: str, asked: Collection[str]) -> re.Match[str] | None:
-    """The noun of a question that names one of the variables `asked` for before: "ask for another date"; None where
-    there is none."""
+def asked_anew(plain: str, asked: Collection[str]) -> PhraseMatch | None:
+    """The `noun` of a question, at its end, that names one of the variables `asked` for before: "ask for another date";
+    None where there is none."""
     begins = _ASKS.inside(plain)
     if begins is None or _OF_WHAT.inside(begins.rest):
         return None
-    for found in _ANEW.finditer(plain, begins.end()):
-        kind = found.lastgroup or "same"
-        for noun in (found[kind], found[kind].partition(" ")[0]):
-            if not _NOTHING_ELSE.match(plain, found.start(kind) + len(noun)):
-                continue
-            if noun.lower().replace(" ", "_") in asked:
-                return re.compile(re.escape(noun)).search(plain, found.start(kind))
-    return None
+    found = (one for pattern in _ANEW for one in pattern.all_inside(plain) if one.start() >= begins.end())
+    return next((one for one in found if one["noun"].lower().replace(" ", "_") in asked), None)
 
 
 def before_what(text: str) -> str:

@@ -74,18 +74,11 @@ ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
 IF_SO = phrase("if so")
 LAST_CONDITION = phrase("condition at the end")
-DOES_ONE_THING = re.compile(
-    r"^(?:\$\w+[^=]*=(?!=)|(?:set|let|store|assign|break|continue|exit|leave)\b)", re.IGNORECASE
-)
-ELSE_INSIDE = re.compile(
-    r"(?:(?<!thing )(?<!body )(?<!one )(?<!where )(?<!what )(?<!who )\belse|\botherwise)\b", re.IGNORECASE
-)
+_DOES_ONE_THING = phrase("does one thing")
+_OTHER_SIDE = phrase("other side")
 CLAUSE_START = re.compile(r",(?!\d{3}\b)\s*(?:then\s+)?|(?<=\s)then\s+|:\s+", re.IGNORECASE)
 
-NOTE = re.compile(
-    r"^(?:check|apply|see|follow|consider|read|heed)\s+(?:the\s+)?(?:note\s*#?\s*(\d+)|n(\d+)\b)", re.IGNORECASE
-)
-
+NOTE = phrase("note of a playbook")
 CALLED = re.compile(r"\b([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
 WORKS_BY_CALL = re.compile(
     r"^(?:get|fetch|retrieve|load|look|call|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
@@ -137,6 +130,16 @@ def plain(text: str) -> str:
     if "`" in text:
         text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
     return _AWAITED.sub(r"\1", text) if "(" in text else text
+
+
+def other_sides(text: str, behind: int = 0) -> list[int]:
+    """Where the other side of a condition begins, at "else" or "otherwise", and not at "something else"."""
+    return [one.start() for one in _OTHER_SIDE.all_inside(text) if one["side"] and one.start() >= behind]
+
+
+def does_one_thing(text: str) -> bool:
+    """Whether a step sets a variable, or goes somewhere."""
+    return _DOES_ONE_THING.begins(text) is not None or (text[:1] == "$" and text.partition("=")[2][:1] not in ("", "="))
 
 
 def given_to(bare: str) -> tuple[str | None, str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from runtime.language.instructions.decode import decode_text
-from runtime.language.instructions.model import Free
+from runtime.language.instructions.model import Ask, Free
 from runtime.language.instructions.uses import sets, sets_lists
 from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages, phrases, vocabulary
@@ -27,7 +26,6 @@ _EMPTIES = phrase("empties")
 _MAKES_ONE = phrase("makes a new one")
 _ASKS_ANYBODY = phrase("question begins")
 _SUBJECT = phrase("subject of a question")
-_GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 
 
 class AskedVariables:
@@ -56,7 +54,7 @@ class AskedVariables:
         if not talk.asks or talk.target != "user" or phrases.VARIABLE.search(talk.said):
             return talk.said, ()
         if noun := messages.asked_anew(plain, self._asked):
-            name = noun[0].lower().replace(" ", "_")
+            name = noun["noun"].lower().replace(" ", "_")
             return f"{talk.said[: noun.end()]} (${name}){talk.said[noun.end() :]}", [name]
         about = [*dict.fromkeys(self.about)]
         if about and (it := messages.ASKS_FOR_IT.inside(plain)):
@@ -173,13 +171,12 @@ class AskedVariables:
 
     def note(self, found: LoweredInstruction) -> None:
         """Note an instruction: the question in it may be asked again, and what a free step names has a value."""
-        gave = _GAVE.search(found.text)
-        if gave or found.text.endswith("; done when the user answered"):
-            self._asked_last = phrases.VARIABLE.findall(gave[0]) if gave else []
-            self._sure_last = True
+        meant = decode_text(found.op, found.text)
+        for part in meant.parts:
+            if isinstance(part, Ask) and part.sources == ("user",) and (part.wants or part.until is None):
+                self._asked_last, self._sure_last = [want.name for want in part.wants], True
         self._sure_last = self._sure_last and (found.known or _ASKS_ANYBODY.inside(found.text) is None)
         self._asked |= set(self._asked_last)
-        meant = decode_text(found.op, found.text)
         made, work = sets(meant), not found.known or any(isinstance(part, Free) for part in meant.parts)
         self.given |= {*phrases.VARIABLE.findall(found.text)} if work else made
         self.worded |= made if found.loop else set()

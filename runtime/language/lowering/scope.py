@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -18,10 +17,7 @@ from runtime.language.vocabulary.word_list import WORD
 
 _NO_NAME = frozenset('$()[]{}="')
 _ARTICLE = phrase("article")
-_WHOSE = re.compile(
-    r"\b(?:(?:the\s+)?(?:user|customer|client|guest|player|person)(?:['\u2019]s|s['\u2019])?|their|his|her|its|my|your|our|all)\b",
-    re.IGNORECASE,
-)
+_WHOSE = phrase("possessive")
 """Possessives, which a playbook's name seldom contains."""
 
 
@@ -58,7 +54,7 @@ class Reach:
         letters = [_letters(word) for word in words.split()]
         whole, own = "".join([one for one, _ in letters]), "".join([one for _, one in letters])
         if not words.isascii() or not own[:1].isalpha():  # no name is made of the letters alone
-            whole, own = _simple(words), _simple(_WHOSE.sub(" ", words))
+            whole, own = _simple(words), _simple(_WHOSE.left_out_of(words))
         return self._by_words.get(whole) or self._by_words.get(own)
 
     def meant_by_first(self, words: Sequence[str], most: int) -> list[str]:
@@ -194,7 +190,7 @@ def _called(agent: str) -> str:
 @lru_cache(maxsize=4096)
 def _letters(word: str) -> tuple[str, str]:
     """What `_simple` leaves of one word in a text, and what it leaves of one that is no possessive."""
-    return _kept(word), _kept(_WHOSE.sub(" ", word))
+    return _kept(word), _kept(_WHOSE.left_out_of(word))
 
 
 def _kept(text: str) -> str:

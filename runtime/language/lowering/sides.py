@@ -17,7 +17,7 @@ from runtime.language.program import Op
 def both_sides(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
     """ "If $ready, call Go, otherwise end the program": a condition and its other side, below a heading. None where
     the first side may go on behind its comma, as a message and a second condition do."""
-    cuts = [found.start() for found in phrases.ELSE_INSIDE.finditer(unquoted(text))]
+    cuts = phrases.other_sides(unquoted(text))
     if len(cuts) != 1 or not phrases.BRANCH_AT_START.begins(bare) or phrases.ELSE.begins(bare):
         return None
     sides = text[: cuts[0]].rstrip(" ,;."), text[cuts[0] :]
@@ -38,7 +38,7 @@ def if_so(text: str, bare: str) -> LoweredInstruction | None:
     match = phrases.IF_SO.begins(bare)
     if match is None:
         return None
-    if phrases.ELSE_INSIDE.search(open_text(match["then"])):
+    if phrases.other_sides(open_text(match["then"])):
         return free(text, "both sides of a condition are in one sentence", whole=True)
     denied = match["answer"].lower().endswith(("not", "no", "n't", "n\u2019t"))
     unless = "Unless" if read_condition(match["test"]) else "If it is not true that"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
@@ -22,7 +21,7 @@ _YIELDED = frozenset({"call", "return", "exit"})
 _BRINGS_AN_ANSWER = phrase("brings an answer")
 _LETS_KNOW = phrase("lets know")
 _LETS = phrase("lets do")
-_YIELD_BEHIND = re.compile(r"[;,]?\s*(?<![\w$])YLD for (?:the )?(?:user|human|meeting|agent(?: \w+)?|\w+)[.;]?$")
+_YIELD_BEHIND = phrase("yield behind")
 _PRIVATE = phrase("in private")
 _OUTSIDE = frozenset({"user", "human", "customer"})
 _ONE_PERSON = phrase("one person")
@@ -102,7 +101,7 @@ class Speech:
             if messages.only_waits(bare):
                 return free(text, "for what it waits is part of the sentence")
         asks = asks and _WITHOUT_AN_ANSWER.inside(unquoted(bare)) is None
-        said = _YIELD_BEHIND.sub("", text)
+        said = text[: behind.start()].rstrip() if (behind := _YIELD_BEHIND.inside(text)) else text
         if unsure := self._nobody_known(text, bare, target) or self._perhaps_another(text, bare, said, asks):
             return unsure
         if target is None and not self._meeting and self.partners and "user" not in self.partners:

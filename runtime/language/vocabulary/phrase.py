@@ -268,12 +268,15 @@ class PhrasePattern:
         found = self.begins(text)
         return found.rest if found else text
 
+    def between(self, text: str) -> list[str]:
+        """The parts of a text before, between and behind the phrases in it."""
+        found = list(self.all_inside(text))
+        starts, ends = (0, *(one.end() for one in found)), (*(one.start() for one in found), len(text))
+        return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
     def left_out_of(self, text: str) -> str:
         """A text with a blank in place of each phrase."""
-        kept, at = "", 0
-        for found in self.all_inside(text):
-            kept, at = f"{kept}{text[at : found.start()]} ", found.end()
-        return kept + text[at:]
+        return " ".join(self.between(text))
 
 
 @lru_cache(maxsize=_KEPT)

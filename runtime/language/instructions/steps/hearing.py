@@ -86,7 +86,7 @@ class AgentNames:
             said = text[start:end]
             if word == "'" and words.ended[at + 1] == "s" and words.joined(at + 1):
                 word, end, at = "'s", words.places[at + 1][1], at + 1
-            unknown = said[:1].isupper() and said[1:].endswith("Agent") and words.words[at + 1 : at + 3] != ("'", "s")
+            unknown = said[-5:] == "Agent" != said and said[0].isupper() and words.words[at + 1 : at + 3] != ("'", "s")
             yield ConditionToken("UNKNOWN" if unknown else "WORD", said if unknown else word, start, end)
             at += 1
 

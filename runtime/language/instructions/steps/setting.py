@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -18,11 +17,13 @@ from runtime.language.instructions.conditions.reading import in_symbols, plain_m
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
 from runtime.language.instructions.expression import Expression, expression_of, has_date
 from runtime.language.instructions.values import read_value, result_of
+from runtime.language.vocabulary.phrase import words_of
 
 _FILES = (FILE, Path(__file__).parent / "setting.grammar")
 SEVERAL = "it sets several variables"
 _JOINTS = (",", "and")
 _PLAIN = (ast.Constant, ast.UnaryOp, ast.List, ast.Dict)
+_PEOPLE = words_of("served") | words_of("roles") | words_of("relatives")
 _WITHIN_AN_ENDING = 6
 """The most tokens of an ending: "in the current value of $x"."""
 
@@ -127,11 +128,12 @@ def _stored(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]
         targets = chart.ends("ending", at).get(len(tokens), ())
         called = _is_call(tokens[1:at]) or result_of(value) != value
         if targets and value and (called or read_value(value) is not None):
-            yield Setting(targets, "", value)
+            somebody = tokens[0].text == "copy" and targets[0].lstrip("$").rpartition("_")[2].lower() in _PEOPLE
+            yield Setting(targets, "", value, unsure="it may be for somebody, too" if somebody else "")
             if stores == ["either"] and not called:
                 yield Setting(targets, "+", value)
             if stores == ["turned"] and all(one.form == "variable" or one.text in _JOINTS for one in tokens[1:at]):
-                yield Setting(tuple(re.split(r",\s*|\s+and\s+", value)), "", targets[0])
+                yield Setting(tuple(value.replace(" and ", ",").replace(",", " ").split()), "", targets[0])
 
 
 def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[Setting]:

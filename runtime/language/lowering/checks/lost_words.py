@@ -12,6 +12,7 @@ from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints
 from runtime.language.lowering.found_results import without_what_was_found
 from runtime.language.syntax.naming import spaced
+from runtime.language.vocabulary.phrase import phrase
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -72,7 +73,7 @@ _STOOD_FOR = {
     + " ".join(NUMBER_WORDS[1:]),
 }
 """The words that an instruction replaces, by its start or its call."""
-_TIME = re.compile(r"\b(?:\d[\d.,]*|[a-z]+)\s+(?:sec(?:ond)?|min(?:ute)?|hour|day|week)s?\b", re.IGNORECASE)
+_TIME = phrase("length of time")
 _SMALL_WORDS = frozenset(_SMALL.split())
 _STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
 _LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in start)
@@ -99,7 +100,7 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     kept = _tokens(there) | _numbers(there)
     if operands is not None:
         kept |= {word for number, word in _SPELT_NUMBERS if number in kept}
-    said = _TIME.sub(" ", said) if sleeps else said
+    said = _TIME.left_out_of(said) if sleeps else said
     known = kept | _dropped(rows)
     lost = []
     if operands is None:
@@ -137,7 +138,7 @@ def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
         return []
     lost = []
     for clause in (part for sentence in clauses(said) for part in _pieces(sentence)):
-        timeless = _TIME.sub(" ", clause) if sleeps else clause
+        timeless = _TIME.left_out_of(clause) if sleeps else clause
         words = [_parts(token) - dropped for token in _read(timeless)]
         missing = [parts for parts in words if parts and not {_stem(part) for part in parts} <= stems]
         numbers = any(part.isdigit() for parts in missing for part in parts)

@@ -16,6 +16,7 @@ from runtime.language.pbasm.notation import signature
 from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, TriggerKind
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
+from runtime.language.vocabulary.word_list import words_of_text
 
 _CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+|(?:BGN|CND|EVT)(?=\s*[:.-]|\s))\b\s*[:.-]?\s*")
 _VARIABLE = re.compile(r"\$[^\W\d]\w*(?::[A-Za-z]\w*)?")
@@ -92,7 +93,7 @@ def _lines(steps: Sequence[Step]) -> list[tuple[str, str, str]]:
 
 def _words(text: str) -> list[str]:
     """The author's own words for comparison: without case, and without the marks between them."""
-    return re.findall(r"[\w$]+", text.lower())
+    return [word for word in words_of_text(text).words if word == "$" or word.isalnum() or "_" in word]
 
 
 def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
