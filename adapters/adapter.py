@@ -74,7 +74,7 @@ async def everybody_may(_: Inbound) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileData:
     """A file with its content. `alt` says what is on a picture, for those who do not see it."""
 
     name: str
@@ -297,7 +297,7 @@ class CanUpload(Protocol):
     """Files can be sent (`capabilities.max_file_bytes`)."""
 
     async def upload(
-        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+        self, to: Address, file: FileData, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
         """Post a file with a text, which may be empty, and return the message's id. Raises as `send`."""
 

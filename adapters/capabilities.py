@@ -13,7 +13,7 @@ Measure = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class CallWindow:
     """At most `calls` in any `seconds`."""
 
     calls: int
@@ -33,7 +33,7 @@ class Budget:
     rate_per_s: float
     burst: float
     shared: bool = False
-    window: Window | None = None
+    window: CallWindow | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from runtime.core.errors import MessageGone, NotDelivered
 from runtime.core.message import Mark
 
@@ -20,7 +20,7 @@ class SingleMarks:
 
     def __init__(self, emojis: Mapping[Mark, str]) -> None:
         self._emojis = emojis
-        self._there = Recent[str, Mark](MAX_MARKED)
+        self._there = RecentValues[str, Mark](MAX_MARKED)
 
     async def put(self, message: str, mark: Mark | None, react: React, away: React) -> None:
         """Put a mark in place of the current one, or of any of ours where that is unknown and none is wanted. Raises as

@@ -10,7 +10,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class Recent(Generic[_Key, _Value]):
+class RecentValues(Generic[_Key, _Value]):
     """Values by key; beyond `most`, the least recently kept or requested one is forgotten."""
 
     def __init__(self, most: int) -> None:

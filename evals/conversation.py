@@ -30,7 +30,7 @@ from runtime.events.sessions import PlaybookFailed, SessionFailed
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.conversation import Conversation
+from runtime.sessions.conversation import ConversationTask
 from runtime.sessions.features import alone
 from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
@@ -141,7 +141,7 @@ class _Run:
         token = await self._leases.acquire(f"shard:{self._shard}", LeaseHolder("evals"))
         assert token is not None  # nobody else has this store
         lease = Lease(self._shard, token)
-        conversation = Conversation(self._shard, HERE.key, lambda: lease, self._around, self._inbox)
+        conversation = ConversationTask(self._shard, HERE.key, lambda: lease, self._around, self._inbox)
         async with anyio.create_task_group() as tasks:
             self._screen.tasks = tasks
             await self._send(conversation, "", kind="start")
@@ -149,7 +149,7 @@ class _Run:
             tasks.cancel_scope.cancel()
         return ended
 
-    async def _until_end(self, conversation: Conversation, tasks: TaskGroup) -> tuple[How, str]:
+    async def _until_end(self, conversation: ConversationTask, tasks: TaskGroup) -> tuple[How, str]:
         tasks.start_soon(conversation.run, None)
         while True:
             written = self._store.written
@@ -169,12 +169,14 @@ class _Run:
         state = await self._store.state()
         return bool(state.waits) and all(wait.source is None and wait.due is not None for wait in state.waits.values())
 
-    async def _say(self, conversation: Conversation, line: Line) -> None:
+    async def _say(self, conversation: ConversationTask, line: Line) -> None:
         self._screen.line += 1
         self._meter.course.append(Happening("person", f"{line.by}: {line.text}"))
         await self._send(conversation, line.text, by=line.by)
 
-    async def _send(self, conversation: Conversation, text: str, *, by: str = PERSON, kind: str = "message") -> None:
+    async def _send(
+        self, conversation: ConversationTask, text: str, *, by: str = PERSON, kind: str = "message"
+    ) -> None:
         self._sent += 1
         self._meter.line_said()
         event = InboxEvent(

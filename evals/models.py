@@ -12,7 +12,7 @@ from evals.record import Cost, Happening
 from evals.talks import Reply
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMRefused
-from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
+from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion, Usage
 
 _AGENT = re.compile(r"^(?:You are ([\w ]+)\.|You execute \w+ as (\w+) \(agent )", re.MULTILINE)
 _LABEL = re.compile(r"^\[\d+\] ", re.MULTILINE)
@@ -93,7 +93,7 @@ class Measured:
 
 
 class _MeasuredCompletion:
-    def __init__(self, completion: Completion, meter: Meter) -> None:
+    def __init__(self, completion: ModelCompletion, meter: Meter) -> None:
         self._completion = completion
         self._meter = meter
         self.text = ""

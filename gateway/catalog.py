@@ -28,7 +28,7 @@ _log = logging.getLogger("adapters.extensions")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPlatform:
     """A platform that the settings switch on. `exclusive`: only one node at a time may listen to it. `max_age_s` is how
     old a message may be to be answered; None: as old as it is."""
 
@@ -39,7 +39,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class AdapterGround:
     """The parts from which an adapter is made.
 
     `records` opens a durable table by its name, such as `marks:discord`. `commands` are the commands for the platform's
@@ -59,7 +59,7 @@ class Ground:
     prompts: Callable[[str], Sequence[str]] = lambda _platform: ()
 
 
-Factory = Callable[[Ground], Listed | None]
+Factory = Callable[[AdapterGround], ListedPlatform | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class PlatformKind:
     switch: str
 
 
-def _telegram(ground: Ground) -> Listed | None:
+def _telegram(ground: AdapterGround) -> ListedPlatform | None:
     own = ground.settings.telegram
     if own.token is None:
         return None
@@ -95,10 +95,12 @@ def _telegram(ground: Ground) -> Listed | None:
     )
     records = ground.records("telegram")
     adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, records=records, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=own.webhook_url is None, max_age_s=own.max_age_s)
+    return ListedPlatform(
+        adapter, _rules(ground.settings, own), exclusive=own.webhook_url is None, max_age_s=own.max_age_s
+    )
 
 
-def _slack(ground: Ground) -> Listed | None:
+def _slack(ground: AdapterGround) -> ListedPlatform | None:
     own = ground.settings.slack
     if not own.secrets():
         return None
@@ -126,10 +128,12 @@ def _slack(ground: Ground) -> Listed | None:
         hands_over=_hands_over(ground, "slack"),
     )
     adapter = SlackAdapter(keys, clock=ground.clock, marks=ground.records("marks:slack"), options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None, max_age_s=own.max_age_s)
+    return ListedPlatform(
+        adapter, _rules(ground.settings, own), exclusive=own.app_token is not None, max_age_s=own.max_age_s
+    )
 
 
-def _discord(ground: Ground) -> Listed | None:
+def _discord(ground: AdapterGround) -> ListedPlatform | None:
     own = ground.settings.discord
     if own.token is None:
         return None
@@ -150,10 +154,10 @@ def _discord(ground: Ground) -> Listed | None:
     marks, posts = ground.records("marks:discord"), ground.records("posts:discord")
     token = own.token.get_secret_value()
     adapter = DiscordAdapter(token, clock=ground.clock, marks=marks, posts=posts, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=True, max_age_s=own.max_age_s)
+    return ListedPlatform(adapter, _rules(ground.settings, own), exclusive=True, max_age_s=own.max_age_s)
 
 
-def _hands_over(ground: Ground, platform: str) -> HandsOver:
+def _hands_over(ground: AdapterGround, platform: str) -> HandsOver:
     return handing_over(platform, load_extensions(ground.settings.extensions.modules).loaded)
 
 
@@ -202,14 +206,14 @@ def catalog(settings: Settings) -> dict[str, PlatformKind]:
     }
 
 
-def _added(platform: ExtensionPlatform, ground: Ground) -> Listed | None:
+def _added(platform: ExtensionPlatform, ground: AdapterGround) -> ListedPlatform | None:
     own: PlatformSettings = getattr(ground.settings, platform.name)
     adapter = platform.make(PlatformParts(own, ground.clock, ground.records, ground.commands, ground.texts))
     if adapter is None:
         return None
     if adapter.name != platform.name:
         raise ConfigError(f"The adapter of the platform {platform.name} calls itself {adapter.name}; correct one name.")
-    return Listed(adapter, _rules(ground.settings, own), platform.exclusive, own.max_age_s)
+    return ListedPlatform(adapter, _rules(ground.settings, own), platform.exclusive, own.max_age_s)
 
 
 def is_web(name: str) -> bool:
@@ -222,9 +226,9 @@ def platform_names(settings: Settings) -> list[str]:
     return ["web", *catalog(settings)]
 
 
-def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
+def listed(ground: AdapterGround, web: WebAdapter) -> Iterator[ListedPlatform]:
     """The web chat, which is always on, and every platform that the settings switch on."""
-    yield Listed(web, rules_of(ground.settings, web.name), exclusive=False)
+    yield ListedPlatform(web, rules_of(ground.settings, web.name), exclusive=False)
     extensions = load_extensions(ground.settings.extensions.modules).loaded
     for name, kind in catalog(ground.settings).items():
         made = kind.factory(ground)

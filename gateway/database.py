@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 from adapters.web.acts import PLATFORM
-from gateway.jobs.retention import Erasure, Retention
+from gateway.jobs.retention import RetentionRules, SessionErasure
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import RedisConnection
@@ -16,14 +16,14 @@ from runtime.storage.redis.records import RedisPlaceStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.archive import Archive, end_line, file_line, files_of, header_line, session_lines
+from runtime.stores.archive import SessionArchive, end_line, file_line, files_of, header_line, session_lines
 from runtime.stores.catalog import WholeSession
 
 
 class GatewayDatabase:
     """The database and the archive. Their stores are made when they are asked for."""
 
-    def __init__(self, settings: Settings, connection: RedisConnection, archive: Archive | None) -> None:
+    def __init__(self, settings: Settings, connection: RedisConnection, archive: SessionArchive | None) -> None:
         self.settings = settings
         self.connection = connection
         self._archive = archive
@@ -58,17 +58,19 @@ class GatewayDatabase:
         return RedisPlaceStore(self.connection)
 
     @property
-    def erasure(self) -> Erasure:
+    def erasure(self) -> SessionErasure:
         """What deletes."""
         traces = RedisTraces(self.connection)
-        return Erasure(self.catalog, self.tapes, traces, self.places, lambda address: address.platform == PLATFORM)
+        return SessionErasure(
+            self.catalog, self.tapes, traces, self.places, lambda address: address.platform == PLATFORM
+        )
 
     @property
-    def retention(self) -> Retention:
+    def retention(self) -> RetentionRules:
         """The rules for sessions."""
         catalog = self.catalog
         cold = None if self._archive is None else catalog
-        return Retention(catalog, cold, self.erasure, self.settings.retention, SystemClock())
+        return RetentionRules(catalog, cold, self.erasure, self.settings.retention, SystemClock())
 
     async def session_file(self, whole: WholeSession, exported_at: datetime) -> AsyncIterator[str]:
         """The lines of a session's file; one without its end is not taken by an import."""

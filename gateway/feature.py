@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute, Mount
 
     from adapters.adapter import Inbound
-    from adapters.web.board import Board
-    from gateway.access.admission import Access
+    from adapters.web.board import RoomBoard
+    from gateway.access.admission import PlatformAccess
     from gateway.access.owner_notices import OwnerNotices
-    from gateway.clients.feed import Feed
+    from gateway.clients.feed import EventFeed
     from gateway.clients.journals import ClosedRooms
-    from gateway.clients.requests import Admission, Client
+    from gateway.clients.requests import BusClient, ClientAdmission
     from gateway.clients.tasks.service import TaskService
     from gateway.database import GatewayDatabase
     from gateway.inbound.earlier import HeardPlaces
     from gateway.inbound.entrance import CarryOut
     from gateway.inbound.routing import Routes
-    from gateway.inbound.usage_limits import Limits
+    from gateway.inbound.usage_limits import UsageLimits
     from gateway.jobs.runner import Job
-    from gateway.observability.watching import Masking
+    from gateway.observability.watching import SecretMasking
     from gateway.settings.tree import Settings
     from gateway.web.logins.door import LogIn
     from runtime.bus import Bus, EventStream
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from runtime.core.texts import Texts
     from runtime.language.program import Program
     from runtime.llm.client import LLMClient
-    from runtime.llm.models import Models
+    from runtime.llm.models import ModelRegistry
     from runtime.sessions.features import NodePart
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.catalog import SessionCatalog
     from runtime.stores.inbox import InboxEvent
-    from runtime.tape.snapshot import Moments
+    from runtime.tape.snapshot import TapeMoments
 
 
 class FeatureGround(Protocol):
@@ -76,7 +76,7 @@ class EnteredPlatform(Protocol):
     """A platform that is switched on."""
 
     @property
-    def access(self) -> Access: ...
+    def access(self) -> PlatformAccess: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,12 @@ class ServingGround:
     texts: Mapping[str, Texts]
     tasks: TaskGroup
     owners: OwnerNotices
-    masking: Masking
+    masking: SecretMasking
     answers: EventStream | None
     """The answers of models since the start."""
-    models: Models | None
+    models: ModelRegistry | None
     """None on a front, which serves no conversation."""
-    limits: Limits
+    limits: UsageLimits
     places: HeardPlaces
     files: FileAccess
     parts: list[NodePart] = field(default_factory=list)
@@ -138,9 +138,9 @@ class ClientGround:
     connection: RedisConnection
     node: str
     clock: Clock
-    admission: Admission
+    admission: ClientAdmission
     service: TaskService
-    feed: Feed
+    feed: EventFeed
     programs: Mapping[str, Program]
     catalog: SessionCatalog
 
@@ -150,7 +150,7 @@ class TapeGround:
     """What the process has that serves tapes to clients; `views` are routes to be mounted beside those of tapes."""
 
     database: GatewayDatabase
-    admission: Admission
+    admission: ClientAdmission
     clock: Clock
     views: Sequence[BaseRoute] = ()
 
@@ -160,7 +160,7 @@ class WebGround:
     """What the process has that serves the web chat: who its people are, and what they say."""
 
     log_in: LogIn
-    board: Board
+    board: RoomBoard
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +168,10 @@ class FeatureDoor:
     """Who may look at the gateway, and who may change something: both raise HTTPException. And whose words they may
     read, and how sessions were at any moment."""
 
-    reader: Callable[[HTTPConnection], Client]
-    writer: Callable[[HTTPConnection], Client]
+    reader: Callable[[HTTPConnection], BusClient]
+    writer: Callable[[HTTPConnection], BusClient]
     rooms: ClosedRooms
-    moments: Moments
+    moments: TapeMoments
 
 
 def _nothing(*_: object) -> tuple[()]:

@@ -11,11 +11,11 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from adapters.adapter import Adapter
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from adapters.web.visit import PageLink
-from gateway.access.admission import Access
+from gateway.access.admission import PlatformAccess
 from gateway.cluster.bots import BotLeases
-from gateway.cluster.node import Node
+from gateway.cluster.node import ClusterNode
 from gateway.inbound.router import InboundRouter
 from runtime.bus import Bus
 from runtime.core.clock import Clock
@@ -23,7 +23,7 @@ from runtime.core.errors import AuthFailed
 from runtime.events.service import NodeDrained, NodeDraining
 from runtime.events.talk import AdapterBroke, AdapterConnected, AdapterFailed
 from runtime.llm.client import LLMClient, warm_up
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
@@ -31,7 +31,7 @@ LONGEST_PAUSE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class GatewayReady:
     """The gateway serves.
 
     `lines` are facts for people: where to go, model, platforms, pairing codes. Await `drain` before a stop, with the
@@ -42,21 +42,21 @@ class Ready:
     drain: Callable[[float | None], Awaitable[None]]
     reload: Callable[[], Awaitable[object]] | None = None
     """Reads programs and settings again, where that can be."""
-    attend: Callable[[PageLink, Person], Coroutine[None, None, None]] | None = None
+    attend: Callable[[PageLink, WebVisitor], Coroutine[None, None, None]] | None = None
     """Serves a page of the web chat that is no browser's; it ends with the page."""
 
 
 @dataclass(frozen=True, slots=True)
-class Platform:
+class ServedPlatform:
     """A platform that is switched on. An `exclusive` one is listened to by one node at a time."""
 
     adapter: Adapter
-    access: Access
+    access: PlatformAccess
     router: InboundRouter
     exclusive: bool
 
 
-class Member(Protocol):
+class ClusterMember(Protocol):
     """This process as a member of the cluster."""
 
     async def run(self, tasks: TaskGroup, /) -> None:
@@ -73,8 +73,8 @@ class Member(Protocol):
 class ServingNode:
     """A node with the conversations that it serves."""
 
-    node: Node
-    registry: Registry
+    node: ClusterNode
+    registry: ConversationRegistry
 
     async def run(self, tasks: TaskGroup) -> None:
         await self.node.run(tasks, self.registry)
@@ -86,11 +86,11 @@ class ServingNode:
         return sum(self.registry.loads().values())
 
 
-class Service:
+class GatewayService:
     """Everything that runs while the gateway does. `platforms` are those that this process listens to."""
 
     def __init__(
-        self, member: Member, bots: BotLeases, platforms: Mapping[str, Platform], bus: Bus, clock: Clock
+        self, member: ClusterMember, bots: BotLeases, platforms: Mapping[str, ServedPlatform], bus: Bus, clock: Clock
     ) -> None:
         self._member = member
         self._clock = clock
@@ -143,7 +143,7 @@ class Service:
             self._waiting_for.pop("storage", None)
             task_status.started()
 
-    async def _listen(self, name: str, platform: Platform) -> None:
+    async def _listen(self, name: str, platform: ServedPlatform) -> None:
         forget = self._bus.hear(AdapterConnected, self._note_connected)
         try:
             if platform.exclusive:
@@ -156,7 +156,7 @@ class Service:
         finally:
             forget()
 
-    async def _listen_alone(self, name: str, platform: Platform) -> None:
+    async def _listen_alone(self, name: str, platform: ServedPlatform) -> None:
         """Listen while no other node does; ends with a drain."""
         scope, deaf = anyio.CancelScope(), anyio.Event()
         self._ears.append((scope, deaf))
@@ -168,7 +168,7 @@ class Service:
         finally:
             deaf.set()
 
-    async def _listen_always(self, name: str, platform: Platform) -> None:
+    async def _listen_always(self, name: str, platform: ServedPlatform) -> None:
         """Listen again and again, also after a fault: it is one platform's, and ends neither it nor the others. Raises
         AuthFailed."""
         pause_s = FIRST_PAUSE_S

@@ -13,9 +13,9 @@ from typing import TypeVar
 import anyio
 
 from runtime.core.clock import Clock
-from runtime.events.happening import Event, Happening
+from runtime.events.happening import BusEvent, Happening
 
-Handler = Callable[[Event], None]
+Handler = Callable[[BusEvent], None]
 Kind = TypeVar("Kind", bound=Happening)
 _MAX_CACHED_NAMES = 4096
 
@@ -43,7 +43,7 @@ class Bus:
             subscriptions = self._match(what.name)
         if not subscriptions:
             return
-        event = Event(what, self._clock.now())
+        event = BusEvent(what, self._clock.now())
         for subscription in subscriptions:
             if not subscription.active:
                 continue
@@ -69,7 +69,7 @@ class Bus:
     def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]:
         """Call `handler` with each happening of `kind` and its time (UTC), until the returned function is called."""
 
-        def hear(event: Event) -> None:
+        def hear(event: BusEvent) -> None:
             if isinstance(event.what, kind):
                 handler(event.what, event.at)
 
@@ -99,11 +99,11 @@ class EventStream:
     def __init__(self, bus: Bus, capacity: int) -> None:
         self._bus = bus
         self._capacity = capacity
-        self._unread: deque[Event] = deque()
+        self._unread: deque[BusEvent] = deque()
         self._arrived = anyio.Event()
         self.dropped = 0
 
-    def put(self, event: Event) -> None:
+    def put(self, event: BusEvent) -> None:
         """Take one more event, or count it."""
         if len(self._unread) >= self._capacity:
             self.dropped += 1
@@ -115,7 +115,7 @@ class EventStream:
     def __aiter__(self) -> EventStream:
         return self
 
-    async def __anext__(self) -> Event:
+    async def __anext__(self) -> BusEvent:
         """The next event; waits for it. One reader at a time."""
         while not self._unread:
             self._arrived = anyio.Event()

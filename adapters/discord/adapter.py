@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import anyio
 
-from adapters.adapter import Admits, Call, File, Inbound, everybody_may
+from adapters.adapter import Admits, Call, FileData, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
 from adapters.capabilities import Budget, Capabilities
 from adapters.discord.api.bot import DiscordApi, DiscordServer
@@ -22,14 +22,14 @@ from adapters.discord.api.webhooks import HookApi, InteractionApi
 from adapters.discord.codec.addresses import PLATFORM, DiscordBot, address_of, channel_id_of, is_private, number_of
 from adapters.discord.codec.interactions import offered
 from adapters.discord.inbound.catch_up import earlier_in
-from adapters.discord.inbound.intake import DiscordIntake, Ours
+from adapters.discord.inbound.intake import BotParts, DiscordIntake
 from adapters.discord.inbound.listener import INTENT_HELP
-from adapters.discord.inbound.menu import Menu, Receipts
+from adapters.discord.inbound.menu import InteractionMenu, InteractionReceipts
 from adapters.discord.inbound.shard import ShardSession
 from adapters.discord.limits import CAPABILITIES, MARKS
-from adapters.discord.outbound.sender import DiscordSender, Utterance
+from adapters.discord.outbound.sender import DiscordSender, DiscordText
 from adapters.discord.outbound.threads import DiscordThreads
-from adapters.discord.outbound.webhooks import UnconfirmedPosts, Webhooks
+from adapters.discord.outbound.webhooks import DiscordWebhooks, UnconfirmedPosts
 from adapters.marks import SingleMarks
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
@@ -95,12 +95,12 @@ class DiscordAdapter:
         self._marks = marks
         self._calls = self._new_calls()
         self._api = DiscordApi(self._calls)
-        self._hooks = Webhooks(HookApi(self._calls), self._api, clock, UnconfirmedPosts(posts, clock))
+        self._hooks = DiscordWebhooks(HookApi(self._calls), self._api, clock, UnconfirmedPosts(posts, clock))
         self._threads = DiscordThreads(self._api, self._options.texts("sessions.unnamed"))
         self._marks_there = SingleMarks(MARKS)
         own = self._options
         self._answers = InteractionApi(self._calls)
-        self._receipts = Receipts(self._answers, own.texts, clock)
+        self._receipts = InteractionReceipts(self._answers, own.texts, clock)
         self._voice = DiscordSender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
 
     @property
@@ -162,7 +162,7 @@ class DiscordAdapter:
 
         A webhook cannot reply: what it answers is a small line with a link above its text.
         """
-        return await self._voice.post(Utterance(to, text, speaker, nonce, reply_to), final=final)
+        return await self._voice.post(DiscordText(to, text, speaker, nonce, reply_to), final=final)
 
     def doubt(self, nonce: str, /) -> None:
         """As the port says, for posts of webhooks: Discord itself knows the nonces of the bot's own."""
@@ -188,12 +188,12 @@ class DiscordAdapter:
         await self._voice.change(to, message, text, speaker, final=True, choices=choices)
 
     async def upload(
-        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+        self, to: Address, file: FileData, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
         if len(file.data) > CAPABILITIES.max_file_bytes:
             size = f"{len(file.data)} bytes, Discord takes {CAPABILITIES.max_file_bytes}"
             raise NotDelivered(f"The file {file.name} is too large: {size}")
-        return await self._voice.post(Utterance(to, text, speaker, nonce, reply_to, file), final=True)
+        return await self._voice.post(DiscordText(to, text, speaker, nonce, reply_to, file), final=True)
 
     async def download(self, url: str, /, *, max_bytes: int) -> bytes:
         """As the port says. Only Discord's own addresses are asked."""
@@ -218,7 +218,7 @@ class DiscordAdapter:
         person alone.
         """
         alone = await self.private_with(to, person_id)
-        await self._voice.post(Utterance(alone, text, GATEWAY, uuid.uuid4().hex), final=True)
+        await self._voice.post(DiscordText(alone, text, GATEWAY, uuid.uuid4().hex), final=True)
 
     async def private_with(self, to: Address, person_id: str, /) -> Address:
         channel = await self._api.private_channel(person_id.partition(":")[2])
@@ -248,8 +248,8 @@ class DiscordAdapter:
         session = ShardSession(
             self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards, own.hands_over
         )
-        menu = Menu(self._api, self._answers, self._receipts, own.programs, own.texts, own.admits)
-        ours = Ours(self._api, menu, self._threads, self._hooks.known_as, opens_threads=own.mention == "thread")
+        menu = InteractionMenu(self._api, self._answers, self._receipts, own.programs, own.texts, own.admits)
+        ours = BotParts(self._api, menu, self._threads, self._hooks.known_as, opens_threads=own.mention == "thread")
         return DiscordIntake(ours, session, self._clock, self._marks)
 
     async def _offer_commands(self, us: DiscordBot) -> None:

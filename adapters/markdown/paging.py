@@ -53,7 +53,7 @@ _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
 _SENTENCE_END_MAX = 10
 _WHOLE_LINE = ("|", "#")
 """The start of a line that is a row of a table or a title."""
-NO_ROOMS: Mapping[int, Room] = {}
+NO_ROOMS: Mapping[int, PageRoom] = {}
 
 
 def crowded_at(line: str, most: float) -> tuple[int, float]:
@@ -71,7 +71,7 @@ def crowded_at(line: str, most: float) -> tuple[int, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PageCut:
     """One page: its Markdown, and the piece of the whole text it has, from `start` to `end`.
 
     `head` is how many characters of the Markdown stand before that piece: the reopened fence, the table's head.
@@ -98,7 +98,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class PageRoom:
     """The capacity of a page: at most `limit`, and no text after `ends_at`."""
 
     limit: int
@@ -114,11 +114,11 @@ def cut_pages(
     text: str,
     limit: int,
     measure: Measure,
-    rooms: Mapping[int, Room] = NO_ROOMS,
+    rooms: Mapping[int, PageRoom] = NO_ROOMS,
     *,
     growing: bool = False,
     max_pieces: float = inf,
-) -> list[Cut]:
+) -> list[PageCut]:
     """Pages of at most `limit`, or of their own of `rooms` by page number, and of at most `max_pieces` of formatting.
 
     A page ends only where the text does not fit, and as late as it can: at a paragraph, a line or a sentence that ends
@@ -129,7 +129,7 @@ def cut_pages(
     opened again, with its language, on the next; so is emphasis. A table's head is said again on each page it goes on.
     An empty text has no pages.
     """
-    pages: list[Cut] = []
+    pages: list[PageCut] = []
     start = 0
     table_before = (0, "")
     opener: OpenFence | None = None
@@ -140,7 +140,7 @@ def cut_pages(
             start, opener = closed, None
             continue
         start, reopened = _resumed(text, start, reopened)
-        room = rooms.get(len(pages), Room(limit))
+        room = rooms.get(len(pages), PageRoom(limit))
         table = head_of_table(text, start, *table_before)
         table_before = (start, table)
         table = table if measure(table) <= HEAD_MAX * room.limit else ""
@@ -158,7 +158,7 @@ def cut_pages(
             piece = _BREAK_SIGN.sub("", piece)
         body, reopened = _body(head, piece, fence, spaces) if over else (head + piece, "")
         if body.strip():
-            pages.append(Cut(body, end, start, len(head), fence is not None, opener))
+            pages.append(PageCut(body, end, start, len(head), fence is not None, opener))
         if end < bound and not filling.overflows:
             break
         start, opener = end, fence

@@ -22,7 +22,7 @@ ROW_BEGUN = re.compile(r"(?P<quoted>[ >]*+)\|")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableTokens:
     """The inline tokens of a table's cells. `aligns` has left, center, right or nothing for each column."""
 
     head: Sequence[Cell]
@@ -30,7 +30,7 @@ class Table:
     aligns: Sequence[str]
 
 
-def table_of(stream: Iterator[Token]) -> Table:
+def table_of(stream: Iterator[Token]) -> TableTokens:
     """The table that has started; consumes its tokens up to its end."""
     rows: list[list[Cell]] = []
     aligns: list[str] = []
@@ -43,10 +43,10 @@ def table_of(stream: Iterator[Token]) -> Table:
             aligns.append(str(token.attrs.get("style", "")).rpartition(":")[2])
         elif token.type == "inline":
             rows[-1].append(token.children or [])
-    return Table(rows[0], rows[1:], aligns)
+    return TableTokens(rows[0], rows[1:], aligns)
 
 
-def aligned(table: Table) -> tuple[str, int]:
+def aligned(table: TableTokens) -> tuple[str, int]:
     """Lines for a fixed-width font, and how many rows below the head they show: all before the first one that would be
     too wide or has a link. No lines where that is the head or the first row.
     """

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
-from adapters.markdown.tables import Table, aligned, table_of
+from adapters.markdown.tables import TableTokens, aligned, table_of
 
 RULE = "———"
 
@@ -172,7 +172,7 @@ class MarkdownWriter(ABC):
         self._picture(text or url)
         self._end_link()
 
-    def _table(self, table: Table) -> None:
+    def _table(self, table: TableTokens) -> None:
         """Write a table as lines of code where they fit a phone, else its rows as lists. From the first row that does
         not fit, the rest are lists: what people have seen of a growing table stays.
         """

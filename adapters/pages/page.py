@@ -10,7 +10,7 @@ from adapters.adapter import Call, CanEdit
 from adapters.capabilities import measure_of
 from adapters.markdown.closing import close_open
 from adapters.markdown.mentions import with_mentions
-from adapters.markdown.paging import Cut, Room, cut_pages
+from adapters.markdown.paging import PageCut, PageRoom, cut_pages
 from adapters.markdown.plain_text import plain
 from adapters.pacing.live_text import LiveCall
 from adapters.pages.operations import SURPLUS, PageOperations
@@ -35,7 +35,7 @@ class Page:
         self._offers = bool(spec.choices) and stage.offerer is not None
         self._offers = self._offers and fit(spec.choices, stage.capabilities)
         self._ends = False
-        self._cut: dict[bool, tuple[tuple[str, int, Mapping[int, Room]], list[Cut]]] = {}
+        self._cut: dict[bool, tuple[tuple[str, int, Mapping[int, PageRoom]], list[PageCut]]] = {}
         self._mentioned: dict[bool, tuple[str, str | None, str]] = {}
         """The last text that grew and the last final one, with their parts and mentions: after each call they are asked
         for again, and in a long text they take longer than all else.
@@ -134,7 +134,7 @@ class Page:
                 later = later or replace(frame, covers=self._covers(cuts[-1]))
         return later or (self._after_text(cuts) if final else None)
 
-    def _is_seen(self, number: int, cut: Cut) -> bool:
+    def _is_seen(self, number: int, cut: PageCut) -> bool:
         """Whether people see the words of a part, perhaps not in their last form, as far as known.
 
         A part that also shows words of the next one counts until the next one is posted.
@@ -164,7 +164,7 @@ class Page:
         if not self._live.over:
             self._live.said(len(self._text))
 
-    def _after_text(self, cuts: list[Cut]) -> LiveCall | None:
+    def _after_text(self, cuts: list[PageCut]) -> LiveCall | None:
         """The calls after the text: the file, deletion of surplus messages, the choices."""
         number = self._calls.file.number(cuts)
         if number is not None:
@@ -196,7 +196,7 @@ class Page:
         part.streaming = False
         return self._edit(number, part, SURPLUS, True, len(self._text))
 
-    def _part_frame(self, number: int, cut: Cut, done: bool) -> LiveCall | None:
+    def _part_frame(self, number: int, cut: PageCut, done: bool) -> LiveCall | None:
         part = self._parts.get(number) or PagePart()
         if part.platform_id is None:
             return self._opening(number, part, cut, done)
@@ -209,7 +209,7 @@ class Page:
         text = close_open(cut.text)
         return None if self._hides(part, cut, text) else self._edit(number, part, text, False, self._covers(cut))
 
-    def _hides(self, part: PagePart, cut: Cut, text: str) -> bool:
+    def _hides(self, part: PagePart, cut: PageCut, text: str) -> bool:
         """Whether a growing text would take away what a stream has shown: the row of a table that is not whole, say."""
         if part.shown is not None:
             before, after = part.shown[0], text
@@ -220,7 +220,7 @@ class Page:
             return False
         return len(_letters(before)) > len(_letters(after)) and _letters(before).startswith(_letters(after))
 
-    def _is_ended(self, number: int, cut: Cut) -> bool:
+    def _is_ended(self, number: int, cut: PageCut) -> bool:
         ended = self._parts[number].ends_at if number in self._parts else None
         return ended is not None and cut.end >= ended
 
@@ -233,7 +233,7 @@ class Page:
             return None
         return self._call("edit", covers, partial(self._calls.edit, editor, number, wanted, final))
 
-    def _opening(self, number: int, part: PagePart, cut: Cut, done: bool) -> LiveCall | None:
+    def _opening(self, number: int, part: PagePart, cut: PageCut, done: bool) -> LiveCall | None:
         if not done and self._calls.previews:
             return self._preview(number, cut)
         if not done and self._stage.editor is None:
@@ -259,18 +259,18 @@ class Page:
         once = kind not in ("send", "upload", "open_stream") or self._stage.capabilities.idempotent_send
         return LiveCall(covers, call, idempotent=once, draws=self._stage.draws(self.spec, kind))
 
-    def _opens_stream(self, part: PagePart, cut: Cut, done: bool) -> bool:
+    def _opens_stream(self, part: PagePart, cut: PageCut, done: bool) -> bool:
         limits = self._stage.stream_limits
         if limits is None or not self._calls.streams or part.plain or part.refuses_streams:
             return False
         return not done or self._measure(cut.text) >= limits.worth_chars
 
-    def _stream_frame(self, number: int, part: PagePart, cut: Cut, done: bool) -> LiveCall | None:
+    def _stream_frame(self, number: int, part: PagePart, cut: PageCut, done: bool) -> LiveCall | None:
         limits, confirmed = self._stage.stream_limits, part.shown[0] if part.shown else ""
         if not done and limits is not None and is_aged(limits, self._stage.clock.monotonic() - part.opened_at):
             said = self._said(final=False)
             end = ends_at(said, cut.end_of(len(confirmed), said))
-            rooms = {**self._rooms(), number: Room(self._limit(), end)}
+            rooms = {**self._rooms(), number: PageRoom(self._limit(), end)}
             cut, done, part.ends_at = self._cut_with(said, rooms, growing=True)[number], True, end
         raw = cut.text if done else steady(cut, self._limit(), self._measure)
         if not raw.startswith(confirmed):
@@ -287,34 +287,35 @@ class Page:
             return None
         return self._call("append", self._covers(cut), partial(self._calls.extend, number, delta, last=False))
 
-    def _preview(self, number: int, cut: Cut) -> LiveCall | None:
+    def _preview(self, number: int, cut: PageCut) -> LiveCall | None:
         text = close_open(cut.text)
         if not text.strip() or not self._calls.preview_due(text):
             return None
         return self._call("edit", self._covers(cut), partial(self._calls.preview, number, text))
 
-    def _covers(self, cut: Cut) -> int:
+    def _covers(self, cut: PageCut) -> int:
         return min(cut.end, len(self._text))
 
     def _limit(self) -> int:
         limits = self._stage.stream_limits
         return limits.max_text if limits is not None and self._calls.streams else self._stage.capabilities.max_text
 
-    def _rooms(self) -> dict[int, Room]:
+    def _rooms(self) -> dict[int, PageRoom]:
         """The room of each part that has not the usual one. Messages that are no streams hold less; ended streams end
         where they ended.
         """
         narrow, wide = self._stage.capabilities.max_text, self._limit()
         known = ((number, part) for number, part in self._parts.items() if not part.gone)
         rooms = (
-            (number, Room(wide if part.wide or self._is_free(part) else narrow, part.ends_at)) for number, part in known
+            (number, PageRoom(wide if part.wide or self._is_free(part) else narrow, part.ends_at))
+            for number, part in known
         )
-        return {number: room for number, room in rooms if room != Room(wide)}
+        return {number: room for number, room in rooms if room != PageRoom(wide)}
 
     def _is_free(self, part: PagePart) -> bool:
         return part.platform_id is None and not part.refuses_streams and not part.plain
 
-    def _cuts(self, *, final: bool) -> list[Cut]:
+    def _cuts(self, *, final: bool) -> list[PageCut]:
         """The text in parts. An ended stream without its full text continues by edits."""
         text = self._said(final=final)
         while True:
@@ -324,7 +325,7 @@ class Page:
                 return cuts
             stale[0].leave_stream()
 
-    def _cut_with(self, text: str, rooms: Mapping[int, Room], *, growing: bool) -> list[Cut]:
+    def _cut_with(self, text: str, rooms: Mapping[int, PageRoom], *, growing: bool) -> list[PageCut]:
         key, known = (text, self._limit(), rooms), self._cut.get(growing)
         if known is not None and known[0] == key:
             return known[1]
@@ -350,7 +351,7 @@ class Page:
         self._mentioned[final] = (text, trouble, said)
         return said
 
-    def _check(self, cuts: Sequence[Cut], said: str) -> None:
+    def _check(self, cuts: Sequence[PageCut], said: str) -> None:
         """Compare what the finished page shows with what was said, and report a difference or a message left over."""
         if _letters("".join(self._shown(number, cut) for number, cut in enumerate(cuts))) != _letters(said):
             self._calls.diverges("another text than was said")
@@ -361,14 +362,14 @@ class Page:
         if not self._calls.diverged:
             self._stage.tell(PageChecked(*self._calls.place, len(cuts), len(said)))
 
-    def _shown(self, number: int, cut: Cut) -> str:
+    def _shown(self, number: int, cut: PageCut) -> str:
         part = self._parts.get(number)
         known = part is not None and not part.plain and part.shown is not None and part.posts > 0
         text = part.shown[0] if known and part is not None and part.shown is not None else cut.text
         return text[cut.head :] if text else cut.text[cut.head :]
 
 
-def _is_stale(part: PagePart, cut: list[Cut]) -> bool:
+def _is_stale(part: PagePart, cut: list[PageCut]) -> bool:
     """Whether an ended stream shows another text than its part."""
     if not part.wide or part.streaming or part.platform_id is None or part.shown is None:
         return False

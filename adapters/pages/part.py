@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.capabilities import Capabilities, Measure, StreamLimits
-from adapters.markdown.paging import Cut
+from adapters.markdown.paging import PageCut
 from runtime.core.message import Choice
 
 AGED_FROM = 0.8
@@ -61,7 +61,7 @@ def is_aged(limits: StreamLimits, age_s: float) -> bool:
     return age_s >= AGED_FROM * limits.max_age_s
 
 
-def steady(cut: Cut, limit: int, measure: Measure) -> str:
+def steady(cut: PageCut, limit: int, measure: Measure) -> str:
     """The part of a growing page that stays on it whatever follows."""
     text = cut.text.rstrip()
     if measure(text) < TORN_FROM * limit:

@@ -21,13 +21,13 @@ from adapters.adapter import (
     CanStream,
     CanUpload,
     CountsByMethod,
-    File,
+    FileData,
 )
 from adapters.asides import ShowsAnswered
 from adapters.capabilities import Budget, Capabilities, StreamLimits
-from adapters.markdown.paging import Cut
+from adapters.markdown.paging import PageCut
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import NotDelivered
@@ -38,7 +38,7 @@ from runtime.events.happening import Tell
 
 OWNED_MAX = 4096
 """The number of newest messages whose page is remembered."""
-Load = Callable[[Attachment], Awaitable[File]]
+Load = Callable[[Attachment], Awaitable[FileData]]
 """The content of a file to send. Raises NotDelivered when it no longer exists."""
 OnVisible: TypeAlias = Callable[[Address, Speaker], None]
 """Hears that a part of an answer has become visible."""
@@ -83,7 +83,7 @@ class PlatformContext:
         self.heard: list[OnVisible] = []
         self._tasks = tasks
         self._lines: dict[str, deque[WaitingPage]] = {}
-        self._owners = Recent[tuple[str, str], str](OWNED_MAX)
+        self._owners = RecentValues[tuple[str, str], str](OWNED_MAX)
         able, limits = adapter.capabilities, adapter
         self.editor: CanEdit | None = limits if able.edits and isinstance(limits, CanEdit) else None
         self.doubter: CanDoubt | None = adapter if isinstance(adapter, CanDoubt) else None
@@ -189,7 +189,7 @@ class PageFile:
         self._stage = stage
         self._spec = spec
 
-    def number(self, cuts: Sequence[Cut]) -> int | None:
+    def number(self, cuts: Sequence[PageCut]) -> int | None:
         """The number of the message that the file is: the first, with a short text beside it, else the one after the
         text.
         """
@@ -198,7 +198,7 @@ class PageFile:
         beside = len(cuts) <= 1 and sum(len(cut.text) for cut in cuts) <= BESIDE_FILE_CHARS
         return 0 if beside else len(cuts)
 
-    async def loaded(self) -> File | None:
+    async def loaded(self) -> FileData | None:
         """The page's file; None after `trouble` was set."""
         wanted, most = self._spec.file, self._stage.capabilities.max_file_bytes
         if wanted is None:

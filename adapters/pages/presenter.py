@@ -13,7 +13,7 @@ from adapters.adapter import Adapter, CanAnswerAlone, CanOpenThread, CanTellAlon
 from adapters.asides import CanWriteAlone
 from adapters.capabilities import measure_of
 from adapters.markdown.mentions import with_mentions
-from adapters.markdown.paging import Room, cut_pages
+from adapters.markdown.paging import PageRoom, cut_pages
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.part import fit, shown
@@ -24,7 +24,7 @@ from runtime.core.page import PageRecord, PageSpec
 from runtime.events.happening import Tell, unheard
 
 
-class Presenter:
+class PagePresenter:
     """All pages of one platform. Pages of a conversation get their first messages in the order of opening.
 
     `tasks` is where it waits until a draft or a stream has to be renewed; `file_source` has the files.
@@ -126,6 +126,6 @@ class Presenter:
         streamed = cut_pages(said, wide, measure, max_pieces=limits.max_pieces)
         if len(streamed) == number + 1:
             return streamed[-1].text
-        rooms = {number: Room(wide)}
+        rooms = {number: PageRoom(wide)}
         cuts = cut_pages(said, limits.max_text, measure, rooms, max_pieces=limits.max_pieces)
         return cuts[min(number, len(cuts) - 1)].text if cuts else said

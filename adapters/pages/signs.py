@@ -32,7 +32,7 @@ from adapters.asides import KnowsWork
 from adapters.capabilities import Budget
 from adapters.pacing.constants import TYPING_EARLY_S, TYPING_LINGERS_S
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from adapters.records import Records, what_can_be_read
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
@@ -259,7 +259,7 @@ class TypingIndicator:
         )
 
 
-class Reactions:
+class PlatformReactions:
     """The marks of one platform.
 
     In a conversation they have a bucket of their own, as large as that of its texts, so that no mark waits for text;
@@ -273,7 +273,7 @@ class Reactions:
         self._reactor = adapter if adapter.capabilities.reactions and isinstance(adapter, CanReact) else None
         self._wanted: dict[tuple[str, str], Mark | None] = {}
         self._waiting: dict[tuple[str, str], list[OnDone]] = {}
-        self._refusing = Recent[str, bool](REFUSING_MAX)
+        self._refusing = RecentValues[str, bool](REFUSING_MAX)
 
     def put(self, address: Address, message: str, mark: Mark | None, on_refused: OnRefused, on_done: OnDone, /) -> bool:
         """Set or remove our mark on a message; never blocks.

@@ -14,14 +14,14 @@ from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.retrying import PlatformPatience
 from adapters.slack.api.calls import AppApi, SlackTransport
-from adapters.slack.api.workspaces import Installations, Workspaces
+from adapters.slack.api.workspaces import SlackInstallations, SlackWorkspaces
 from adapters.slack.codec.addresses import PLATFORM, blocks_of, channel_of, is_private, team_of
 from adapters.slack.inbound.bolt import BoltApp, answer_http
-from adapters.slack.inbound.catch_up import Marks, SlackCatchUp, earlier_in
-from adapters.slack.inbound.commands import Commanding
-from adapters.slack.inbound.deliveries import Deliveries
+from adapters.slack.inbound.catch_up import ChannelMarks, SlackCatchUp, earlier_in
+from adapters.slack.inbound.commands import SlackCommands
+from adapters.slack.inbound.deliveries import SlackDeliveries
 from adapters.slack.inbound.event_socket import NOT_HEARD, EventSocket
-from adapters.slack.inbound.oauth import AppKeys, Door, InstallationStore
+from adapters.slack.inbound.oauth import AppKeys, InstallationStore, InstallFlow
 from adapters.slack.inbound.receiver import SlackReceiver
 from adapters.slack.limits import CAPABILITIES, draws
 from adapters.slack.manifest import ESSENTIAL, lacking
@@ -84,16 +84,16 @@ class SlackAdapter(SlackSender):
         self._dated_by = clock = PlatformClock(clock)
         self._transport = SlackTransport(self._options.base_url, self._options.call_timeout_s, clock)
         self._app = AppApi(self._transport, keys.app_token)
-        installations = None if keys.installations is None else Installations(keys.installations)
+        installations = None if keys.installations is None else SlackInstallations(keys.installations)
         self._installations = installations
         threads = SlackThreads()
         texts = self._options.texts
         super().__init__(
-            Workspaces(self._transport, keys.bot_token, installations),
+            SlackWorkspaces(self._transport, keys.bot_token, installations),
             *(threads, clock, texts),
             thumbs=self._options.thumbs,
         )
-        commanding = Commanding(
+        commanding = SlackCommands(
             threads,
             clock,
             self._options.commands,
@@ -101,7 +101,7 @@ class SlackAdapter(SlackSender):
             self._options.admits,
             direct_threads=self._options.direct_threads,
         )
-        self._marks = Marks(marks)
+        self._marks = ChannelMarks(marks)
         self._catch_up = SlackCatchUp(self._workspaces, threads, self._marks, clock)
         self._hearing = SlackReceiver(
             self._workspaces,
@@ -113,10 +113,10 @@ class SlackAdapter(SlackSender):
             prompts=self._options.prompts,
             texts=texts,
         )
-        self._door: Door | None = None
+        self._door: InstallFlow | None = None
         if keys.app is not None and installations is not None:
             store = InstallationStore(installations, self._workspaces)
-            self._door = Door(self._app, keys.app, store, clock)
+            self._door = InstallFlow(self._app, keys.app, store, clock)
         self._bolt = BoltApp(self._transport, self._workspaces, keys.signing_secret, clock, self._door)
 
     @property
@@ -144,7 +144,7 @@ class SlackAdapter(SlackSender):
         url = None if self._keys.app_token is None else await patience.until_answered(self._app.socket_url)
         await self._marks.load(f"{self._clock.now().timestamp():.6f}")
         await self._bolt.extend(self._options.hands_over, None if workspace is None else workspace.token)
-        deliveries = Deliveries()
+        deliveries = SlackDeliveries()
         inbound = self._hearing.inbound(deliveries)
         async with beside() as tasks:
             self._bolt.begin(deliveries, tasks)
@@ -235,7 +235,7 @@ class SlackAdapter(SlackSender):
             return "no workspace has installed the app yet: open /hooks/slack/install at the gateway's public address"
         return f"installed in {', '.join(names)}"
 
-    def _socket(self, deliveries: Deliveries) -> EventSocket:
+    def _socket(self, deliveries: SlackDeliveries) -> EventSocket:
         return EventSocket(
             self._app.socket_url,
             self._bolt,

@@ -11,7 +11,7 @@ from typing import Final
 
 import anyio
 
-from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
+from adapters.adapter import FileData, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
@@ -34,11 +34,11 @@ from adapters.telegram.codec.addresses import (
 from adapters.telegram.codec.attachments import FileRef
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import TelegramReceiver
-from adapters.telegram.inbound.intake import TelegramIntake, UpdateFeed, Webhook
+from adapters.telegram.inbound.intake import TelegramIntake, TelegramWebhook, UpdateFeed
 from adapters.telegram.inbound.polling import patience
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
-from adapters.telegram.outbound.drafts import Drafts
+from adapters.telegram.outbound.drafts import TelegramDrafts
 from adapters.telegram.outbound.message_ids import MessageIds
 from adapters.telegram.outbound.sender import TelegramAlone, TelegramSender
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -68,7 +68,7 @@ class TelegramAdapter:
         self._numbers = MessageIds(clock)
         self._sender = TelegramSender(self._memory, self._numbers, self._options.rich)
         self._alone = TelegramAlone(self._sender)
-        self._drafts = Drafts(clock, wanted=self._options.drafts, rich=self._options.rich != "never")
+        self._drafts = TelegramDrafts(clock, wanted=self._options.drafts, rich=self._options.rich != "never")
         self._intake: TelegramIntake | None = None
         self._handed_over = False
         self._receivers: dict[OurBot, TelegramReceiver] = {}
@@ -215,7 +215,7 @@ class TelegramAdapter:
         await self._sender.at_current(to, lambda chat_id: api.react(chat_id, which.number, emoji))
 
     async def upload(
-        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+        self, to: Address, file: FileData, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
         """As the port says. A text that is too long for a caption is posted before the file."""
         page = self._page(self._roster.speaking(to, speaker), to, text, speaker)
@@ -288,9 +288,9 @@ class TelegramAdapter:
             clock=self._clock,
         )
 
-    def _webhook(self, bot: OurBot) -> Webhook | None:
+    def _webhook(self, bot: OurBot) -> TelegramWebhook | None:
         url = self._options.webhook_url
-        return None if url is None else Webhook.of(url, self._tokens[bot.id], bot.id)
+        return None if url is None else TelegramWebhook.of(url, self._tokens[bot.id], bot.id)
 
     async def _identified(self) -> dict[OurBot, TelegramReceiver]:
         """The identities of the bots. Raises AuthFailed for the main one; an agent's bot that is refused is left

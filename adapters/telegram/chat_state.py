@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from adapters.records import Records, what_can_be_read
 from adapters.telegram.codec.addresses import FIRST_SUPERGROUP
-from adapters.telegram.codec.envelope import Envelope, Known
+from adapters.telegram.codec.envelope import KnownChat, UpdateEnvelope
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 
@@ -34,16 +34,16 @@ class ChatState:
         self._clock = clock
         self._moved: dict[int, int] = {}
         self._came: dict[int, int] = {}
-        self._asked: Recent[str, None] = Recent(MAX_RECENT)
+        self._asked: RecentValues[str, None] = RecentValues(MAX_RECENT)
         self._began_at = clock.now().replace(microsecond=0)
         self._topics: dict[str, str] = {}
-        self.people: Recent[str, str] = Recent(MAX_RECENT)
+        self.people: RecentValues[str, str] = RecentValues(MAX_RECENT)
         """People's names by their lower-case user names."""
-        self.places: Recent[tuple[int, int], tuple[int | None, int | None]] = Recent(MAX_RECENT)
+        self.places: RecentValues[tuple[int, int], tuple[int | None, int | None]] = RecentValues(MAX_RECENT)
         """Our messages: from chat and number to the topic and the agent's bot that posted them."""
-        self.seen: Recent[str, None] = Recent(MAX_RECENT)
+        self.seen: RecentValues[str, None] = RecentValues(MAX_RECENT)
         """The event ids that one of several bots has delivered."""
-        self.addressed: Recent[tuple[int, int], None] = Recent(MAX_RECENT)
+        self.addressed: RecentValues[tuple[int, int], None] = RecentValues(MAX_RECENT)
         """Messages that were for us, by chat and number."""
 
     async def load(self) -> None:
@@ -59,9 +59,9 @@ class ChatState:
             self._moved[int(old)] = new
             self._came[new] = int(old)
 
-    async def known(self, envelopes: Sequence[Envelope]) -> Known:
+    async def known(self, envelopes: Sequence[UpdateEnvelope]) -> KnownChat:
         """Our knowledge of the chat of these updates. Remembers their authors."""
-        known = Known(self._clock.now(), self.people)
+        known = KnownChat(self._clock.now(), self.people)
         for envelope in envelopes:
             chat_id, topic = envelope.chat_id, envelope.topic
             if envelope.sender is not None:

@@ -7,14 +7,14 @@ from typing import Final
 
 from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.codec.addresses import TelegramBot
-from adapters.telegram.inbound.intake import Webhook
+from adapters.telegram.inbound.intake import TelegramWebhook
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited
 
 _ABSENT: Final = ("left", "kicked")
 
 
 async def found(
-    api: TelegramApi, *, agent: str | None, webhook: Webhook | None, chats: Sequence[str], keep_hours: float
+    api: TelegramApi, *, agent: str | None, webhook: TelegramWebhook | None, chats: Sequence[str], keep_hours: float
 ) -> str:
     """One line. Raises AuthFailed for a bad token, NotDelivered if Telegram cannot be asked."""
     try:
@@ -43,7 +43,7 @@ def _privacy(bot: TelegramBot) -> list[str]:
     ]
 
 
-async def _webhook(api: TelegramApi, wanted: Webhook | None) -> list[str]:
+async def _webhook(api: TelegramApi, wanted: TelegramWebhook | None) -> list[str]:
     try:
         url, error = await api.webhook()
     except AdapterError:

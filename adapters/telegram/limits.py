@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from adapters.capabilities import Budget, Capabilities, PreviewLimits, Window
+from adapters.capabilities import Budget, CallWindow, Capabilities, PreviewLimits
 from runtime.core.message import Mark
 
 MAX_MESSAGE_UNITS = 4096
@@ -36,7 +36,7 @@ CAPABILITIES = Capabilities(
     idempotent_send=False,
     typing_lasts_s=5.0,
     private_budget=Budget(rate_per_s=1.0, burst=3.0),
-    group_budget=Budget(rate_per_s=20 / 60, burst=5.0, window=Window(20, 60.0)),
+    group_budget=Budget(rate_per_s=20 / 60, burst=5.0, window=CallWindow(20, 60.0)),
     total_budget=Budget(rate_per_s=30.0, burst=30.0, shared=True),
     deletes=True,
     quotes=True,

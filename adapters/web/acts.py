@@ -15,12 +15,12 @@ from adapters.adapter import Act as Happening
 from adapters.adapter import Inbound
 from adapters.decoding import files_answered, rating_of_all
 from adapters.web import codec
-from adapters.web.allowance import Allowance
-from adapters.web.board import Board
+from adapters.web.allowance import KeyedBudgets
+from adapters.web.board import RoomBoard
 from adapters.web.charters import ShownFiles
-from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
+from adapters.web.codec import MARKS, MAX_TEXT, RefusalCode, WebVisitor
 from adapters.web.hearing import Hearing, RoomThreads, heard_in, quote_of, whole_quote
-from adapters.web.hub import Browser
+from adapters.web.hub import ConnectedPage
 from adapters.web.requests import Act, Change, Press, React, SayInRoom, StopAgents, TakeBack, command_of
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -28,7 +28,7 @@ from runtime.core.errors import MessageGone, StorageUnavailable
 from runtime.core.files import FILE_URL, FileStore, clean_file_name
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
-from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
+from runtime.core.room import MessageReaction, RoomChange, RoomMessage, RoomPost
 
 PLATFORM = "web"
 
@@ -91,9 +91,9 @@ class ActRefused(Exception):
 class ActLedger:
     """The sources for checking acts, and their destination. Without `files` no message can have any file."""
 
-    board: Board
+    board: RoomBoard
     intake: WebIntake
-    messages: Allowance
+    messages: KeyedBudgets
     clock: Clock
     files: FileStore | None = None
     hearing: Hearing | None = None
@@ -107,14 +107,14 @@ class ActLedger:
 class Acts:
     """The acts of one person on one page. `language` is the page's, such as `de`."""
 
-    def __init__(self, ledger: ActLedger, browser: Browser, language: str | None) -> None:
+    def __init__(self, ledger: ActLedger, browser: ConnectedPage, language: str | None) -> None:
         self._ledger = ledger
         self._threads = RoomThreads(ledger.board)
         self._browser = browser
         self._language = language
 
     @property
-    def _person(self) -> Person:
+    def _person(self) -> WebVisitor:
         return self._browser.person
 
     async def take(self, act: Act) -> None:
@@ -260,7 +260,7 @@ class Acts:
         if asked.mark and asked.mark not in MARKS:
             raise ActRefused("This reaction is not available.")
         before = await self._known(asked.room, asked.id)
-        reaction = Reaction(self._person.name, asked.mark) if asked.mark else None
+        reaction = MessageReaction(self._person.name, asked.mark) if asked.mark else None
         change = RoomChange(reacted=(self._person.id, reaction))
         kept = await self._ledger.board.amend(asked.room, asked.id, change)
         if kept.version != before.version:

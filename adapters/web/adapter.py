@@ -8,17 +8,17 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from adapters.adapter import File, Inbound
+from adapters.adapter import FileData, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import ChangedTogether, Records
 from adapters.web import codec
 from adapters.web.acts import PLATFORM, ActLedger, WebIntake, is_nobodys
-from adapters.web.allowance import Allowance
-from adapters.web.board import Board
-from adapters.web.charters import MAX_TITLE, Charter, Charters, ShownFiles, charter_of
-from adapters.web.codec import MAX_TEXT, Person
+from adapters.web.allowance import KeyedBudgets
+from adapters.web.board import RoomBoard
+from adapters.web.charters import MAX_TITLE, RoomCharter, RoomCharters, ShownFiles, charter_of
+from adapters.web.codec import MAX_TEXT, WebVisitor
 from adapters.web.echo import Echo, RoomNews
-from adapters.web.gatherings import Directory, Gatherings, IsOwner, ShutOut, nobody_is_out
+from adapters.web.gatherings import IsOwner, PeopleDirectory, RoomGatherings, ShutOut, nobody_is_out
 from adapters.web.hearing import Hearing, IsAgent, RoomThreads, quote_of
 from adapters.web.hub import Hub
 from adapters.web.requests import MAX_ROOM_NAME, room_id
@@ -30,7 +30,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import FileTooLarge, MessageGone, NotDelivered, OutcomeUncertain, StorageUnavailable
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileStore, clean_file_name
 from runtime.core.message import Attachment, Choice, Mark
-from runtime.core.room import AuthorKind, Reaction, RoomChange, RoomPost
+from runtime.core.room import AuthorKind, MessageReaction, RoomChange, RoomPost
 
 FIRST_ROOM = "lobby"
 """The room that always exists."""
@@ -131,19 +131,19 @@ class WebAdapter:
         self._hub = Hub()
         self._intake = WebIntake()
         self._echo = Echo(news, clock)
-        charters = Charters(None if rules.tables is None else rules.tables.charters)
-        self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
-        directory = Directory(None if rules.tables is None else rules.tables.directory)
-        gatherings = Gatherings(
+        charters = RoomCharters(None if rules.tables is None else rules.tables.charters)
+        self._board = RoomBoard(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
+        directory = PeopleDirectory(None if rules.tables is None else rules.tables.directory)
+        gatherings = RoomGatherings(
             self._board, directory, clock, rules.is_owner, rules.agents, rules.shut_out, rules.overseen
         )
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
         ledger = ActLedger(
-            self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown, rules.begins
+            self._board, self._intake, KeyedBudgets(MESSAGES, clock), clock, files, hearing, self._shown, rules.begins
         )
         self._house = House(
-            ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, gatherings, rules.voice_s
+            ledger, self._hub, self._echo, KeyedBudgets(FRAMES, clock), commands or {}, gatherings, rules.voice_s
         )
 
     @property
@@ -216,7 +216,7 @@ class WebAdapter:
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         """Put our mark on a message; a missing message is no error."""
-        reaction = None if mark is None else Reaction("Parley", _MARKS[mark])
+        reaction = None if mark is None else MessageReaction("Parley", _MARKS[mark])
         with _kept(message):
             try:
                 await self._board.amend(to.conversation, message, RoomChange(reacted=(_OURS, reaction)))
@@ -224,7 +224,7 @@ class WebAdapter:
                 return
 
     async def upload(
-        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+        self, to: Address, file: FileData, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
         """Show a message with a file. Raises NotDelivered for one that is too long, else as `send`."""
         if self._files is None:
@@ -267,7 +267,7 @@ class WebAdapter:
         id_ = room_of("private" if closed else title if self._titled else _UNTITLED, nonce)
         opened = Address(PLATFORM, id_)
         if closed:
-            made = Charter(title[:MAX_TITLE], "private", above.made_by, above.people)
+            made = RoomCharter(title[:MAX_TITLE], "private", above.made_by, above.people)
             with _kept(nonce):
                 await self._board.alter(id_, lambda now: made if now == charter_of(id_, None) else now)
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
@@ -278,11 +278,11 @@ class WebAdapter:
         return f"#{quote(to.conversation)}"
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
-        who = Person(speaker.id, speaker.name)
+        who = WebVisitor(speaker.id, speaker.name)
         self._tell(to, codec.typing(to.conversation, to.thread, who, "agent", doing=doing))
 
     async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
-        who = Person(speaker.id, speaker.name)
+        who = WebVisitor(speaker.id, speaker.name)
         self._tell(to, codec.typing(to.conversation, to.thread, who, "agent", ended=True))
 
     def _tell(self, to: Address, frame: str) -> None:
@@ -290,7 +290,7 @@ class WebAdapter:
         self._echo.frame(to.conversation, frame)
 
     @property
-    def board(self) -> Board:
+    def board(self) -> RoomBoard:
         """The rooms as people see them."""
         return self._board
 
@@ -308,7 +308,7 @@ class WebAdapter:
         """Send pages their periodic news, until cancelled."""
         await self._hub.bulletin.run(self._clock)
 
-    async def attend(self, link: PageLink, person: Person, *, language: str | None = None) -> None:
+    async def attend(self, link: PageLink, person: WebVisitor, *, language: str | None = None) -> None:
         """Serve one page over its WebSocket until either side ends it. `language` is the person's, such as `de`."""
         await PageVisit(self._house, link, person, language).run()
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from adapters.capabilities import Budget
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from runtime.core.clock import Clock
 
 MAX_KNOWN: Final = 10_000
 """The number of buckets that are remembered."""
 
 
-class Allowance:
+class KeyedBudgets:
     """One budget for each key."""
 
     def __init__(self, budget: Budget, clock: Clock) -> None:
         self._budget = budget
         self._clock = clock
-        self._buckets = Recent[str, tuple[float, float]](MAX_KNOWN)
+        self._buckets = RecentValues[str, tuple[float, float]](MAX_KNOWN)
 
     def take(self, key: str) -> bool:
         """Use one token of the key's bucket; False without using any if it is empty."""

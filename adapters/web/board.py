@@ -10,14 +10,13 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import anyio
 import anyio.lowlevel
 
 from adapters.web import codec
-from adapters.web.charters import Charter, Charters, charter_of
-from adapters.web.codec import Person, Presence, RoomCut, RoomHead, ShownMessage
+from adapters.web.charters import RoomCharter, RoomCharters, charter_of
+from adapters.web.codec import Presence, RoomCut, RoomHead, ShownMessage, WebVisitor
 from adapters.web.echo import MAX_TOLD, Echo, Elsewhere
-from adapters.web.hub import Browser, Hub
+from adapters.web.hub import ConnectedPage, Hub
 from adapters.web.rooms import RoomStore
 from runtime.core.errors import MessageGone
 from runtime.core.room import RoomChange, RoomMessage, RoomPost
@@ -30,8 +29,7 @@ MAX_FOUND = 50
 """The number of messages that a search finds."""
 MAX_SEARCHED = 10_000
 """The number of messages that a search reads."""
-_SEARCHED_AT_ONCE = 200
-_SHOWN_AT_ONCE = 200
+_SEARCHED_AT_ONCE = _SHOWN_AT_ONCE = 200
 MAX_GROWING = 4_096
 """The number of growing messages. Beyond it, the one that has not grown for the longest is shown as stored."""
 
@@ -42,13 +40,19 @@ class _Growing:
     message: RoomMessage
 
 
-class Board:
+class RoomBoard:
     """Rooms as people see them. Raises StorageUnavailable from every async method."""
 
     def __init__(
-        self, store: RoomStore, hub: Hub, *, first_room: str, echo: Echo | None = None, charters: Charters | None = None
+        self,
+        store: RoomStore,
+        hub: Hub,
+        *,
+        first_room: str,
+        echo: Echo | None = None,
+        charters: RoomCharters | None = None,
     ) -> None:
-        self.charters = charters or Charters(None)
+        self.charters = charters or RoomCharters(None)
         self.first_room = first_room
         self._store = store
         self._hub = hub
@@ -72,17 +76,16 @@ class Board:
         known, charters = [info.id for info in await self._store.rooms()], await self.charters.all()
         ordered = [self.first_room, *(room for room in known if room != self.first_room)]
         found = [(room, charters.get(room) or charter_of(room, None)) for room in ordered]
-        listed = [one for one in found if one[1].lists(person_id)]
-        return [RoomHead(room, await self._head(room), charter) for room, charter in listed]
+        return [RoomHead(room, await self._head(room), charter) for room, charter in found if charter.lists(person_id)]
 
     async def open_rooms(self, person_id: str) -> tuple[int, int]:
         """The number of rooms that everybody sees and nobody has archived, and how many of them a person made."""
-        charters = await self.charters.all()
-        rooms = [charters.get(info.id) or charter_of(info.id, None) for info in await self._store.rooms()]
+        known, charters = [info.id for info in await self._store.rooms()], await self.charters.all()
+        rooms = (charters.get(room) or charter_of(room, None) for room in known)
         seen = [charter for charter in rooms if charter.kind == "open" and not charter.archived]
         return len(seen), sum(charter.made_by == person_id for charter in seen)
 
-    async def alter(self, room: str, edit: Callable[[Charter], Charter]) -> Charter:
+    async def alter(self, room: str, edit: Callable[[RoomCharter], RoomCharter]) -> RoomCharter:
         """Change a room's charter, and show it to everybody."""
         before = await self.charters.know(room)
         charter = await self.charters.change(room, edit)
@@ -95,7 +98,7 @@ class Board:
         before = self.charters.remembered(room)
         await self._show_charter(room, before, await self.charters.get(room))
 
-    async def _show_charter(self, room: str, before: Charter | None, charter: Charter) -> None:
+    async def _show_charter(self, room: str, before: RoomCharter | None, charter: RoomCharter) -> None:
         """Show a room to who sees it, and take it from who does not any more. Nobody else hears of it.
 
         What was there before may have been forgotten, or be the same: others ask for a charter between its change and
@@ -116,7 +119,7 @@ class Board:
             if number % _SHOWN_AT_ONCE == _SHOWN_AT_ONCE - 1:
                 await anyio.lowlevel.checkpoint()
 
-    def _is_out(self, browser: Browser, room: str) -> bool:
+    def _is_out(self, browser: ConnectedPage, room: str) -> bool:
         """Whether the person of a page is known not to see a room any more."""
         charter = self.charters.remembered(room)
         return charter is not None and not charter.admits(browser.person.id)
@@ -171,10 +174,9 @@ class Board:
         """Change more than a message's text. Raises MessageGone when the room does not have it, or it was deleted."""
         async with self._lock(room):
             known = await self._store.get(room, message_id)
-            if known is None or (known.deleted and not change.deleted):
-                raise MessageGone(f"web: message {message_id} is no longer in room {room!r}")
-            kept = await self._store.amend(room, message_id, change)
-            if kept is None:
+            is_gone = known is None or (known.deleted and not change.deleted)
+            kept = None if is_gone else await self._store.amend(room, message_id, change)
+            if known is None or kept is None:
                 raise MessageGone(f"web: message {message_id} is no longer in room {room!r}")
             self._note_kept(room, kept)
             if change.text is not None:
@@ -189,7 +191,7 @@ class Board:
         kept = await self._store.get(room, message_id)
         return None if kept is None or kept.deleted else kept
 
-    async def join(self, browser: Browser, room: str, version: int | None) -> None:
+    async def join(self, browser: ConnectedPage, room: str, version: int | None) -> None:
         """Send the page a cut through the room, and from then on its events."""
         async with self._lock(room):
             await self._echo.follow(room)
@@ -204,7 +206,7 @@ class Board:
         if await self._echo.follow(room):  # the last page before this one had left meanwhile
             await self.catch_up(room)
 
-    async def older(self, browser: Browser, room: str, before_seq: int) -> None:
+    async def older(self, browser: ConnectedPage, room: str, before_seq: int) -> None:
         """Send the page the messages before `before_seq`."""
         async with self._lock(room):
             page = await self._page(room, before_seq=before_seq, reset=False)
@@ -215,7 +217,7 @@ class Board:
         """The newest messages as stored, oldest first."""
         return await self._store.history(room, limit=count)
 
-    async def search(self, browser: Browser, room: str, words: str) -> None:
+    async def search(self, browser: ConnectedPage, room: str, words: str) -> None:
         """Send the page the newest messages with all these words, from the newest of a room, or of all that the person
         sees ("").
 
@@ -238,7 +240,7 @@ class Board:
         more = len(found) > MAX_FOUND
         browser.push(codec.found(room, words, found[:MAX_FOUND], more=more, whole=more or not unread))
 
-    def people(self, room: str) -> Sequence[Person]:
+    def people(self, room: str) -> Sequence[WebVisitor]:
         """The people who look at the room on any node, as far as they are named."""
         return self._hub.everybody_in(room).people
 

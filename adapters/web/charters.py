@@ -42,7 +42,7 @@ _PERSON = ":"
 
 
 @dataclass(frozen=True, slots=True)
-class Charter:
+class RoomCharter:
     """A room as its people made it. A room without a record is open, and nobody is known to have made it.
 
     `people` are names by id, of a room that is not open. A `direct` room has two people, or a person and the `agent`.
@@ -93,19 +93,19 @@ class Charter:
         )
 
 
-def charter_of(room: str, text: str | None) -> Charter:
+def charter_of(room: str, text: str | None) -> RoomCharter:
     """The charter that is kept as this text. Without one a room is open, unless its id is that of another kind: whoever
     was in that room, nobody sees it any more. One that cannot be read admits nobody.
     """
     if text is None:
-        return Charter(kind="private") if _CLOSED.fullmatch(room) else Charter()
+        return RoomCharter(kind="private") if _CLOSED.fullmatch(room) else RoomCharter()
     known = what_can_be_read({room: text}, _charter)
-    return known.get(room, Charter(kind="private"))
+    return known.get(room, RoomCharter(kind="private"))
 
 
-def _charter(text: str) -> Charter:
+def _charter(text: str) -> RoomCharter:
     data = json.loads(text)
-    return Charter(**{**data, "left": frozenset(data.get("left", ()))})
+    return RoomCharter(**{**data, "left": frozenset(data.get("left", ()))})
 
 
 def is_closed(address: Address) -> bool:
@@ -119,36 +119,36 @@ def direct_room(one: str, other: str) -> str:
     return DIRECT + hashlib.blake2b(names.encode(), digest_size=_ID_BYTES).hexdigest()
 
 
-class Charters:
+class RoomCharters:
     """Raises StorageUnavailable from every async method. Without `records` every room is open and stays so."""
 
     def __init__(self, records: ChangedTogether | None) -> None:
         self._records = records
-        self._known: dict[str, Charter] = {}
+        self._known: dict[str, RoomCharter] = {}
 
     @property
     def kept(self) -> bool:
         """Whether anything is kept."""
         return self._records is not None
 
-    async def get(self, room: str) -> Charter:
+    async def get(self, room: str) -> RoomCharter:
         """The charter as it is now. Of a room that there may not be, nothing is remembered."""
         if self._records is None:
-            return Charter()
+            return RoomCharter()
         kept = await self._records.get(room)
         return charter_of(room, None) if kept is None and room not in self._known else self._remember(room, kept)
 
-    async def know(self, room: str) -> Charter:
+    async def know(self, room: str) -> RoomCharter:
         """The charter of a room that there is, as it is remembered, and from the store where it is not."""
         if self._records is None or room in self._known:
-            return self._known.get(room, Charter())
+            return self._known.get(room, RoomCharter())
         return self._remember(room, await self._records.get(room))
 
-    def remembered(self, room: str) -> Charter | None:
+    def remembered(self, room: str) -> RoomCharter | None:
         """The charter as it is remembered; None when it is not."""
         return self._known.get(room)
 
-    def everything_remembered(self) -> Mapping[str, Charter]:
+    def everything_remembered(self) -> Mapping[str, RoomCharter]:
         """All charters as they are remembered."""
         return dict(self._known)
 
@@ -160,13 +160,13 @@ class Charters:
         """Whether a person may hear of a room, by what is remembered."""
         return self._records is None or (room in self._known and self._known[room].admits(person_id))
 
-    async def all(self) -> Mapping[str, Charter]:
+    async def all(self) -> Mapping[str, RoomCharter]:
         """All charters that are kept."""
         if self._records is None:
             return {}
         return {room: self._remember(room, kept) for room, kept in (await self._records.all()).items()}
 
-    async def change(self, room: str, edit: Callable[[Charter], Charter]) -> Charter:
+    async def change(self, room: str, edit: Callable[[RoomCharter], RoomCharter]) -> RoomCharter:
         """Change a charter by a function of what is there now, which may be called again, and may raise."""
         assert self._records is not None
         for _ in range(_ATTEMPTS):
@@ -179,7 +179,7 @@ class Charters:
                 return self._remember(room, wanted.text())
         return await self.get(room)
 
-    def _remember(self, room: str, kept: str | None) -> Charter:
+    def _remember(self, room: str, kept: str | None) -> RoomCharter:
         charter = self._known[room] = charter_of(room, kept)
         return charter
 
@@ -191,7 +191,7 @@ class ShownFiles:
     A file is known by its content, so somebody can post what others have posted where they cannot see it.
     """
 
-    def __init__(self, records: ChangedTogether | None, charters: Charters) -> None:
+    def __init__(self, records: ChangedTogether | None, charters: RoomCharters) -> None:
         self._records = records
         self._charters = charters
 

@@ -76,7 +76,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adapters.markdown.html_blocks import html_as_markdown
-from adapters.web.charters import Charter
+from adapters.web.charters import RoomCharter
 from adapters.web.requests import MAX_FILES
 from runtime.core.files import FILE_URL
 from runtime.core.json_text import compact_json
@@ -90,7 +90,7 @@ RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class WebVisitor:
     """The person at a page. `id` starts with `web:` and stays the same in the same browser."""
 
     id: str
@@ -101,7 +101,7 @@ class Person:
 class Presence:
     """The people who look at a room: some of them by name, and their number."""
 
-    people: Sequence[Person]
+    people: Sequence[WebVisitor]
     count: int
 
 
@@ -111,7 +111,7 @@ class RoomHead:
 
     id: str
     seq: int
-    charter: Charter | None = None
+    charter: RoomCharter | None = None
 
 
 def _frame(t: str, **fields: Any) -> str:
@@ -171,7 +171,7 @@ def _reactions(message: RoomMessage) -> list[dict[str, Any]]:
     return [{"mark": mark, "by": by} for mark, by in sorted(by_mark.items())]
 
 
-def _people(people: Iterable[Person]) -> list[dict[str, str]]:
+def _people(people: Iterable[WebVisitor]) -> list[dict[str, str]]:
     return [{"id": person.id, "name": person.name} for person in people]
 
 
@@ -180,7 +180,7 @@ def _rooms(rooms: Iterable[RoomHead], person_id: str = "") -> list[dict[str, Any
 
 
 def _room(room: RoomHead, person_id: str) -> dict[str, Any]:
-    charter = room.charter or Charter()
+    charter = room.charter or RoomCharter()
     kind = "" if charter.kind == "open" else charter.kind
     extras = {"title": charter.title_for(person_id), "kind": kind, "archived": charter.archived}
     return {"id": room.id, "seq": room.seq} | {name: value for name, value in extras.items() if value}
@@ -204,7 +204,7 @@ class RoomCut:
 
 
 def welcome(
-    person: Person, rooms: Iterable[RoomHead], limits: Mapping[str, int], *, commands: Mapping[str, str]
+    person: WebVisitor, rooms: Iterable[RoomHead], limits: Mapping[str, int], *, commands: Mapping[str, str]
 ) -> str:
     """`limits` are `max_file_bytes` and `voice_s`."""
     return _frame(
@@ -283,7 +283,7 @@ def people(room: str, who: Presence) -> str:
 def typing(
     room: str,
     thread: str | None,
-    who: Person,
+    who: WebVisitor,
     kind: Literal["person", "agent"],
     *,
     doing: str | None = None,
@@ -309,12 +309,14 @@ def gone(room: str) -> str:
     return _frame("gone", room=room)
 
 
-def members(room: str, charter: Charter, everybody: Iterable[Person], here: Container[str], *, may: bool) -> str:
+def members(
+    room: str, charter: RoomCharter, everybody: Iterable[WebVisitor], here: Container[str], *, may: bool
+) -> str:
     listed = [{"id": one.id, "name": one.name, **({"here": True} if one.id in here else {})} for one in everybody]
     return _frame("members", room=room, kind=charter.kind, may=may, people=listed)
 
 
-def directory(everybody: Iterable[Person], agents: Iterable[str]) -> str:
+def directory(everybody: Iterable[WebVisitor], agents: Iterable[str]) -> str:
     return _frame("directory", people=_people(everybody), agents=list(agents))
 
 

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from adapters.web.codec import Person, Presence, common_length
+from adapters.web.codec import Presence, WebVisitor, common_length
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.json_text import compact_json
 
@@ -273,7 +273,7 @@ class Echo:
             case "alone":
                 audience.show_alone(room, news["person"], news["frame"])
             case "people":
-                people = tuple(Person(id_, name) for id_, name in news["people"])
+                people = tuple(WebVisitor(id_, name) for id_, name in news["people"])
                 audience.people_elsewhere(sender, room, Presence(people, news["present"]))
             case "charter":
                 await audience.chartered(room)
@@ -335,7 +335,7 @@ class Elsewhere:
         if not nodes:
             del self._rooms[room]
 
-    def with_these(self, room: str, here: Mapping[str, Person]) -> Presence:
+    def with_these(self, room: str, here: Mapping[str, WebVisitor]) -> Presence:
         """All people of a room, with those who look at it here, each once."""
         people, present = dict(here), len(here)
         for told in self._rooms.get(room, {}).values():

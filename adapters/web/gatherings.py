@@ -13,25 +13,43 @@ from uuid import uuid4
 
 from adapters.records import Records
 from adapters.web import codec
-from adapters.web.board import Board
+from adapters.web.board import RoomBoard
 from adapters.web.charters import (
     MAX_CHARTERS,
     MAX_CHARTERS_OF_ONE,
     MAX_PEOPLE,
     MAX_TITLE,
     PRIVATE,
-    Charter,
+    RoomCharter,
     direct_room,
 )
-from adapters.web.codec import Person
-from adapters.web.hub import Browser
-from adapters.web.requests import ArchiveRoom, Direct, Invite, LeaveRoom, ListPeople, Members, Private, Retitle
+from adapters.web.codec import WebVisitor
+from adapters.web.hub import ConnectedPage
+from adapters.web.requests import (
+    ArchiveRoom,
+    DirectRequest,
+    InviteRequest,
+    LeaveRoom,
+    ListPeople,
+    MembersRequest,
+    PrivateRequest,
+    RetitleRequest,
+)
 from runtime.core.clock import Clock
 from runtime.core.room import RoomPost
 
 _WRITERS = 200
 """The number of messages whose authors are the members of an open room."""
-RoomAct = Private | Direct | Members | Invite | LeaveRoom | Retitle | ArchiveRoom | ListPeople
+RoomAct = (
+    PrivateRequest
+    | DirectRequest
+    | MembersRequest
+    | InviteRequest
+    | LeaveRoom
+    | RetitleRequest
+    | ArchiveRoom
+    | ListPeople
+)
 IsOwner = Callable[[str], Awaitable[bool]]
 ShutOut = Callable[[Collection[str]], Awaitable[Collection[str]]]
 """Who of some people, by id, cannot come in any more."""
@@ -40,20 +58,20 @@ MAX_LISTED = 2_000
 """The people that are listed; further ones are not."""
 
 
-class Directory:
+class PeopleDirectory:
     """Names by id. Raises StorageUnavailable. Without `records` nobody is listed."""
 
     def __init__(self, records: Records | None) -> None:
         self._records = records
         self._names: dict[str, str] = {}
 
-    async def calls_otherwise(self, person: Person) -> bool:
+    async def calls_otherwise(self, person: WebVisitor) -> bool:
         """Whether somebody is known, by another name."""
         if self._records is None or self._names.get(person.id) == person.name:
             return False
         return await self._records.get(person.id) not in (None, person.name)
 
-    async def met(self, person: Person) -> None:
+    async def met(self, person: WebVisitor) -> None:
         """Somebody is here, under this name."""
         if self._records is None or self._names.get(person.id) == person.name:
             return
@@ -68,11 +86,11 @@ class Directory:
         """The name of somebody who has been here."""
         return None if self._records is None else await self._records.get(person_id)
 
-    async def all(self) -> Sequence[Person]:
+    async def all(self) -> Sequence[WebVisitor]:
         """Everybody, by name."""
         listed = {} if self._records is None else await self._records.all()
         return sorted(
-            (Person(id_, name) for id_, name in listed.items()), key=lambda one: (one.name.casefold(), one.id)
+            (WebVisitor(id_, name) for id_, name in listed.items()), key=lambda one: (one.name.casefold(), one.id)
         )
 
 
@@ -86,11 +104,11 @@ class _NotDone(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Gatherings:
+class RoomGatherings:
     """Raises StorageUnavailable."""
 
-    board: Board
-    directory: Directory
+    board: RoomBoard
+    directory: PeopleDirectory
     clock: Clock
     is_owner: IsOwner
     agents: Sequence[str] = ()
@@ -99,7 +117,7 @@ class Gatherings:
     overseen: bool = False
     """Whether who runs the chat can read what is said in private and direct rooms."""
 
-    async def take(self, browser: Browser, act: RoomAct) -> None:
+    async def take(self, browser: ConnectedPage, act: RoomAct) -> None:
         """Do it, or tell the page why not."""
         try:
             if not self.board.charters.kept:
@@ -108,20 +126,20 @@ class Gatherings:
         except _NotDone as error:
             browser.push(codec.error(str(error)))
 
-    async def _do(self, browser: Browser, act: RoomAct) -> None:
+    async def _do(self, browser: ConnectedPage, act: RoomAct) -> None:
         person = browser.person
         match act:
-            case Private(name):
+            case PrivateRequest(name):
                 await self._private(browser, name)
-            case Direct(other, agent):
+            case DirectRequest(other, agent):
                 await self._direct(browser, other, agent)
-            case Members(room):
+            case MembersRequest(room):
                 await self._members(browser, room)
-            case Invite(room, other):
+            case InviteRequest(room, other):
                 await self._invite(person, room, other)
             case LeaveRoom(room):
                 await self._leave(person, room)
-            case Retitle(room, title):
+            case RetitleRequest(room, title):
                 await self._retitle(person, room, title)
             case ArchiveRoom(room, archived):
                 await self._archive(person, room, archived=archived)
@@ -130,7 +148,7 @@ class Gatherings:
                 out = await self.shut_out([one.id for one in others])
                 browser.push(codec.directory([one for one in others if one.id not in out], self.agents))
 
-    async def came(self, person: Person) -> None:
+    async def came(self, person: WebVisitor) -> None:
         """Somebody has come, under a name that may be new: their rooms call them by it."""
         if await self.directory.calls_otherwise(person):
             for room, charter in (await self.board.charters.all()).items():
@@ -138,20 +156,20 @@ class Gatherings:
                     await self.board.alter(room, partial(_renamed, person))
         await self.directory.met(person)
 
-    async def opened(self, room: str, person: Person) -> None:
+    async def opened(self, room: str, person: WebVisitor) -> None:
         """Somebody made an open room."""
         if self.board.charters.kept:
             await self.board.charters.change(room, lambda now: replace(now, made_by=now.made_by or person.id))
 
-    async def _private(self, browser: Browser, name: str) -> None:
+    async def _private(self, browser: ConnectedPage, name: str) -> None:
         title = _title(name)
         room, person = PRIVATE + secrets.token_hex(8), browser.person
         await self._check_room_for(person)
-        await self.board.alter(room, lambda _: Charter(title, "private", person.id, {person.id: person.name}))
+        await self.board.alter(room, lambda _: RoomCharter(title, "private", person.id, {person.id: person.name}))
         await self._note(room, f"{person.name} made this private room. Only invited people see it{self._but}.")
         browser.push(codec.opened(room))
 
-    async def _direct(self, browser: Browser, other: str, agent: str) -> None:
+    async def _direct(self, browser: ConnectedPage, other: str, agent: str) -> None:
         person = browser.person
         name = agent if agent in self.agents else await self._name_of(other) if other else None
         if name is None or other == person.id:
@@ -174,7 +192,7 @@ class Gatherings:
         """The name of somebody who has been here, and can come again."""
         return None if await self.shut_out([person_id]) else await self.directory.name_of(person_id)
 
-    async def _members(self, browser: Browser, room: str) -> None:
+    async def _members(self, browser: ConnectedPage, room: str) -> None:
         charter = await self.board.charters.get(room)
         here = {one.id: one for one in self.board.people(room)}
         if charter.kind == "open":
@@ -185,9 +203,9 @@ class Gatherings:
             people = dict(charter.people)
         people |= {one.id: one.name for one in here.values()}
         may = await self._may_change(browser.person, room, charter)
-        browser.push(codec.members(room, charter, [Person(*one) for one in people.items()], set(here), may=may))
+        browser.push(codec.members(room, charter, [WebVisitor(*one) for one in people.items()], set(here), may=may))
 
-    async def _invite(self, person: Person, room: str, other: str) -> None:
+    async def _invite(self, person: WebVisitor, room: str, other: str) -> None:
         name = await self._name_of(other)
         charter = await self.board.charters.get(room)
         if charter.kind != "private" or name is None:
@@ -195,7 +213,7 @@ class Gatherings:
         if other in charter.people:
             return
 
-        def with_them(now: Charter) -> Charter:
+        def with_them(now: RoomCharter) -> RoomCharter:
             if person.id not in now.people:
                 raise _NotDone("You are no longer in this room.")
             if len(now.people) >= MAX_PEOPLE:
@@ -205,14 +223,14 @@ class Gatherings:
         await self.board.alter(room, with_them)
         await self._note(room, f"{person.name} invited {name}.")
 
-    async def _leave(self, person: Person, room: str) -> None:
+    async def _leave(self, person: WebVisitor, room: str) -> None:
         charter = await self.board.charters.get(room)
         if room == self.board.first_room or charter.kind == "direct":
             raise _NotDone("This room cannot be left.")
         if charter.kind == "private":
             await self._note(room, f"{person.name} left.")
 
-        def without_them(now: Charter) -> Charter:
+        def without_them(now: RoomCharter) -> RoomCharter:
             if now.kind == "open":
                 return replace(now, left=now.left | {person.id})
             people = {id_: name for id_, name in now.people.items() if id_ != person.id}
@@ -220,29 +238,29 @@ class Gatherings:
 
         await self.board.alter(room, without_them)
 
-    async def _retitle(self, person: Person, room: str, title: str) -> None:
+    async def _retitle(self, person: WebVisitor, room: str, title: str) -> None:
         wanted = _title(title)
         await self._check_may_change(person, room)
         await self.board.alter(room, lambda now: replace(now, title=wanted))
         await self._note(room, f"{person.name} renamed this room to {wanted}.")
 
-    async def _archive(self, person: Person, room: str, *, archived: bool) -> None:
+    async def _archive(self, person: WebVisitor, room: str, *, archived: bool) -> None:
         await self._check_may_change(person, room)
         await self.board.alter(room, lambda now: replace(now, archived=archived))
         done = "archived this room" if archived else "took this room out of the archive"
         await self._note(room, f"{person.name} {done}.")
 
-    async def _may_change(self, person: Person, room: str, charter: Charter) -> bool:
+    async def _may_change(self, person: WebVisitor, room: str, charter: RoomCharter) -> bool:
         """Whether somebody may rename and archive: who made the room, and owners."""
         if charter.kind == "direct" or room == self.board.first_room:
             return False
         return charter.made_by == person.id or await self.is_owner(person.id)
 
-    async def _check_may_change(self, person: Person, room: str) -> None:
+    async def _check_may_change(self, person: WebVisitor, room: str) -> None:
         if not await self._may_change(person, room, await self.board.charters.get(room)):
             raise _NotDone("Only the person who made this room, or an owner, can do that.")
 
-    async def _check_room_for(self, person: Person) -> None:
+    async def _check_room_for(self, person: WebVisitor) -> None:
         charters = await self.board.charters.all()
         if sum(charter.made_by == person.id for charter in charters.values()) >= MAX_CHARTERS_OF_ONE:
             raise _NotDone(f"You have made {MAX_CHARTERS_OF_ONE} rooms, and nobody makes more. Use one of them.")
@@ -253,7 +271,7 @@ class Gatherings:
         await self.board.post(room, RoomPost(str(uuid4()), "", "Parley", "notice", text, self.clock.now()))
 
 
-def _renamed(person: Person, charter: Charter) -> Charter:
+def _renamed(person: WebVisitor, charter: RoomCharter) -> RoomCharter:
     if person.id not in charter.people:
         return charter
     return replace(charter, people={**charter.people, person.id: person.name})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from adapters.adapter import Inbound
-from adapters.web.board import Board
+from adapters.web.board import RoomBoard
 from runtime.core.address import Address
 from runtime.core.quote import Quote, QuoteKind
 from runtime.core.room import RoomMessage
@@ -33,7 +33,7 @@ class Hearing:
     of an agent, replies to an agent, and threads below what an agent said.
     """
 
-    def __init__(self, board: Board, is_agent: IsAgent, mentions_only: Sequence[str] = ()) -> None:
+    def __init__(self, board: RoomBoard, is_agent: IsAgent, mentions_only: Sequence[str] = ()) -> None:
         self._board = board
         self._is_agent = is_agent
         self._mentions_only = mentions_only
@@ -84,7 +84,7 @@ class RoomThreads:
     choices, and nobody has replied to it, be it in the room or in its thread.
     """
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: RoomBoard) -> None:
         self._board = board
 
     async def question(self, room: str, thread: str | None) -> RoomMessage | None:
@@ -160,7 +160,7 @@ def _earlier(message: RoomMessage, to: Address) -> Inbound:
     )
 
 
-async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
+async def quote_of(board: RoomBoard, room: str, message_id: str) -> Quote | None:
     """A short quote of a message of the room, to be shown; None when the message no longer exists."""
     quoted = await board.message(room, message_id)
     if quoted is None:

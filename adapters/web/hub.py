@@ -15,9 +15,9 @@ from itertools import islice, takewhile
 import anyio
 
 from adapters.web import codec
-from adapters.web.codec import Person, Presence, RoomHead
+from adapters.web.codec import Presence, RoomHead, WebVisitor
 from runtime.core.clock import Clock
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 
 MAX_WAITING_FRAMES = 1_000
 """The number of waiting frames from which a page is too slow."""
@@ -43,7 +43,7 @@ class Bulletin:
         self._number = 0
         self._heads: OrderedDict[str, tuple[int, RoomHead]] = OrderedDict()
         self._people: dict[str, int] = {}
-        self._told: OrderedDict[Browser, int] = OrderedDict()
+        self._told: OrderedDict[ConnectedPage, int] = OrderedDict()
         self._here: dict[str, int] = {}
         self._moved: dict[str, None] = {}
         self._news = anyio.Event()
@@ -62,11 +62,11 @@ class Bulletin:
             self._turn()
             await clock.sleep_until(clock.monotonic() + TURN_S)
 
-    def enter(self, reader: Browser) -> None:
+    def enter(self, reader: ConnectedPage) -> None:
         """A page has connected; it gets news of events from now on."""
         self._told[reader] = self._number
 
-    def leave(self, reader: Browser) -> None:
+    def leave(self, reader: ConnectedPage) -> None:
         """A page has disconnected."""
         del self._told[reader]
 
@@ -111,7 +111,7 @@ class Bulletin:
         if next(iter(self._told.values()), self._number) < self._number:
             self._news.set()
 
-    def _tell(self, reader: Browser, told: int, frames: _Frames) -> None:
+    def _tell(self, reader: ConnectedPage, told: int, frames: _Frames) -> None:
         if reader.room is not None and self._people.get(reader.room, 0) > told:
             reader.push(frames.people(reader.room))
         activity = frames.activity(told, reader)
@@ -140,7 +140,7 @@ class _Frames:
             self._people[room] = codec.people(room, self._presence(room))
         return self._people[room]
 
-    def activity(self, told: int, reader: Browser) -> str | None:
+    def activity(self, told: int, reader: ConnectedPage) -> str | None:
         """The activity in rooms since then that a page may hear of, except in its own; None without any."""
         news = self._since(told)
         closed = [room for room in news if not self._hears_of(room, "")]
@@ -169,12 +169,12 @@ def _waits(_frame: str) -> bool:
     return False
 
 
-class Browser:
+class ConnectedPage:
     """One connected page. Frames leave at once where its connection takes them, else they wait here in order; pushing
     never blocks and never raises.
     """
 
-    def __init__(self, person: Person, send_at_once: Callable[[str], bool] = _waits) -> None:
+    def __init__(self, person: WebVisitor, send_at_once: Callable[[str], bool] = _waits) -> None:
         self.person = person
         self._send_at_once = send_at_once
         self._sending = False
@@ -182,7 +182,7 @@ class Browser:
         self.too_slow = anyio.Event()
         self._frames: deque[str] = deque()
         self._characters = 0
-        self._news = Signal()
+        self._news = WakeSignal()
 
     @property
     def waiting(self) -> int:
@@ -220,16 +220,16 @@ class _Room:
     """The pages that show a room, and their people."""
 
     def __init__(self) -> None:
-        self.pages: dict[Browser, None] = {}
-        self.people: dict[str, Person] = {}
+        self.pages: dict[ConnectedPage, None] = {}
+        self.people: dict[str, WebVisitor] = {}
         self._pages_of: Counter[str] = Counter()
 
-    def add(self, browser: Browser) -> None:
+    def add(self, browser: ConnectedPage) -> None:
         self.pages[browser] = None
         self.people[browser.person.id] = browser.person
         self._pages_of[browser.person.id] += 1
 
-    def remove(self, browser: Browser) -> None:
+    def remove(self, browser: ConnectedPage) -> None:
         del self.pages[browser]
         _count_down(self._pages_of, browser.person.id)
         if browser.person.id not in self._pages_of:
@@ -241,10 +241,10 @@ class Hub:
 
     def __init__(self) -> None:
         self.bulletin = Bulletin(self.presence)
-        self._browsers: dict[Browser, None] = {}
+        self._browsers: dict[ConnectedPage, None] = {}
         self._pages_of: Counter[str] = Counter()
         self._rooms: dict[str, _Room] = {}
-        self.with_others: Callable[[str, Mapping[str, Person]], Presence] = _alone
+        self.with_others: Callable[[str, Mapping[str, WebVisitor]], Presence] = _alone
         """All people of a room, with those here."""
         self.on_empty: Callable[[str], None] = lambda _room: None
         """Called when the last page has left a room."""
@@ -254,7 +254,7 @@ class Hub:
         """The number of pages."""
         return self._pages_of.total()
 
-    def refusal(self, person: Person) -> str | None:
+    def refusal(self, person: WebVisitor) -> str | None:
         """The reason why this person cannot open another page, in words for them; None if they can."""
         if self._pages_of[person.id] >= MAX_PAGES_A_PERSON:
             return f"You have this chat open in {MAX_PAGES_A_PERSON} pages already. Close one of them."
@@ -262,29 +262,29 @@ class Hub:
             return "This chat is open in as many pages as it can serve. Try again later."
         return None
 
-    def enter(self, browser: Browser) -> None:
+    def enter(self, browser: ConnectedPage) -> None:
         """Add a page. Ask `refusal` first."""
         self._pages_of[browser.person.id] += 1
         self._browsers[browser] = None
         self.bulletin.enter(browser)
 
-    def leave(self, browser: Browser) -> None:
+    def leave(self, browser: ConnectedPage) -> None:
         """Forget a page."""
         del self._browsers[browser]
         _count_down(self._pages_of, browser.person.id)
         self.bulletin.leave(browser)
         self._leave_room(browser)
 
-    def everybody(self) -> Sequence[Browser]:
+    def everybody(self) -> Sequence[ConnectedPage]:
         """All pages."""
         return list(self._browsers)
 
-    def send_away(self, browser: Browser, room: str) -> None:
+    def send_away(self, browser: ConnectedPage, room: str) -> None:
         """Show a page nothing more of a room, if it shows it."""
         if browser.room == room:
             self._leave_room(browser)
 
-    def show(self, browser: Browser, room: str) -> None:
+    def show(self, browser: ConnectedPage, room: str) -> None:
         """Show this room on the page from now on."""
         if browser.room == room:
             return
@@ -303,12 +303,12 @@ class Hub:
         """As `presence`, with all whose names are known."""
         return self.with_others(room, self.here(room))
 
-    def here(self, room: str) -> Mapping[str, Person]:
+    def here(self, room: str) -> Mapping[str, WebVisitor]:
         """The people who look at the room on this node, by id."""
         known = self._rooms.get(room)
         return {} if known is None else known.people
 
-    def to_room(self, room: str, frame: str, *, but: Browser | None = None) -> None:
+    def to_room(self, room: str, frame: str, *, but: ConnectedPage | None = None) -> None:
         """Send a frame to every page that shows the room."""
         known = self._rooms.get(room)
         for browser in () if known is None else known.pages:
@@ -322,7 +322,7 @@ class Hub:
             if browser.person.id == person_id:
                 browser.push(frame)
 
-    def _leave_room(self, browser: Browser) -> None:
+    def _leave_room(self, browser: ConnectedPage) -> None:
         room = browser.room
         if room is None:
             return
@@ -336,7 +336,7 @@ class Hub:
         self.bulletin.people_changed(room)
 
 
-def _alone(_room: str, here: Mapping[str, Person]) -> Presence:
+def _alone(_room: str, here: Mapping[str, WebVisitor]) -> Presence:
     """There is no other node."""
     return Presence(tuple(here.values()), len(here))
 

@@ -99,12 +99,12 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Private:
+class PrivateRequest:
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class DirectRequest:
     """`person` by id, or `agent` by name; the other is empty."""
 
     person: str
@@ -112,12 +112,12 @@ class Direct:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class MembersRequest:
     room: str
 
 
 @dataclass(frozen=True, slots=True)
-class Invite:
+class InviteRequest:
     room: str
     person: str
 
@@ -128,7 +128,7 @@ class LeaveRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class Retitle:
+class RetitleRequest:
     room: str
     title: str
 
@@ -151,7 +151,16 @@ class Ping:
 
 Act = SayInRoom | Change | TakeBack | React | Press | StopAgents
 """A request that becomes an Inbound."""
-Gather = Private | Direct | Members | Invite | LeaveRoom | Retitle | ArchiveRoom | ListPeople
+Gather = (
+    PrivateRequest
+    | DirectRequest
+    | MembersRequest
+    | InviteRequest
+    | LeaveRoom
+    | RetitleRequest
+    | ArchiveRoom
+    | ListPeople
+)
 """A request about a room and its people."""
 Request = Join | Older | SearchRoom | Typing | Open | Ping | Act | Gather
 
@@ -241,9 +250,9 @@ def _read_search(data: Mapping[str, Any]) -> SearchRoom:
     return SearchRoom(_room(data) if data.get("room") else "", words)
 
 
-def _read_direct(data: Mapping[str, Any]) -> Direct:
+def _read_direct(data: Mapping[str, Any]) -> DirectRequest:
     agent = "" if data.get("agent") is None else _text(data, "agent")
-    return Direct("" if agent else _text(data, "person"), agent)
+    return DirectRequest("" if agent else _text(data, "person"), agent)
 
 
 def _read_archive(data: Mapping[str, Any]) -> ArchiveRoom:
@@ -264,12 +273,12 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Request]] = {
     "search": _read_search,
     "typing": lambda data: Typing(_room(data), _thread(data)),
     "open": lambda data: Open(_text(data, "name")),
-    "private": lambda data: Private(_text(data, "name")),
+    "private": lambda data: PrivateRequest(_text(data, "name")),
     "direct": _read_direct,
-    "members": lambda data: Members(_room(data)),
-    "invite": lambda data: Invite(_room(data), _text(data, "person")),
+    "members": lambda data: MembersRequest(_room(data)),
+    "invite": lambda data: InviteRequest(_room(data), _text(data, "person")),
     "leave": lambda data: LeaveRoom(_room(data)),
-    "title": lambda data: Retitle(_room(data), _text(data, "title")),
+    "title": lambda data: RetitleRequest(_room(data), _text(data, "title")),
     "archive": _read_archive,
     "people": lambda _: ListPeople(),
     "ping": lambda _: Ping(),

@@ -12,12 +12,12 @@ import anyio
 from adapters.capabilities import Budget
 from adapters.web import codec
 from adapters.web.acts import ActLedger, Acts
-from adapters.web.allowance import Allowance
+from adapters.web.allowance import KeyedBudgets
 from adapters.web.charters import DIRECT, PRIVATE
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from adapters.web.echo import Echo
-from adapters.web.gatherings import Gatherings
-from adapters.web.hub import Browser, Hub
+from adapters.web.gatherings import RoomGatherings
+from adapters.web.hub import ConnectedPage, Hub
 from adapters.web.requests import (
     MAX_ROOM_NAME,
     BadFrame,
@@ -25,7 +25,7 @@ from adapters.web.requests import (
     Gather,
     Join,
     ListPeople,
-    Members,
+    MembersRequest,
     Older,
     Open,
     Ping,
@@ -81,20 +81,20 @@ class House:
     ledger: ActLedger
     hub: Hub
     echo: Echo
-    frames: Allowance
+    frames: KeyedBudgets
     commands: Mapping[str, str]
-    gatherings: Gatherings
+    gatherings: RoomGatherings
     voice_s: int = 0
 
 
 class PageVisit:
     """A person's page and its requests. Ends when the page leaves, is too slow, or sends too much."""
 
-    def __init__(self, house: House, link: PageLink, person: Person, language: str | None) -> None:
+    def __init__(self, house: House, link: PageLink, person: WebVisitor, language: str | None) -> None:
         self._house = house
         self._board = house.ledger.board
         self._link = link
-        self._browser = Browser(person, link.send_at_once)
+        self._browser = ConnectedPage(person, link.send_at_once)
         self._acts = Acts(house.ledger, self._browser, language)
         self._farewell: tuple[int, str] | None = None
 
@@ -162,7 +162,9 @@ class PageVisit:
 
     def _may_act(self, request: Request) -> bool:
         """Whether this is not too much at once; else the page is told."""
-        if isinstance(request, Members | ListPeople) or self._house.ledger.messages.take(self._browser.person.id):
+        if isinstance(request, MembersRequest | ListPeople) or self._house.ledger.messages.take(
+            self._browser.person.id
+        ):
             return True
         self._browser.push(codec.error("That is a lot at once. Try again in a moment."))
         return False

@@ -15,8 +15,8 @@ import anyio
 from benchmarks.nobody import Nobody
 from benchmarks.table import Row
 from gateway.assembly.foundation import renewal_of
-from gateway.cluster.node import Node
-from gateway.cluster.roster import Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -26,7 +26,7 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
@@ -93,10 +93,13 @@ async def _measure() -> tuple[list[float], list[float]]:
         store = RedisSessionStore(connection)
         async with anyio.create_task_group() as tasks:
             around = NodeContext({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
-            registry = Registry(around, inbox, tasks)
+            registry = ConversationRegistry(around, inbox, tasks)
             holder = LeaseHolder("bench")
-            roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
-            node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)
+            roster, renewal = (
+                ClusterRoster(RedisNodeStore(connection), holder, clock),
+                renewal_of(connection, holder, clock),
+            )
+            node = ClusterNode(RedisLeaseStore(connection), inbox, roster, renewal, bus)
             await node.run(tasks, registry)
             for number in range(ROUNDS + 20):
                 model.asked = anyio.Event()

@@ -21,8 +21,8 @@ import anyio
 from benchmarks.nobody import Nobody, Unseen
 from gateway.__main__ import collect_rarely
 from gateway.assembly.foundation import renewal_of
-from gateway.cluster.node import Node
-from gateway.cluster.roster import Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.page import PageRecord, PageSpec
@@ -34,7 +34,7 @@ from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
@@ -134,11 +134,14 @@ async def serve(socket: Path, name: str, answer_s: float) -> None:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
         around = NodeContext({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
-        registry = Registry(around, inbox, tasks)
+        registry = ConversationRegistry(around, inbox, tasks)
         bus.hear(MessageReceived, _heard)
         holder = LeaseHolder(name)
-        roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
-        node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)
+        roster, renewal = (
+            ClusterRoster(RedisNodeStore(connection), holder, clock),
+            renewal_of(connection, holder, clock),
+        )
+        node = ClusterNode(RedisLeaseStore(connection), inbox, roster, renewal, bus)
         await node.run(tasks, registry)
         collect_rarely()
         _tell("ready")

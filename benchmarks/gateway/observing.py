@@ -15,16 +15,16 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from benchmarks.table import Row, show
-from gateway.observability.logs import LogOptions, Logs
-from gateway.observability.metrics import Metrics
+from gateway.observability.logs import LogOptions, LogWriter
+from gateway.observability.metrics import ProcessMetrics
 from gateway.observability.tracing.names import SpanContent
 from gateway.observability.tracing.open_spans import SpanIds
 from gateway.observability.tracing.sdk import Shipping, tracer_of
 from gateway.observability.tracing.spans import Spans
-from gateway.observability.watching import Gauges, Masking
+from gateway.observability.watching import NodeGauges, SecretMasking
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.span_tree import told_again
@@ -50,7 +50,7 @@ class _Nowhere(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
-async def conversation() -> Sequence[Event]:
+async def conversation() -> Sequence[BusEvent]:
     """What happens in two turns: a question, and an answer after two nested calls."""
     main = small.llm("Main", "01:QUE Ask", "02:QUE Answer", begins=True)
     shop = small.agent("Shop", main, small.python("Look", "query"), small.python("Find", "query"), code=_CODE)
@@ -73,9 +73,9 @@ async def _none(_shards: object) -> tuple[int, int]:
     return 0, 0
 
 
-def metrics(bus: Bus) -> Metrics:
+def metrics(bus: Bus) -> ProcessMetrics:
     """Metrics that count what happens on `bus`."""
-    made = Metrics(Gauges(frozenset, int, int, int, int, bool, _none))
+    made = ProcessMetrics(NodeGauges(frozenset, int, int, int, int, bool, _none))
     made.attach(bus)
     return made
 
@@ -83,10 +83,10 @@ def metrics(bus: Bus) -> Metrics:
 def spans(bus: Bus) -> None:
     """Spans, made and thrown away."""
     shipping, ids = Shipping(_Nowhere(), bus.publish), SpanIds()
-    Spans(tracer_of(shipping, ids, "node"), ids, SpanContent(Masking(), on=False)).attach(bus)
+    Spans(tracer_of(shipping, ids, "node"), ids, SpanContent(SecretMasking(), on=False)).attach(bus)
 
 
-def conversation_us(events: Sequence[Event], watch: Callable[[Bus], object]) -> float:
+def conversation_us(events: Sequence[BusEvent], watch: Callable[[Bus], object]) -> float:
     """Telling of the whole conversation once, in microseconds of the processor: the best of some tries."""
     found = []
     for _ in range(TRIES):
@@ -108,10 +108,10 @@ def nobody(bus: Bus) -> None:
 
 def logs(bus: Bus) -> None:
     """Lines at level info, as JSON."""
-    Logs(LogOptions(stream=io.StringIO())).attach(bus)
+    LogWriter(LogOptions(stream=io.StringIO())).attach(bus)
 
 
-def scrape_ms(events: Sequence[Event]) -> float:
+def scrape_ms(events: Sequence[BusEvent]) -> float:
     """Answering Prometheus once, in milliseconds."""
     bus = Bus(SystemClock())
     counted = metrics(bus)

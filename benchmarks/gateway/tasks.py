@@ -19,8 +19,8 @@ import anyio
 from benchmarks.nobody import Awaiting
 from benchmarks.table import Row, show
 from gateway.assembly.foundation import renewal_of
-from gateway.cluster.node import Node
-from gateway.cluster.roster import Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.roster import ClusterRoster
 from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
 from runtime.core.address import CLIENT, Address, address_data, address_of
@@ -28,16 +28,16 @@ from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.idle import Alarm, Resting
+from runtime.sessions.idle import RestingSessions, TimerAlarm
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisTimers
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import TASK, InboxEvent, shard_of
-from runtime.stores.orders import Order, TaskLimits
+from runtime.stores.orders import TaskLimits, TaskOrder
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.tape import Fact, session_tape
 from tests.fakes.people.talk import Model
@@ -108,7 +108,7 @@ class _House:
     inbox: RedisInbox
     store: _Timed
     crowd: Awaiting
-    registry: Registry
+    registry: ConversationRegistry
 
 
 @asynccontextmanager
@@ -127,16 +127,19 @@ async def _house() -> AsyncIterator[_House]:
             anyio.create_task_group() as tasks,
         ):
             inbox, store, crowd = RedisInbox(connection), _Timed(connection), Awaiting()
-            alarm = Alarm(RedisTimers(connection), store, inbox, clock)
+            alarm = TimerAlarm(RedisTimers(connection), store, inbox, clock)
             tasks.start_soon(alarm.run)
             around = NodeContext(
                 *({program.name: program}, store, crowd, sandbox, Model(), clock, bus),
-                resting=Resting(idle_s=IDLE_S, alarm=alarm),
+                resting=RestingSessions(idle_s=IDLE_S, alarm=alarm),
                 features=[NodeTasks(TaskLimits())],
             )
-            registry, holder = Registry(around, inbox, tasks), LeaseHolder("bench")
-            roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
-            node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)
+            registry, holder = ConversationRegistry(around, inbox, tasks), LeaseHolder("bench")
+            roster, renewal = (
+                ClusterRoster(RedisNodeStore(connection), holder, clock),
+                renewal_of(connection, holder, clock),
+            )
+            node = ClusterNode(RedisLeaseStore(connection), inbox, roster, renewal, bus)
             await node.run(tasks, registry)
             yield _House(connection, inbox, store, crowd, registry)
             tasks.cancel_scope.cancel()
@@ -184,7 +187,7 @@ async def _waiting(house: _House, numbers: range) -> float:
 
         async def order(number: int) -> None:
             task = SessionId(f"waits-{number}")
-            letter = Order(0, SessionId(""), "Runner", "Wait", {}, due, 1, here, here)
+            letter = TaskOrder(0, SessionId(""), "Runner", "Wait", {}, due, 1, here, here)
             async with limit:
                 await house.inbox.add(InboxEvent(task, address_of(task), "", "", str(letter), AT, kind=TASK))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from adapters.capabilities import Budget, Window
+from adapters.capabilities import Budget, CallWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Profile:
 
 PROFILES: Mapping[str, Profile] = {
     "Telegram private": Profile(Budget(1.0, 3), 3.0, 0.02, nonces=False),
-    "Telegram group": Profile(Budget(20 / 60, 5, window=Window(20, 60.0)), 12.0, 0.06, nonces=False),
+    "Telegram group": Profile(Budget(20 / 60, 5, window=CallWindow(20, 60.0)), 12.0, 0.06, nonces=False),
     "Slack update": Profile(Budget(50 / 60, 5), 10.0, 0.03),
     "Slack append": Profile(Budget(100 / 60, 10), 10.0, 0.03),
     "Discord": Profile(Budget(1.0, 5), 1.0, 0.02),

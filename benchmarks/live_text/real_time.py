@@ -15,11 +15,11 @@ from pydantic import SecretStr
 
 from adapters.adapter import Adapter, HoldsConnections
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.rough_wire import GREETING, Heard, Wire, serve
 from benchmarks.live_text.traces import Trace, steady_chars, words
-from gateway.catalog import CATALOG, Ground
+from gateway.catalog import CATALOG, AdapterGround
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings
 from gateway.settings.tree import Settings
 from runtime.channels.outbox import UNRECORDED
@@ -147,7 +147,7 @@ async def _speak(answer: Answer, address: str, to: Address) -> tuple[float, list
     delivered = False
     async with AsyncExitStack() as stack, anyio.create_task_group() as tasks:
         adapter = await stack.enter_async_context(_adapter(to.platform, address))
-        presenter = Presenter(adapter, EditScheduler(adapter.capabilities.total_budget, clock, tasks), clock)
+        presenter = PagePresenter(adapter, EditScheduler(adapter.capabilities.total_budget, clock, tasks), clock)
         await _greet(adapter, to)
         begins_at = clock.monotonic() + _READY_S
         await clock.sleep_until(begins_at)
@@ -173,7 +173,7 @@ async def _greet(adapter: Adapter, to: Address) -> None:
 @asynccontextmanager
 async def _adapter(platform: str, address: str) -> AsyncIterator[Adapter]:
     made = CATALOG[platform].factory(
-        Ground(_settings(platform, address), SystemClock(), lambda _table: MemoryRecords(), {}, load_texts("en"))
+        AdapterGround(_settings(platform, address), SystemClock(), lambda _table: MemoryRecords(), {}, load_texts("en"))
     )
     if made is None:
         raise RuntimeError(f"{platform} is switched off")

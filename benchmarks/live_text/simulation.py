@@ -9,7 +9,7 @@ import anyio
 
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.frame_policy import FramePolicy
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.profiles import Profile
 from benchmarks.live_text.traces import Chunk, Trace, words
@@ -94,7 +94,7 @@ async def _play(speeches: Sequence[Speech], texts: Sequence[str], setting: Setti
     )
     async with anyio.create_task_group() as tasks:
         scheduler = EditScheduler(platform.capabilities.total_budget, clock, tasks, policy=setting.policy())
-        presenter = Presenter(platform, scheduler, clock)
+        presenter = PagePresenter(platform, scheduler, clock)
 
         async def speak(number: int) -> None:
             speech, text = speeches[number], texts[number]

@@ -24,7 +24,7 @@ from benchmarks.table import Row, show
 from gateway.settings.tree import model_environment
 from runtime.core.clock import SystemClock
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, Provider
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, ModelProvider
 from runtime.llm.process import ModelProcess
 from runtime.llm.worker.library import LiteLLMProvider
 from runtime.llm.worker.openai_server import OpenAIServerReader
@@ -150,7 +150,7 @@ async def cpu_us(read: Callable[[], Awaitable[int]]) -> float:
     return (time.process_time() - cpu) / pieces * 1e6
 
 
-async def _provider_us(provider: Provider) -> float:
+async def _provider_us(provider: ModelProvider) -> float:
     async def read() -> int:
         async with aclosing(provider.answer(REQUEST)) as parts:
             return sum([bool(part) async for part in parts if isinstance(part, str)])

@@ -23,7 +23,7 @@ from runtime.core.ids import SessionId
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
@@ -79,7 +79,7 @@ async def _ours(connection: RedisConnection, lease: Lease, room: Address) -> tup
     clock, crowd, store, inbox = SystemClock(), Awaiting(), _Kept(connection), RedisInbox(connection)
     async with MontySandbox(max_workers=1) as sandbox, anyio.create_task_group() as tasks:
         around = NodeContext({program.name: program}, store, crowd, sandbox, Model(), clock, Bus(clock))
-        registry = Registry(around, inbox, tasks)
+        registry = ConversationRegistry(around, inbox, tasks)
         await registry.gained(lease)
         event = InboxEvent("1", room, "bench:1", "Ada", "go", AT, program=program.name)
         await inbox.add(event)

@@ -19,15 +19,15 @@ from benchmarks.table import Row, show
 from evals.conversation import Stage, run_once
 from evals.record import Record
 from evals.talks import Expected, Line, Talk
-from gateway.observability.debugger.server import DebugAddress, Debugger
+from gateway.observability.debugger.server import DebugAddress, SessionDebugger
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.program import Op, PlaybookSpec, Program, Step
+from runtime.language.program import OpCode, PlaybookSpec, Program, Step
 from runtime.llm.client import CompletionRequest, Usage
-from runtime.sandbox.executor import Snippet
+from runtime.sandbox.executor import CodeSnippet
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
 from tests.fakes.people.talk import Model, talking
@@ -153,13 +153,13 @@ def counts() -> list[Row]:
 async def step_us() -> float:
     """An exact step of a loop that counts, in microseconds of the processor, its part of the tape included."""
 
-    def step(line: str, op: Op, text: str, *below: Step) -> Step:
+    def step(line: str, op: OpCode, text: str, *below: Step) -> Step:
         return Step(line, op, text, small.SPAN, children=below)
 
-    add = step("02.01", Op.EXE, "Set $n to $n + 1")
-    loop = step("02", Op.CND, f"While $n < {ROUNDS}", add, step("02.02", Op.JMP, "02"))
+    add = step("02.01", OpCode.EXE, "Set $n to $n + 1")
+    loop = step("02", OpCode.CND, f"While $n < {ROUNDS}", add, step("02.02", OpCode.JMP, "02"))
     begins = small.triggers("BGN When program starts")
-    steps = (step("01", Op.EXE, "Set $n to 0"), loop)
+    steps = (step("01", OpCode.EXE, "Set $n to 0"), loop)
     main = PlaybookSpec("Main", "llm", small.SPAN, triggers=begins, steps=steps)
     made = small.program(small.agent("Counter", main))
     async with MontySandbox(max_workers=1) as sandbox, talking(made, Model(), sandbox) as talk:
@@ -201,7 +201,7 @@ async def sandbox_us() -> float:
         for number in range(STATEMENTS + 10):
             if number == 10:
                 started = time.perf_counter()
-            async with sandbox.evaluate(Snippet("y = x + 1", {"x": number}, keep=("y",))) as evaluation:
+            async with sandbox.evaluate(CodeSnippet("y = x + 1", {"x": number}, keep=("y",))) as evaluation:
                 await evaluation.start()
                 assert evaluation.kept["y"] == number + 1
         return (time.perf_counter() - started) / STATEMENTS * 1e6
@@ -248,7 +248,7 @@ async def call_us(*, debugged: bool) -> float:
     code = f"async def Main():\n    for _ in range({CALLS}):\n        await Now()\n    await EndProgram()\n"
     made = small.program(small.agent("Main", small.python("Main", trigger="BGN When program starts"), code=code))
     async with MontySandbox(max_workers=1) as sandbox:
-        debugger = Debugger(DebugAddress("127.0.0.1", 0), {made.name: made}, sandbox, Bus(SystemClock()))
+        debugger = SessionDebugger(DebugAddress("127.0.0.1", 0), {made.name: made}, sandbox, Bus(SystemClock()))
         watch = debugger.watch if debugged else None
         async with talking(made, Model(), sandbox, debugger=watch) as talk:
             started = time.process_time()

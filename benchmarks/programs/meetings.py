@@ -22,8 +22,8 @@ from anyio.abc import TaskGroup
 
 from benchmarks.table import Row, show
 from runtime.bus import Bus
-from runtime.channels.channel import Channels
-from runtime.channels.message_queue import Batcher, MessageQueue
+from runtime.channels.channel import ChannelRegistry
+from runtime.channels.message_queue import MessageBatcher, MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MeetingId, new_message_id
@@ -75,16 +75,18 @@ def _addresses(agent: AgentId, message: Message) -> bool:
 class Meeting:
     """A meeting's channel, whose participants have queues. With `tasks` what is said is collected as agents have it."""
 
-    def __init__(self, channels: Channels, number: int, size: int, tasks: TaskGroup | None = None) -> None:
+    def __init__(self, channels: ChannelRegistry, number: int, size: int, tasks: TaskGroup | None = None) -> None:
         clock = SystemClock()
         self.id = MeetingId(str(number))
         self.queues = [MessageQueue(10 * DELIVERIES, clock) for _ in range(size)]
         self.agents = [AgentId(f"{number}{place:04d}") for place in range(size)]
-        self.batchers: list[Batcher] = []
+        self.batchers: list[MessageBatcher] = []
         accepts: list[Callable[[Message], None]] = [queue.put for queue in self.queues]
         if tasks is not None:
             pairs = zip(self.queues, self.agents, strict=True)
-            self.batchers = [Batcher(queue.put_all, clock, tasks, partial(_addresses, agent)) for queue, agent in pairs]
+            self.batchers = [
+                MessageBatcher(queue.put_all, clock, tasks, partial(_addresses, agent)) for queue, agent in pairs
+            ]
             accepts = [batcher.add for batcher in self.batchers]
         members = [AgentParticipant(id_, "Agent", accept) for id_, accept in zip(self.agents, accepts, strict=True)]
         self.channel = channels.meeting(self.id, members)
@@ -106,7 +108,7 @@ async def broadcasts(size: int, *, collected: bool = False) -> tuple[float, floa
     """Deliveries a second in one meeting of so many, and those of a loop that appends to lists; of the best rounds."""
     ours, bare = [], []
     async with anyio.create_task_group() as tasks:
-        meeting = Meeting(Channels(Bus(SystemClock())), 100, size, tasks if collected else None)
+        meeting = Meeting(ChannelRegistry(Bus(SystemClock())), 100, size, tasks if collected else None)
         for _ in range(ROUNDS):
             messages = _messages(meeting.agents[0], meeting.id, DELIVERIES // (size - 1))
             deliveries = len(messages) * (size - 1)
@@ -135,7 +137,7 @@ async def among(meetings: int, large: int = 0) -> float:
 
     With them, there is one of so many as `large` says.
     """
-    channels, took = Channels(Bus(SystemClock())), []
+    channels, took = ChannelRegistry(Bus(SystemClock())), []
     held = [Meeting(channels, 100 + number, 10) for number in range(meetings)]
     hall = Meeting(channels, 99, large) if large else None
     for _ in range(ROUNDS):

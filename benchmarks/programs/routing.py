@@ -11,7 +11,7 @@ import anyio
 
 from benchmarks.table import Row, show
 from runtime.bus import Bus
-from runtime.channels.channel import Channel, Channels
+from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import SystemClock
@@ -31,7 +31,7 @@ class Conversation:
 
     def __init__(self) -> None:
         clock = SystemClock()
-        self._channels = Channels(Bus(clock))
+        self._channels = ChannelRegistry(Bus(clock))
         self.queue = MessageQueue(MESSAGES, clock)
         self._a = AgentParticipant(A, "A", lambda _: None)
         self._b = AgentParticipant(B, "B", self.queue.put)

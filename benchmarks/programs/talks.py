@@ -18,9 +18,9 @@ from evals.talks import Expected, Line, Reply
 from evals.talks import Talk as BareTalk
 from gateway.settings.tree import load
 from gateway.talks.parsing.document import read_head, read_source, read_talks
-from gateway.talks.running import Loaded, Loader, hold_talk
+from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk
 from gateway.talks.staging.stage import open_stage
-from gateway.talks.talk import Said, Talk
+from gateway.talks.talk import PersonLine, TalkScript
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
@@ -39,10 +39,10 @@ async def _rows() -> list[Row]:
     rows: list[Row] = []
     async with open_stage(load(environment={})) as stage, MontySandbox(max_workers=1) as sandbox:
         for name in ("hello", "order_helper", "budget_review"):
-            loaded = await Loader().load(EXAMPLES / f"{name}.test.md")
+            loaded = await TalkLoader().load(EXAMPLES / f"{name}.test.md")
             talk = loaded.file.talks[0]
 
-            async def hold(loaded: Loaded = loaded, talk: Talk = talk) -> None:
+            async def hold(loaded: LoadedTalks = loaded, talk: TalkScript = talk) -> None:
                 assert (await hold_talk(loaded, talk, stage)).passed
 
             value = await _best_ms(hold)
@@ -53,9 +53,9 @@ async def _rows() -> list[Row]:
     return rows
 
 
-def _bare(loaded: Loaded, talk: Talk, stage: Bare) -> Callable[[], Awaitable[None]]:
+def _bare(loaded: LoadedTalks, talk: TalkScript, stage: Bare) -> Callable[[], Awaitable[None]]:
     """The conversation of a talk by itself."""
-    said = [Line(text=beat.act.text) for beat in talk.beats if isinstance(beat.act, Said)]
+    said = [Line(text=beat.act.text) for beat in talk.beats if isinstance(beat.act, PersonLine)]
     replies = [Reply(text=reply.text) for beat in talk.beats for reply in beat.replies]
     bare = BareTalk(title="", lines=list(said), expect=Expected())
 
@@ -69,7 +69,7 @@ def _bare(loaded: Loaded, talk: Talk, stage: Bare) -> Callable[[], Awaitable[Non
 async def _read() -> None:
     source = read_source(EXAMPLES / "order_helper.test.md")
     head = read_head(source)
-    read_talks(source, head, await Loader().program(head))
+    read_talks(source, head, await TalkLoader().program(head))
 
 
 async def _best_ms(work: Callable[[], Awaitable[None]]) -> float:

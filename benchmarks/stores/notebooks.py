@@ -21,16 +21,16 @@ import httpx
 
 from adapters.web.adapter import WebAdapter
 from benchmarks.table import Row, show
-from gateway.clients.journals import TAPES, Journals
-from gateway.clients.requests import Admission
+from gateway.clients.journals import TAPES, ClientJournals
+from gateway.clients.requests import ClientAdmission
 from gateway.clients.scopes import scopes_from
 from gateway.features.notebooks.door import TapeService
 from gateway.features.notebooks.redis import RedisNotebooks
-from gateway.features.notebooks.search.search import Search
+from gateway.features.notebooks.search.search import NotebookSearch
 from gateway.features.notebooks.store import Draft, entry_line
-from gateway.features.notebooks.tapes import Tapes
+from gateway.features.notebooks.tapes import NamedTapes
 from gateway.web.app import ServiceMount, build_web
-from gateway.web.identity import Identities, ReservedNames
+from gateway.web.identity import ReservedNames, WebIdentities
 from gateway.web.logins.door import PasswordLogIn
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
@@ -79,16 +79,16 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
         connection = await stack.enter_async_context(open_connection(location))
         sessions, inbox = RedisSessionStore(connection), RedisInbox(connection)
         store, catalog = RedisNotebooks(connection, sessions.news), RedisSessionCatalog(connection)
-        search = Search(store, folder / "index")
+        search = NotebookSearch(store, folder / "index")
         stack.callback(search.close)
         made = TapeService(
-            Admission({"bench": TOKEN}, scopes, clock),
-            Tapes(store, catalog, sessions),
-            Journals(catalog, inbox, inbox.known, clock),
+            ClientAdmission({"bench": TOKEN}, scopes, clock),
+            NamedTapes(store, catalog, sessions),
+            ClientJournals(catalog, inbox, inbox.known, clock),
             search,
             clock,
         )
-        log_in = PasswordLogIn(Identities("secret", None, clock), ReservedNames(), clock)
+        log_in = PasswordLogIn(WebIdentities("secret", None, clock), ReservedNames(), clock)
         app = build_web(WebAdapter(MemoryRoomStore(), clock), log_in, [ServiceMount(TAPES, made.app())])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)

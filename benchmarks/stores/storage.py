@@ -17,14 +17,14 @@ from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnect
 
 from benchmarks.table import Row, show
 from gateway.assembly.foundation import renewal_of
-from gateway.cluster.node import Node
-from gateway.cluster.roster import Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.storage.embedded.valkey import EmbeddedValkey
-from runtime.storage.encoding.encryption import Encryption, new_key
+from runtime.storage.encoding.encryption import ContentEncryption, new_key
 from runtime.storage.encoding.sealing import fact_binding
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
@@ -125,7 +125,7 @@ async def measure_encrypted(connection: RedisConnection, socket: Path) -> list[R
     """Commits a second of content that is encrypted, beside those of content that is not; and opening it again."""
     token = await RedisLeaseStore(connection).acquire("shard:0", NODE)
     assert token is not None
-    lease, sealing = Lease(0, token), Encryption([new_key()])
+    lease, sealing = Lease(0, token), ContentEncryption([new_key()])
     async with open_connection(socket, sealing=sealing) as encrypted:
         plain, sealed = (Writers(lease, RedisSessionStore(each)) for each in (connection, encrypted))
         plain.named, sealed.named = "p", "e"
@@ -152,8 +152,8 @@ async def measure_hand_over(connection: RedisConnection) -> list[Row]:
     """From the call of `Inbox.add` to `ShardServer.dispatch`, one at a time, with all shards held."""
     inbox = RedisInbox(connection)
     clock = SystemClock()
-    roster = Roster(RedisNodeStore(connection), NODE, clock)
-    node = Node(RedisLeaseStore(connection), inbox, roster, renewal_of(connection, NODE, clock), Bus(clock))
+    roster = ClusterRoster(RedisNodeStore(connection), NODE, clock)
+    node = ClusterNode(RedisLeaseStore(connection), inbox, roster, renewal_of(connection, NODE, clock), Bus(clock))
     came = anyio.Event()
     arrivals: list[float] = []
 

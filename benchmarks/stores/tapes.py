@@ -26,9 +26,9 @@ from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder, SessionRecord
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.snapshot import rules_version, snapshot_of
-from runtime.tape.tape import Branch, Fact, agent_tape, last_facts, session_tape
+from runtime.tape.tape import Fact, TapeBranch, agent_tape, last_facts, session_tape
 
 LENGTHS = (1_000, 10_000, 100_000)
 AFTER_SNAPSHOT = 400
@@ -129,7 +129,7 @@ class Bench:
 
         async def go_on() -> None:
             self._made += 1
-            id_, branch = SessionId(f"b{self._made}"), Branch(session, seq)
+            id_, branch = SessionId(f"b{self._made}"), TapeBranch(session, seq)
             record = SessionRecord(id_, self._address, "bench", AT, 0, parent=branch)
             before = SessionId(f"b{self._made - 1}") if replaces else None
             commit = Commit(self._lease, record.id, seq, begin=record, replaces=before)
@@ -138,7 +138,7 @@ class Bench:
         return await _median_ms(go_on, rounds=TIMES)
 
 
-async def _never(_batch: Batch) -> None:
+async def _never(_batch: CommitBatch) -> None:
     raise AssertionError("nothing is written here")
 
 

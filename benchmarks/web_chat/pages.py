@@ -23,11 +23,11 @@ from pathlib import Path
 
 import anyio
 
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from benchmarks.table import Row, show
 from benchmarks.web_chat.people import HELLO, Told, pages, talk
 from benchmarks.web_chat.servers import ANSWER, SECRET
-from gateway.web.identity import COOKIE, Identities, persistent_secret
+from gateway.web.identity import COOKIE, WebIdentities, persistent_secret
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
 from tests.e2e.gateway_process import gateway
@@ -71,7 +71,7 @@ class Server:
 
     def cookie(self, name: str) -> str:
         """What a browser sends in which somebody of this name has logged in."""
-        return f"{COOKIE}={Identities(self.secret, None, SystemClock()).cookie(Person(f'web:{name}', name))}"
+        return f"{COOKIE}={WebIdentities(self.secret, None, SystemClock()).cookie(WebVisitor(f'web:{name}', name))}"
 
     def cpu_s(self) -> float:
         """The processor time that it has taken so far."""

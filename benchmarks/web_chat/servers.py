@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from adapters.web.adapter import WebAdapter
 from gateway.web.app import build_web
-from gateway.web.identity import Identities, ReservedNames
+from gateway.web.identity import ReservedNames, WebIdentities
 from gateway.web.logins.door import PasswordLogIn
 from gateway.web.server import serve
 from runtime.core.address import Speaker
@@ -68,7 +68,7 @@ async def _bare() -> None:
 async def _alone() -> None:
     clock = SystemClock()
     adapter = WebAdapter(MemoryRoomStore(), clock)
-    app = build_web(adapter, PasswordLogIn(Identities(SECRET, None, clock), ReservedNames(), clock))
+    app = build_web(adapter, PasswordLogIn(WebIdentities(SECRET, None, clock), ReservedNames(), clock))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(adapter.tell_pages)
         await _serve(app, tasks)

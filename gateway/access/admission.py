@@ -12,7 +12,7 @@ from typing import Literal
 import anyio
 
 from adapters.adapter import Inbound
-from gateway.access.people import AccessRequest, KnownPerson, People, Role, is_code, new_code, role_named
+from gateway.access.people import AccessRequest, KnownPeople, KnownPerson, Role, is_code, new_code, role_named
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 
@@ -40,7 +40,7 @@ Answer = tuple[str, AccessRequest | None]
 """The answer, and the request that was approved."""
 
 
-class Verdict(Enum):
+class AccessVerdict(Enum):
     """The decision about a person's event."""
 
     ADMIT = auto()
@@ -58,10 +58,10 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class AccessJudgement:
     """The verdict, the role of an admitted person, and the request if one was made, with its lifetime in minutes."""
 
-    verdict: Verdict
+    verdict: AccessVerdict
     role: Role = Role.BLOCKED
     request: AccessRequest | None = None
     minutes: float = 0
@@ -95,10 +95,10 @@ class _Stranger:
     attempts: list[float] = field(default_factory=list)
 
 
-class Access:
+class PlatformAccess:
     """Decides for one platform. `code` makes the first owner; it is None when there is an owner or pairing is off."""
 
-    def __init__(self, platform: str, rules: AccessRules, people: People, clock: Clock) -> None:
+    def __init__(self, platform: str, rules: AccessRules, people: KnownPeople, clock: Clock) -> None:
         self._platform = platform
         self._rules = rules
         self.people = people
@@ -131,27 +131,27 @@ class Access:
         if pairing and not rules.owners and not await self.people.has_owner(self._platform):
             self.code = new_code()
 
-    async def judge(self, event: Inbound) -> Judgement:
+    async def judge(self, event: Inbound) -> AccessJudgement:
         """Decide about `event`. PAIRED, REQUESTED and every verdict that sends a text are stored before this returns.
 
         Only messages get an answer: edits, deletions, reactions and presses of strangers are ignored.
         """
         if not event.addressed:
-            return Judgement(Verdict.IGNORE)
+            return AccessJudgement(AccessVerdict.IGNORE)
         role = await self.role(event)
         if role is not None and role > Role.BLOCKED:
             claims = self._rules.enclosed and role < Role.OWNER and event.act == "message"
             if claims and await self._pairs(event):
-                return Judgement(Verdict.PAIRED, Role.OWNER)
-            return Judgement(Verdict.ADMIT, role)
+                return AccessJudgement(AccessVerdict.PAIRED, Role.OWNER)
+            return AccessJudgement(AccessVerdict.ADMIT, role)
         if event.act != "message":
-            return Judgement(Verdict.IGNORE)
+            return AccessJudgement(AccessVerdict.IGNORE)
         if role is Role.BLOCKED:
-            return await self._once(event, Verdict.BLOCKED)
+            return await self._once(event, AccessVerdict.BLOCKED)
         if not event.private:
-            return await self._once(event, Verdict.STRANGER, for_s=ADVISED_FOR_S)
+            return await self._once(event, AccessVerdict.STRANGER, for_s=ADVISED_FOR_S)
         if await self._pairs(event):
-            return Judgement(Verdict.PAIRED, Role.OWNER)
+            return AccessJudgement(AccessVerdict.PAIRED, Role.OWNER)
         return await self._requested(event)
 
     def advice(self) -> str:
@@ -212,30 +212,30 @@ class Access:
         await self.people.set(event.person_id, Role.OWNER, event.person_name)
         return True
 
-    async def _requested(self, event: Inbound) -> Judgement:
+    async def _requested(self, event: Inbound) -> AccessJudgement:
         rules = self._rules
         if rules.mode != "pairing":
-            return await self._once(event, Verdict.REFUSE)
+            return await self._once(event, AccessVerdict.REFUSE)
         asking = KnownPerson(event.person_id, event.person_name, Role.BLOCKED)
         async with self._asking:  # several may arrive together, and requests are counted
             if self._crowded or await self.people.waits(event.person_id):
-                return Judgement(Verdict.IGNORE)
+                return AccessJudgement(AccessVerdict.IGNORE)
             request = await self.people.ask(
                 asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
             )
         if request is None:
-            return await self._once(event, Verdict.REFUSE)
+            return await self._once(event, AccessVerdict.REFUSE)
         self._told_at_s.append(self._clock.monotonic())
-        return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
+        return AccessJudgement(AccessVerdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
 
-    async def _once(self, event: Inbound, verdict: Verdict, *, for_s: float = POLITE_EVERY_S) -> Judgement:
+    async def _once(self, event: Inbound, verdict: AccessVerdict, *, for_s: float = POLITE_EVERY_S) -> AccessJudgement:
         """The verdict, unless the person was told recently, by this process or an earlier one. In a crowd the person is
         told when writing again later.
         """
         if self._crowded or not await self.people.is_news(event.person_id, verdict.name.lower(), for_s=for_s):
-            return Judgement(Verdict.IGNORE)
+            return AccessJudgement(AccessVerdict.IGNORE)
         self._told_at_s.append(self._clock.monotonic())
-        return Judgement(verdict)
+        return AccessJudgement(verdict)
 
     @property
     def _crowded(self) -> bool:
@@ -248,10 +248,10 @@ class Access:
         return self._strangers.setdefault(person, _Stranger())
 
 
-class Owners:
+class PlatformOwners:
     """Owners on all platforms: those of the settings, and people with that role."""
 
-    def __init__(self, people: People, rules: Mapping[str, AccessRules]) -> None:
+    def __init__(self, people: KnownPeople, rules: Mapping[str, AccessRules]) -> None:
         self.people = people
         self._rules = dict(rules)
 
@@ -270,7 +270,7 @@ class Owners:
 class AccessCommands:
     """Interprets the argument of `/access`."""
 
-    def __init__(self, people: People, texts: Texts) -> None:
+    def __init__(self, people: KnownPeople, texts: Texts) -> None:
         self._people = people
         self._texts = texts
         self._known: dict[str, Callable[[list[str]], Awaitable[Answer | None]]] = {

@@ -11,7 +11,7 @@ from runtime.core.address import Address, address_from
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.message import Choice
-from runtime.core.signals import Listeners
+from runtime.core.signals import ListenerList
 from runtime.core.texts import Texts
 from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
 
@@ -35,7 +35,7 @@ class OwnerNotices:
         self._texts = texts
         self._clock = clock
         self._known: dict[str, str] = {}
-        self.came = Listeners[None]()
+        self.came = ListenerList[None]()
         """Told when an owner has another place than before: what nobody could be told may be told now."""
 
     async def seen(self, person_id: str, address: Address, *, alone: bool = True) -> None:

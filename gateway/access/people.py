@@ -80,7 +80,7 @@ class AccessRequest:
     source: str
 
 
-class People:
+class KnownPeople:
     """The people and the requests of all platforms. Raises StorageUnavailable, and nothing else."""
 
     def __init__(

@@ -14,16 +14,16 @@ from starlette.routing import BaseRoute, Mount
 
 from gateway.assembly.announcement import host_for_people, listed_under
 from gateway.assembly.doors import bus_of, tapes_of
-from gateway.assembly.foundation import Foundation
+from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.parts import open_archive, open_storage, own_folder
 from gateway.clients.bus import PREFIX as BUS
 from gateway.database import GatewayDatabase
-from gateway.observability.logs import LogOptions, Logs
-from gateway.observability.watching import Masking
+from gateway.observability.logs import LogOptions, LogWriter
+from gateway.observability.watching import SecretMasking
 from gateway.programs.loading import compile_routes, routes_of
-from gateway.service import Ready
+from gateway.service import GatewayReady
 from gateway.settings.tree import Settings, secrets
-from gateway.web.guard import Guard, allowed_hosts, health_routes
+from gateway.web.guard import RequestGuard, allowed_hosts, health_routes
 from gateway.web.server import ServerRules
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
@@ -31,7 +31,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.texts import load_texts
 
-Announce = Callable[[Ready], None]
+Announce = Callable[[GatewayReady], None]
 
 
 async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, port: int, *, on_ready: Announce) -> None:
@@ -44,7 +44,7 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
         anyio.create_task_group() as tasks,
     ):
         routes, folder = routes_of(settings, programs), stack.enter_context(own_folder(settings, "bus"))
-        foundation = Foundation(
+        foundation = GatewayFoundation(
             settings,
             routes,
             programs=await compile_routes(settings, routes),
@@ -75,13 +75,13 @@ async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Ann
         await _serve((settings, bus), "tape", (first, ()), tasks, (host, port), on_ready)
 
 
-def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:
+def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, SecretMasking]:
     """The clock, the bus with the logs, and what they leave out. Raises ConfigError where there is no client."""
     if not settings.clients:
         raise ConfigError(f"There is no client for the {what} to serve. Add one under [clients.<name>].")
     clock = SystemClock()
-    bus, masking = Bus(clock), Masking(secrets(settings))
-    Logs(LogOptions(settings.logs.level, settings.logs.format), masking).attach(bus)
+    bus, masking = Bus(clock), SecretMasking(secrets(settings))
+    LogWriter(LogOptions(settings.logs.level, settings.logs.format), masking).attach(bus)
     return clock, bus, masking
 
 
@@ -97,12 +97,12 @@ async def _serve(
     (settings, bus), (host, port), (first, others) = around, place, doors
     app = Starlette(
         routes=[first, *others, *health_routes(lambda: (), None)],
-        middleware=[Middleware(Guard, hosts=allowed_hosts(host, settings.web.public_hosts))],
+        middleware=[Middleware(RequestGuard, hosts=allowed_hosts(host, settings.web.public_hosts))],
     )
     listens_at: int = await tasks.start(serve_web, app, host, port, ServerRules(settings.web.trusted_proxies, bus))
     url = f"http://{host_for_people(host)}:{listens_at}{first.path}"
     lines = [*listed_under(role, [url]), *listed_under("clients", list(settings.clients))]
-    on_ready(Ready(lines, _nothing_to_drain))
+    on_ready(GatewayReady(lines, _nothing_to_drain))
 
 
 async def _nothing_to_drain(_within_s: float | None) -> None:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from gateway.assembly.foundation import Foundation
+from gateway.assembly.foundation import GatewayFoundation
 from gateway.capabilities import FEATURES
 from gateway.catalog import is_web
 from gateway.inbound.routing import Routes
 from gateway.programs.loading import remote_lines
-from gateway.service import Platform
+from gateway.service import ServedPlatform
 from gateway.settings.operation import NodeRole
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, changed
 from runtime.language.program import Program
-from runtime.sandbox.wrapping import Wrapping
+from runtime.sandbox.wrapping import WorkerWrapper
 
 _WIDTH = 10
 _ASKED_ELSEWHERE = "asked by agent nodes"
 
 
-def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping[str, Platform]) -> list[str]:
+def all_lines(
+    foundation: GatewayFoundation, port: int, agents: int, platforms: Mapping[str, ServedPlatform]
+) -> list[str]:
     """What a process says when it serves, at this port. `agents` is the number of nodes that serve conversations."""
     settings, engine = foundation.settings, foundation.engine
     people_come, url = settings.nodes.people_come, f"http://{host_for_people(settings.web.host)}:{port}"
@@ -54,7 +56,7 @@ def start_lines(
     programs: Iterable[Program],
     model_line: str,
     of_features: Mapping[str, Sequence[str]],
-    platforms: Mapping[str, Platform],
+    platforms: Mapping[str, ServedPlatform],
 ) -> list[str]:
     """Programs, remote agents, model, schedules, and every platform with its code."""
     lines = [*_program_lines(routes), *remote_lines(programs), f"{'model':<{_WIDTH}} {model_line}"]
@@ -84,7 +86,7 @@ def role_lines(role: NodeRole, agents: int) -> list[str]:
     return listed_under("role", [f"front: agent nodes serve conversations; {here}"])
 
 
-def door_lines(web: WebSettings | None, wrapping: Wrapping | None) -> list[str]:
+def door_lines(web: WebSettings | None, wrapping: WorkerWrapper | None) -> list[str]:
     """Lines about access to the web chat, and about a missing jail, as far as this process has either."""
     jail = [] if wrapping is None or wrapping.jailed else listed_under("no jail", [wrapping.reason])
     return [*([] if web is None else listed_under("open to", [web.open_to])), *jail]

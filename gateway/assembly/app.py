@@ -15,20 +15,20 @@ from starlette.applications import Starlette
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
 from adapters.pages.platform_context import FileSource
-from adapters.pages.presenter import Presenter
-from adapters.pages.signs import Reactions, StatusMessages, TypingIndicator
+from adapters.pages.presenter import PagePresenter
+from adapters.pages.signs import PlatformReactions, StatusMessages, TypingIndicator
 from adapters.platform_clock import clock_of
 from adapters.records import Records
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
-from gateway.access.admission import Access, Owners
+from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
-from gateway.access.people import People
+from gateway.access.people import KnownPeople
 from gateway.assembly.announcement import all_lines
 from gateway.assembly.doors import bus_of, chat_of, tape_views, tapes_of
 from gateway.assembly.foundation import (
     Cluster,
-    Foundation,
+    GatewayFoundation,
     cluster_of,
     follow_models,
     jobs_of,
@@ -41,28 +41,28 @@ from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.web_chat import first_owner_lines, room_rules
 from gateway.capabilities import FEATURES
-from gateway.catalog import Ground, Listed, is_web, listed, platform_names
-from gateway.cluster.bots import BotLeases, Schedulers
-from gateway.cluster.node import Front
+from gateway.catalog import AdapterGround, ListedPlatform, is_web, listed, platform_names
+from gateway.cluster.bots import BotLeases, PlatformSchedulers
+from gateway.cluster.node import ClusterFront
 from gateway.dev.board import DevBoard
 from gateway.feature import EntrancePart, ServingGround
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages, HeardPlaces
-from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, Entrance, Origins
-from gateway.inbound.late import Absence, late_messages
+from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, ConversationOrigins, Entrance
+from gateway.inbound.late import AbsenceNotices, late_messages
 from gateway.inbound.router import InboundRouter
 from gateway.models.answers import answers_on
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
-from gateway.observability.debugger.server import DebugAddress, Debugger
-from gateway.observability.logs import LogOptions, Logs
+from gateway.observability.debugger.server import DebugAddress, SessionDebugger
+from gateway.observability.logs import LogOptions, LogWriter
 from gateway.observability.tracing.setup import counting, telling_spans
-from gateway.observability.watching import Gauges, Masking
-from gateway.outbound.file_source import Files
-from gateway.outbound.pages import Outbound
-from gateway.overview.tallies import Seen
+from gateway.observability.watching import NodeGauges, SecretMasking
+from gateway.outbound.file_source import NodeFileAccess
+from gateway.outbound.pages import NodeOutbound
+from gateway.overview.tallies import ServiceTallies
 from gateway.programs.loading import ServedPrograms, compile_routes, remote_secrets, routes_of
-from gateway.programs.reloading import Programs, ReloadSource
-from gateway.service import Member, Platform, Ready, Service, ServingNode
+from gateway.programs.reloading import ProgramSet, ReloadSource
+from gateway.service import ClusterMember, GatewayReady, GatewayService, ServedPlatform, ServingNode
 from gateway.settings.tree import Settings, secrets
 from gateway.web.guard import build_health, health_routes
 from gateway.web.hooks import hook_routes
@@ -72,7 +72,7 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
 from runtime.language.first_prompts import first_prompts
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
@@ -89,7 +89,7 @@ async def serve(
     settings: Settings,
     programs: Sequence[Path],
     *,
-    on_ready: Callable[[Ready], None],
+    on_ready: Callable[[GatewayReady], None],
     debug: DebugAddress | None = None,
     read: Callable[[], Settings] | None = None,
     board: DevBoard | None = None,
@@ -104,8 +104,8 @@ async def serve(
     settings.nodes.check_role(settings.redis_url, debugs=debug is not None)
     for feature in FEATURES:
         feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
-    masking = Masking(secrets(settings))
-    Logs(_log_options(settings), masking).attach(bus)
+    masking = SecretMasking(secrets(settings))
+    LogWriter(_log_options(settings), masking).attach(bus)
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
@@ -123,7 +123,7 @@ async def serve(
         source = ReloadSource(read or (lambda: settings), programs)
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
-            engine = replace(engine, seen=Seen(bus))
+            engine = replace(engine, seen=ServiceTallies(bus))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
@@ -131,24 +131,25 @@ async def serve(
             settings, partial(RedisRecords, connection), compiled, bus.publish, serves=engine is not None
         )
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
-        foundation = Foundation(
+        foundation = GatewayFoundation(
             *(settings, routes, compiled, engine, connection, archive, clock, bus, data_dir, texts),
-            board or (None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus)),
+            board
+            or (None if debug is None or engine is None else SessionDebugger(debug, compiled, engine.sandbox, bus)),
             *(masking, versions, answers),
         )
         foundation = with_shared_views(foundation)
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)
-            await _start(foundation, Programs(source, compiled, versions, pinned), stack, tasks, on_ready)
+            await _start(foundation, ProgramSet(source, compiled, versions, pinned), stack, tasks, on_ready)
 
 
 async def _start(
-    foundation: Foundation,
-    programs: Programs,
+    foundation: GatewayFoundation,
+    programs: ProgramSet,
     stack: AsyncExitStack,
     tasks: TaskGroup,
-    on_ready: Callable[[Ready], None],
+    on_ready: Callable[[GatewayReady], None],
 ) -> None:
     clock, bus, settings, connection = foundation.clock, foundation.bus, foundation.settings, foundation.connection
     commands, kept = (
@@ -158,8 +159,8 @@ async def _start(
     holder = LeaseHolder(node_id(foundation.data_dir), settings.nodes.lease_s)
     web = _web_adapter(foundation, holder, kept, commands)
     inbox, records = RedisInbox(connection), partial(RedisRecords, connection)
-    platforms: dict[str, Platform] = {}
-    made_from = Ground(
+    platforms: dict[str, ServedPlatform] = {}
+    made_from = AdapterGround(
         settings,
         clock,
         records,
@@ -174,11 +175,11 @@ async def _start(
     for feature in FEATURES:
         feature.check(settings, foundation.routes, _platforms_on(settings, chosen))
     cluster = await cluster_of(foundation, holder, inbox, tasks)
-    files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
+    files = NodeFileAccess({one.adapter.name: one.adapter for one in chosen}, kept)
     file_source = FileSource(files.load, foundation.texts)
     outbound = await _outbound(chosen, cluster.schedulers, file_source, foundation, tasks, stack)
     people = people_in(connection, clock)
-    owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
+    owners = PlatformOwners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
     follow_models(foundation, notices, tasks)
@@ -201,7 +202,7 @@ async def _start(
     )
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
-    service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus, clock)
+    service = GatewayService(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus, clock)
     scrape = counting(settings.metrics, bus, gauges)
     if not settings.nodes.people_come:
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
@@ -218,54 +219,58 @@ async def _start(
 
     lines = [*all_lines(foundation, port, cluster.roster.nodes, heard), *await first_owner_lines(foundation, port)]
     on_ready(
-        Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload, web.attend)
+        GatewayReady(
+            lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload, web.attend
+        )
     )
 
 
 def _member(
-    foundation: Foundation,
+    foundation: GatewayFoundation,
     cluster: Cluster,
     inbox: RedisInbox,
-    outbound: Outbound,
+    outbound: NodeOutbound,
     serving: ServingGround,
-) -> tuple[Member, Gauges, EntrancePart]:
+) -> tuple[ClusterMember, NodeGauges, EntrancePart]:
     """What this process is to the others, its gauges, and what it does where people come in."""
     connection, engine = foundation.connection, foundation.engine
     if engine is None:
-        absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
-        front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
+        absence = AbsenceNotices(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
+        front = ClusterFront(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
         return front, front_gauges(connection), EntrancePart(kept=[absence.note])
     for feature in FEATURES:
         part = feature.node(foundation, serving)
         serving.parts.extend(() if part is None else (part,))
     around = node_context_of(foundation, engine, inbox, outbound, serving)
-    registry = Registry(around, inbox, serving.tasks)
+    registry = ConversationRegistry(around, inbox, serving.tasks)
     gauges = gauges_of(cluster.node, registry, engine.sandbox, connection)
     return ServingNode(cluster.node, registry), gauges, EntrancePart()
 
 
-def _earlier(foundation: Foundation, platforms: Mapping[str, Platform]) -> EarlierMessages:
+def _earlier(foundation: GatewayFoundation, platforms: Mapping[str, ServedPlatform]) -> EarlierMessages:
     own = foundation.settings.context
     limits = ContextLimits(own.messages, own.chars, own.hours, own.files, own.keep_hours)
     return EarlierMessages(platforms, limits, RedisKeptWords(foundation.connection), foundation.clock)
 
 
-def _platforms_on(settings: Settings, chosen: Sequence[Listed]) -> Mapping[str, bool]:
+def _platforms_on(settings: Settings, chosen: Sequence[ListedPlatform]) -> Mapping[str, bool]:
     return {name: any(one.adapter.name == name for one in chosen) for name in platform_names(settings)}
 
 
-def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:
+def _receivers(chosen: Sequence[ListedPlatform]) -> dict[str, AnswersHttp]:
     return {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
 
 
-async def _drain(foundation: Foundation, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
+async def _drain(
+    foundation: GatewayFoundation, service: GatewayService, schedulers: PlatformSchedulers, within_s: float | None
+) -> None:
     if foundation.debugger is not None:
         foundation.debugger.close()
     await service.drain(foundation.settings.nodes.drain_s if within_s is None else within_s)
     await schedulers.drain()
 
 
-async def _open_web(web: WebAdapter, app: Starlette, foundation: Foundation, tasks: TaskGroup) -> int:
+async def _open_web(web: WebAdapter, app: Starlette, foundation: GatewayFoundation, tasks: TaskGroup) -> int:
     """Start serving pages; returns the port."""
     settings = foundation.settings.web
     tasks.start_soon(web.tell_pages)
@@ -275,26 +280,26 @@ async def _open_web(web: WebAdapter, app: Starlette, foundation: Foundation, tas
 
 
 def _web_adapter(
-    foundation: Foundation, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
+    foundation: GatewayFoundation, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
 ) -> WebAdapter:
     rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
     return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=room_rules(foundation))
 
 
-def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:
+def _prompts(foundation: GatewayFoundation, platform: str) -> Sequence[str]:
     program = foundation.programs.get(foundation.routes.first_on(platform) or "")
     return () if program is None else [prompt for agent in program.agents for prompt in first_prompts(agent)]
 
 
-async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:
+async def _admits(platforms: Mapping[str, ServedPlatform], event: Inbound) -> str | None:
     return await platforms[event.address.platform].router.admits(event)
 
 
 def _entrance(
-    foundation: Foundation,
+    foundation: GatewayFoundation,
     inbox: RedisInbox,
-    outbound: Outbound,
+    outbound: NodeOutbound,
     serving: ServingGround,
 ) -> Entrance:
     entering = [feature.entrance(foundation, serving) for feature in FEATURES]
@@ -312,44 +317,48 @@ def _entrance(
     )
 
 
-def _origins(foundation: Foundation) -> Origins:
+def _origins(foundation: GatewayFoundation) -> ConversationOrigins:
     records = RedisRecords(foundation.connection, ORIGINS_TABLE)
-    return Origins(records, RedisRecords(foundation.connection, CHOSEN_TABLE))
+    return ConversationOrigins(records, RedisRecords(foundation.connection, CHOSEN_TABLE))
 
 
 async def _platforms(
-    chosen: Sequence[Listed], people: People, records: Callable[[str], Records], clock: Clock, entrance: Entrance
-) -> dict[str, Platform]:
-    platforms: dict[str, Platform] = {}
+    chosen: Sequence[ListedPlatform],
+    people: KnownPeople,
+    records: Callable[[str], Records],
+    clock: Clock,
+    entrance: Entrance,
+) -> dict[str, ServedPlatform]:
+    platforms: dict[str, ServedPlatform] = {}
     for one in chosen:
-        access = Access(one.adapter.name, one.rules, people, clock)
+        access = PlatformAccess(one.adapter.name, one.rules, people, clock)
         await access.open()
         dated = clock_of(one.adapter, clock)
         late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, dated, entrance.texts)
         router = InboundRouter(one.adapter, access, entrance, late)
-        platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
+        platforms[one.adapter.name] = ServedPlatform(one.adapter, access, router, one.exclusive)
     return platforms
 
 
 async def _outbound(
-    chosen: Sequence[Listed],
-    schedulers: Schedulers,
+    chosen: Sequence[ListedPlatform],
+    schedulers: PlatformSchedulers,
     file_source: FileSource,
-    foundation: Foundation,
+    foundation: GatewayFoundation,
     tasks: TaskGroup,
     stack: AsyncExitStack,
-) -> Outbound:
+) -> NodeOutbound:
     clock, tell = foundation.clock, foundation.bus.publish
-    presenters: dict[str, Presenter] = {}
+    presenters: dict[str, PagePresenter] = {}
     typing: dict[str, TypingIndicator] = {}
-    marks: dict[str, Reactions] = {}
+    marks: dict[str, PlatformReactions] = {}
     for one in chosen:
         adapter = one.adapter
         scheduler = await schedulers.open(adapter)
-        presenters[adapter.name] = Presenter(
+        presenters[adapter.name] = PagePresenter(
             adapter, scheduler, clock, on_event=tell, tasks=tasks, file_source=file_source
         )
-        marks[adapter.name] = Reactions(adapter, scheduler, tasks)
+        marks[adapter.name] = PlatformReactions(adapter, scheduler, tasks)
         if isinstance(adapter, CanShowTyping):
             notes = StatusMessages(
                 RedisRecords(foundation.connection, f"notes:{adapter.name}"), node_id(foundation.data_dir)
@@ -360,7 +369,7 @@ async def _outbound(
             stack.push_async_callback(_closed, adapter)
     texts = {one.adapter.name: foundation.texts.marked(one.adapter.capabilities.command_mark) for one in chosen}
     followed = foundation.settings.a2a.on or foundation.settings.mcp.on
-    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation), clock, clients=followed)
+    return NodeOutbound(presenters, typing, marks, texts, tasks, _origins(foundation), clock, clients=followed)
 
 
 async def _closed(adapter: HoldsConnections) -> None:

@@ -16,10 +16,10 @@ from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Mount
 
 from adapters.web.adapter import WebAdapter
-from adapters.web.codec import Person
-from gateway.access.admission import Access, Owners
+from adapters.web.codec import WebVisitor
+from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import AccessRequest
-from gateway.assembly.foundation import Foundation
+from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.parts import plain
 from gateway.assembly.stores import (
     drains_in,
@@ -37,11 +37,11 @@ from gateway.assembly.stores import (
 from gateway.assembly.web_chat import barred_from, log_in_of, owner_asked
 from gateway.capabilities import FEATURES
 from gateway.clients.bus import PREFIX as BUS
-from gateway.clients.bus import ClientBus, Registers
-from gateway.clients.journals import ClosedRooms, Journals
-from gateway.clients.requests import Admission
+from gateway.clients.bus import ClientBus, ParticipantRegisters
+from gateway.clients.journals import ClientJournals, ClosedRooms
+from gateway.clients.requests import ClientAdmission
 from gateway.clients.tasks.service import TaskDoor, TaskService
-from gateway.console.door import LOGINS_TABLE, ConsoleDoor, Logins
+from gateway.console.door import LOGINS_TABLE, ConsoleDoor, ConsoleLogins
 from gateway.database import GatewayDatabase
 from gateway.dev.door import board_routes
 from gateway.feature import ClientGround, FeatureDoor, FeatureGround, TapeGround, WebGround
@@ -52,34 +52,34 @@ from gateway.overview.programs import PracticeRoute, ProgramRoutes, SeenRefusals
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SavingRoutes, SessionRoutes, TalkMaker
 from gateway.overview.status import PLATFORMS_TABLE, NodeRoutes, SeenPlatforms, SharedPlatforms, StatusRoute
-from gateway.overview.tallies import SERVICES_TABLE, Seen, SharedServices
+from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import PIN_NEWS, VERSIONS_TABLE
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.files import FileRoutes
 from gateway.web.guard import allowed_hosts
-from gateway.web.identity import Identities, persistent_secret
+from gateway.web.identity import WebIdentities, persistent_secret
 from gateway.web.logins.door import OpenPages
 from runtime.core.clock import Clock
 from runtime.core.files import FileStore
 from runtime.core.ids import SessionId
-from runtime.llm.models import Models
+from runtime.llm.models import ModelRegistry
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.model_calls import RedisModelCalls
-from runtime.tape.snapshot import Moments
+from runtime.tape.snapshot import TapeMoments
 
 
-def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
+def bus_of(foundation: GatewayFoundation, tasks: TaskGroup) -> ClientBus | None:
     """The bus for clients, whose feed runs in `tasks`; None if there are none."""
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.is_overseen:
         return None
     feed, inbox = feed_in(connection, clock), foundation.database.inbox
     tasks.start_soon(feed.run)
-    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    admission = ClientAdmission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store, catalog = foundation.database.tapes, foundation.database.catalog
     service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.known, clock, own.tasks.limits))
     ground = ClientGround(
@@ -87,31 +87,31 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     )
     doors = [route for feature in FEATURES for route in feature.doors(ground, tasks)]
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
-    registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
+    registers = ParticipantRegisters(nodes.living, fronts.living, catalog, list(own.participants.tokens))
     return ClientBus(admission, feed, service, registers, clock, doors)
 
 
 def tapes_of(
-    database: GatewayDatabase, clock: Clock, tasks: TaskGroup, views: Callable[[Admission], Sequence[BaseRoute]]
+    database: GatewayDatabase, clock: Clock, tasks: TaskGroup, views: Callable[[ClientAdmission], Sequence[BaseRoute]]
 ) -> Sequence[Mount]:
     """The tape service for clients, with further routes; nothing if there are none."""
     own = database.settings
     if not own.is_overseen:
         return ()
-    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    admission = ClientAdmission(client_tokens(own.clients), client_scopes(own.clients), clock)
     ground = TapeGround(database, admission, clock, views(admission))
     return [mount for feature in FEATURES for mount in feature.tapes(ground, tasks)]
 
 
 async def chat_of(  # noqa: PLR0913 - the parts of the chat
     web: WebAdapter,
-    foundation: Foundation,
+    foundation: GatewayFoundation,
     bus: ClientBus | None,
     tapes: Sequence[Mount],
     files: FileStore,
     others: Sequence[BaseRoute],
-    owners: Owners,
-    access: Access,
+    owners: PlatformOwners,
+    access: PlatformAccess,
 ) -> Starlette:
     """The application of the web chat, with all that is beside it: also these other routes. `access` is that of the
     chat."""
@@ -120,7 +120,7 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
         "secret", persistent_secret(foundation.data_dir / "web-secret")
     )
     pages = OpenPages()
-    log_in = log_in_of(foundation, Identities(secret, plain(own.password), clock), pages)
+    log_in = log_in_of(foundation, WebIdentities(secret, plain(own.password), clock), pages)
     owner = owner_asked(log_in, owners)
     console = _console_of(foundation, owner)
     mounts: list[BaseRoute] = [*board_routes(foundation.debugger, owner), *tapes]
@@ -146,10 +146,10 @@ class _Executing(Protocol):
     """The parts that execute programs."""
 
     @property
-    def llm(self) -> Models: ...
+    def llm(self) -> ModelRegistry: ...
 
     @property
-    def seen(self) -> Seen | None: ...
+    def seen(self) -> ServiceTallies | None: ...
 
 
 class _HasRoutes(Protocol):
@@ -171,21 +171,23 @@ class _ViewGround(FeatureGround, Protocol):
     def services(self) -> SharedServices | None: ...
 
 
-def _moments(ground: _ViewGround, database: GatewayDatabase) -> Moments:
-    return Moments(database.tapes, snapshots_in(ground.connection))
+def _moments(ground: _ViewGround, database: GatewayDatabase) -> TapeMoments:
+    return TapeMoments(database.tapes, snapshots_in(ground.connection))
 
 
-def _console_of(ground: _ViewGround, owner: Callable[[HTTPConnection], Awaitable[Person | None]]) -> ConsoleDoor | None:
+def _console_of(
+    ground: _ViewGround, owner: Callable[[HTTPConnection], Awaitable[WebVisitor | None]]
+) -> ConsoleDoor | None:
     """The door of the console, where the settings have one; `owner` finds the owner of the chat who asks."""
     own, clock = ground.settings.console, ground.clock
     if not ground.settings.has_console:
         return None
-    logins = Logins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), clock)
+    logins = ConsoleLogins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), clock)
     links = links_in(ground.connection, clock)
     return ConsoleDoor(logins, links, owner, clock, ground.bus.publish, own.acts, own.private)
 
 
-def bus_views(ground: _ViewGround, admission: Admission) -> Sequence[BaseRoute]:
+def bus_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[BaseRoute]:
     """The routes of the bus that show the whole gateway."""
     connection, clock = ground.connection, ground.clock
     database, shards = ground.database, shards_in(connection)
@@ -216,7 +218,10 @@ def bus_views(ground: _ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     catalog, tapes, inbox, programs = database.catalog, database.tapes, database.inbox, ground.programs
     people, drains, engine = people_in(connection, clock), drains_in(connection), ground.engine
     seen = ground.services or SharedServices(
-        (None if engine is None else engine.seen) or Seen(ground.bus), records_in(connection, SERVICES_TABLE), "", clock
+        (None if engine is None else engine.seen) or ServiceTallies(ground.bus),
+        records_in(connection, SERVICES_TABLE),
+        "",
+        clock,
     )
     file_of = partial(_file_of, database, clock)
     views: list[_HasRoutes] = [
@@ -224,7 +229,13 @@ def bus_views(ground: _ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         SavingRoutes(catalog, tapes, TalkMaker(file_of), programs, door),
         StatusRoute(door, shards, platforms.data, catalog, database.letters, people, drains, status, clock),
         SessionRoutes(
-            *(door, catalog, tapes, Journals(catalog, inbox, inbox.known, clock), RedisModelCalls(connection).spent),
+            *(
+                door,
+                catalog,
+                tapes,
+                ClientJournals(catalog, inbox, inbox.known, clock),
+                RedisModelCalls(connection).spent,
+            ),
             *(delete, file_of, shards.nodes.living),
         ),
         DecisionRoutes(door, people, database.letters, tell_approved),
@@ -263,7 +274,7 @@ async def _file_of(database: GatewayDatabase, clock: Clock, session: SessionId) 
             yield line
 
 
-def tape_views(ground: _ViewGround, admission: Admission) -> Sequence[BaseRoute]:
+def tape_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
     database, calls = ground.database, RedisModelCalls(ground.connection)
     moments = _moments(ground, database)

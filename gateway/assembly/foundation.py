@@ -10,38 +10,38 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
-from gateway.access.admission import Owners
+from gateway.access.admission import PlatformOwners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import drains_in, person_limits_in
 from gateway.capabilities import FEATURES
-from gateway.cluster.bots import Schedulers, Shares
-from gateway.cluster.node import Node
-from gateway.cluster.renewal import Renewal, in_thread
-from gateway.cluster.roster import Roster
+from gateway.cluster.bots import PlatformSchedulers, ShardShares
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.renewal import LeaseRenewal, in_thread
+from gateway.cluster.roster import ClusterRoster
 from gateway.database import GatewayDatabase
 from gateway.inbound.earlier import EarlierMessages
 from gateway.inbound.routing import Routes
-from gateway.inbound.usage_limits import Limits
-from gateway.jobs.runner import JOBS_TABLE, Jobs
+from gateway.inbound.usage_limits import UsageLimits
+from gateway.jobs.runner import JOBS_TABLE, JobRunner
 from gateway.models.answers import CallKeeper, ModelTroubles
-from gateway.observability.watching import Masking, Observer
+from gateway.observability.watching import SecretMasking, SessionObserver
 from gateway.overview.status import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
-from gateway.overview.tallies import SERVICES_TABLE, Seen, SharedServices
+from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
 from gateway.settings.tree import Settings
 from runtime.bus import Bus, EventStream
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.language.program import Program
-from runtime.llm.models import Models
-from runtime.sessions.versions import Versions
+from runtime.llm.models import ModelRegistry
+from runtime.sessions.versions import ProgramVersions
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisShareStore
 from runtime.storage.redis.records import RedisCounters, RedisRecords
 from runtime.storage.redis.sessions.model_calls import RedisModelCalls
-from runtime.stores.archive import Archive
+from runtime.stores.archive import SessionArchive
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
 
@@ -56,7 +56,7 @@ _FRONT_WEIGHT = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Foundation:
+class GatewayFoundation:
     """The basis of all other parts, from the settings to the connection of the database."""
 
     settings: Settings
@@ -65,14 +65,14 @@ class Foundation:
     engine: Engine | None
     """None on a front, which executes no program."""
     connection: RedisConnection
-    archive: Archive | None
+    archive: SessionArchive | None
     clock: Clock
     bus: Bus
     data_dir: Path
     texts: Texts
-    debugger: Observer | None
-    masking: Masking
-    versions: Versions | None = None
+    debugger: SessionObserver | None
+    masking: SecretMasking
+    versions: ProgramVersions | None = None
     answers: EventStream | None = None
     """The answers of models since the start, which are counted."""
     platforms: SharedPlatforms | None = None
@@ -82,7 +82,7 @@ class Foundation:
     """Knows what was said in the places of platforms; None before these are known."""
 
     @property
-    def models(self) -> Models | None:
+    def models(self) -> ModelRegistry | None:
         """The models, None on a front."""
         return None if self.engine is None else self.engine.llm
 
@@ -98,22 +98,22 @@ class Cluster:
     `node` of a front does not run.
     """
 
-    roster: Roster
+    roster: ClusterRoster
     fronts: RedisNodeStore
     leases: RedisLeaseStore
-    renewal: Renewal
-    node: Node
-    schedulers: Schedulers
+    renewal: LeaseRenewal
+    node: ClusterNode
+    schedulers: PlatformSchedulers
     patient: LeaseHolder
 
 
-def with_shared_views(foundation: Foundation) -> Foundation:
+def with_shared_views(foundation: GatewayFoundation) -> GatewayFoundation:
     """With what this process and all others see, where the settings let somebody ask for that."""
     bus, connection, clock, engine = foundation.bus, foundation.connection, foundation.clock, foundation.engine
     if not foundation.settings.is_overseen:
         return foundation
     node = node_id(foundation.data_dir)
-    seen = (None if engine is None else engine.seen) or Seen(bus)
+    seen = (None if engine is None else engine.seen) or ServiceTallies(bus)
     return replace(
         foundation,
         platforms=SharedPlatforms(SeenPlatforms(bus), RedisRecords(connection, PLATFORMS_TABLE), node, clock),
@@ -121,20 +121,22 @@ def with_shared_views(foundation: Foundation) -> Foundation:
     )
 
 
-async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup) -> Cluster:
+async def cluster_of(
+    foundation: GatewayFoundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup
+) -> Cluster:
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
-    roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves, drains=drains_in(connection))
+    roster = ClusterRoster(RedisNodeStore(connection), holder, clock, enters=serves, drains=drains_in(connection))
     leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, front=not serves)
-    node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
+    node = ClusterNode(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
-    shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
+    shares = ShardShares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
     await shares.open()
     tasks.start_soon(shares.run)
     for view in (foundation.platforms, foundation.services):
         if view is not None:
             tasks.start_soon(view.run)
-    schedulers = Schedulers(
+    schedulers = PlatformSchedulers(
         partial(RedisRecords, connection),
         shares,
         clock,
@@ -145,30 +147,30 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     return Cluster(roster, RedisNodeStore(connection, fronts=True), leases, renewal, node, schedulers, patient)
 
 
-def jobs_of(foundation: Foundation, holder: LeaseHolder) -> Jobs:
+def jobs_of(foundation: GatewayFoundation, holder: LeaseHolder) -> JobRunner:
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     database, bus = foundation.database, foundation.bus
     jobs = [*(job for feature in FEATURES for job in feature.jobs(foundation)), database.retention.job(bus)]
-    return Jobs(jobs, leases, done, holder, foundation.clock, bus)
+    return JobRunner(jobs, leases, done, holder, foundation.clock, bus)
 
 
-def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:
+def limits_of(foundation: GatewayFoundation, owners: PlatformOwners, tasks: TaskGroup) -> UsageLimits:
     """The limits, which follow in `tasks` what models use."""
     counters = RedisCounters(foundation.connection)
     people = person_limits_in(foundation.connection)
-    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock, people)
+    limits = UsageLimits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock, people)
     tasks.start_soon(limits.follow, foundation.bus)
     return limits
 
 
-def follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
+def follow_models(foundation: GatewayFoundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     """Keep in `tasks` what models were sent, and tell owners of their troubles."""
     tasks.start_soon(CallKeeper(RedisModelCalls(foundation.connection)).follow, foundation.bus)
     ModelTroubles(owners, foundation.clock).start(foundation.bus, tasks)
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, front: bool = False) -> Renewal:
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, front: bool = False) -> LeaseRenewal:
     """The renewer of this process's leases, with its own thread and connection. It announces a node, or a front."""
 
     @asynccontextmanager
@@ -176,4 +178,4 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *
         async with connection.in_another_loop() as other:
             yield RedisLeaseStore(other), RedisNodeStore(other, fronts=front)
 
-    return Renewal(opened, holder, clock, runner=in_thread)
+    return LeaseRenewal(opened, holder, clock, runner=in_thread)

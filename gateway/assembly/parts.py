@@ -20,16 +20,16 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, ContentLocked
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
-from runtime.storage.encoding.sealing import PLAIN, Sealing
-from runtime.stores.archive import Archive
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing
+from runtime.stores.archive import SessionArchive
 
 if TYPE_CHECKING:
-    from gateway.overview.tallies import Seen
-    from runtime.llm.models import Models
+    from gateway.overview.tallies import ServiceTallies
+    from runtime.llm.models import ModelRegistry
     from runtime.sandbox.monty import MontySandbox
-    from runtime.storage.embedded.backup import Backup
+    from runtime.storage.embedded.backup import BackupHead
     from runtime.storage.redis.client.connection import RedisConnection
-    from runtime.storage.redis.sessions.rekeying import Rekeying
+    from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 
 _NO_POSTGRES = (
     "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is archived, "
@@ -56,15 +56,15 @@ class Engine:
     `seen` is how models and servers of tools have answered since the start.
     """
 
-    llm: Models
+    llm: ModelRegistry
     model_line: str
     sandbox: MontySandbox
-    seen: Seen | None = None
+    seen: ServiceTallies | None = None
 
 
 @asynccontextmanager
 async def open_engine(
-    settings: Settings, *, on_event: Tell = unheard, models: tuple[Models, str] | None = None
+    settings: Settings, *, on_event: Tell = unheard, models: tuple[ModelRegistry, str] | None = None
 ) -> AsyncIterator[Engine]:
     """What executes programs; the models get ready meanwhile: those of the settings, unless `models` has others and a
     line about them. Raises ConfigError as its parts."""
@@ -116,7 +116,7 @@ def own_folder(settings: Settings, name: str) -> Iterator[Path]:
         yield folder
 
 
-def back_up(settings: Settings, file: Path) -> Backup:
+def back_up(settings: Settings, file: Path) -> BackupHead:
     """Write what the data directory keeps into one file, while its gateway runs or not. Raises ConfigError, and
     StorageUnavailable where the database changes too fast."""
     from runtime.storage.embedded.backup import write_backup
@@ -124,7 +124,7 @@ def back_up(settings: Settings, file: Path) -> Backup:
     return write_backup(_kept_by_us(settings), file, SystemClock().now())
 
 
-def restore(settings: Settings, file: Path, *, replace: bool) -> Backup:
+def restore(settings: Settings, file: Path, *, replace: bool) -> BackupHead:
     """Put a backup into the data directory, whole or not at all. Raises ConfigError."""
     from runtime.storage.embedded.backup import restore_backup
 
@@ -179,7 +179,7 @@ async def open_sandbox(settings: Settings, *, on_event: Tell = unheard) -> Async
 
 
 @asynccontextmanager
-async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Archive | None]:
+async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[SessionArchive | None]:
     """The archive of the settings; None where there is none, or what it needs is not installed: who wants to hear of
     events is warned. Raises ConfigError for one that cannot be used."""
     url = settings.retention.archive_url
@@ -205,14 +205,14 @@ async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> Async
             yield database
 
 
-def _sealing_of(settings: Settings) -> Sealing:
+def _sealing_of(settings: Settings) -> ContentSealing:
     """The sealing of stored content. Raises ConfigError for invalid keys."""
     keys = settings.encryption.keys
     if keys is None:
         return PLAIN
-    from runtime.storage.encoding.encryption import Encryption, keys_from
+    from runtime.storage.encoding.encryption import ContentEncryption, keys_from
 
-    return Encryption(keys_from(keys.get_secret_value(), "encryption.keys"), settings.encryption.conversations)
+    return ContentEncryption(keys_from(keys.get_secret_value(), "encryption.keys"), settings.encryption.conversations)
 
 
 def made_key() -> tuple[str, str]:
@@ -230,15 +230,15 @@ def key_ids(text: str, name: str) -> list[str]:
     return [key.id for key in keys_from(text, name)]
 
 
-def rekeying_of(connection: RedisConnection) -> Rekeying:
+def rekeying_of(connection: RedisConnection) -> DatabaseRekeying:
     """The rewriting of the database after its keys have changed."""
     from adapters.web.acts import PLATFORM
-    from runtime.storage.redis.sessions.rekeying import Rekeying
+    from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 
-    return Rekeying(connection, PLATFORM)
+    return DatabaseRekeying(connection, PLATFORM)
 
 
-async def renew_archive(connection: RedisConnection, archive: Archive | None) -> int:
+async def renew_archive(connection: RedisConnection, archive: SessionArchive | None) -> int:
     """Rewrite every session in the archive by the current settings; returns the number of sessions that cannot be
     opened and stay as they are.
     """

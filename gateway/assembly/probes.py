@@ -12,7 +12,7 @@ import anyio
 from adapters.adapter import HoldsConnections
 from gateway.assembly.parts import ask_keys, open_archive, open_sandbox
 from gateway.capabilities import FEATURES
-from gateway.catalog import Ground, PlatformKind, catalog, platform_names
+from gateway.catalog import AdapterGround, PlatformKind, catalog, platform_names
 from gateway.extensions.loading import waiting_for
 from gateway.feature import Feature
 from gateway.inbound.commands import menu
@@ -35,7 +35,7 @@ _STORAGE_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class HealthProbe:
     """Something to ask. `ask` returns one line for a person; it raises a ParleyError when the answer is bad and
     TimeoutError when there is none. Where it is None or returns None, it is not set up, and `note` says how to."""
 
@@ -44,31 +44,35 @@ class Probe:
     note: str = ""
 
 
-async def probes(settings: Settings) -> list[Probe]:
+async def probes(settings: Settings) -> list[HealthProbe]:
     """Everything that `parley check` asks, in order. A missing model is no error, because programs in Python
     need none.
     """
     choice = await default_model(settings)
     absent = isinstance(choice, NoModel) and settings.model_base_url is None and not settings.models
     return [
-        Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_models(settings)),
-        Probe("valkey", lambda: _ask_valkey(settings)),
-        Probe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
-        Probe("encryption", lambda: ask_keys(settings), "content is stored unencrypted; set encryption.keys_file"),
+        HealthProbe("model", None, choice.reason) if absent else HealthProbe("model", lambda: _ask_models(settings)),
+        HealthProbe("valkey", lambda: _ask_valkey(settings)),
+        HealthProbe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
+        HealthProbe(
+            "encryption", lambda: ask_keys(settings), "content is stored unencrypted; set encryption.keys_file"
+        ),
         *(
-            Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}")
+            HealthProbe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}")
             for name, kind in catalog(settings).items()
         ),
-        Probe("extended", lambda: _ask_extensions(settings), "no extension is installed or named in [extensions]"),
-        Probe("programs", lambda: _ask_programs(settings)),
-        Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
-        Probe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
+        HealthProbe(
+            "extended", lambda: _ask_extensions(settings), "no extension is installed or named in [extensions]"
+        ),
+        HealthProbe("programs", lambda: _ask_programs(settings)),
+        HealthProbe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
+        HealthProbe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
         *(
-            Probe(one.name, partial(_ask_feature, one, settings), "none in the settings")
+            HealthProbe(one.name, partial(_ask_feature, one, settings), "none in the settings")
             for one in FEATURES
             if one.is_asked
         ),
-        Probe("sandbox", lambda: _ask_sandbox(settings)),
+        HealthProbe("sandbox", lambda: _ask_sandbox(settings)),
     ]
 
 
@@ -191,8 +195,8 @@ async def _ask_platform(kind: PlatformKind, settings: Settings) -> str | None:
                 await listed.adapter.aclose()
 
 
-def _ground(settings: Settings) -> Ground:
-    return Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
+def _ground(settings: Settings) -> AdapterGround:
+    return AdapterGround(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
 
 
 class _Unread:

@@ -12,18 +12,18 @@ from anyio.abc import TaskGroup
 
 from adapters.records import ChangedTogether
 from adapters.web.echo import RoomNews
-from gateway.access.admission import Owners
-from gateway.assembly.foundation import Foundation
+from gateway.access.admission import PlatformOwners
+from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.stores import inbox_in
 from gateway.capabilities import FEATURES
 from gateway.catalog import platform_names, rules_of
 from gateway.dev.board import DevBoard
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
-from gateway.inbound.usage_limits import Limits
+from gateway.inbound.usage_limits import UsageLimits
 from gateway.models.opening import check_programs
 from gateway.programs.loading import ServedPrograms, check_servers, completed
-from gateway.programs.reloading import PROGRAM_NEWS, Programs, Reloading, TellOwners, watch
+from gateway.programs.reloading import PROGRAM_NEWS, ProgramReloading, ProgramSet, TellOwners, watch
 from gateway.programs.second_reader import SecondReader, SecondReading
 from gateway.programs.versions import (
     PIN_NEWS,
@@ -32,9 +32,9 @@ from gateway.programs.versions import (
     VERSIONS_TABLE,
     KeptVersions,
     PinnedPrograms,
-    Pins,
+    VersionPins,
 )
-from gateway.service import Platform
+from gateway.service import ServedPlatform
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
@@ -51,7 +51,7 @@ async def versions_of(
     """
     taken, texts, clock = records(VERSIONS_TABLE), records(TEXTS_TABLE), SystemClock()
     versions = KeptVersions(taken, texts, clock, partial(completed, settings))
-    pinned = PinnedPrograms(Pins(records(PINS_TABLE), taken, clock), versions, programs)
+    pinned = PinnedPrograms(VersionPins(records(PINS_TABLE), taken, clock), versions, programs)
     served, held = await pinned.served(pinned.read)
     try:
         settings.participants.check(served.values())
@@ -72,9 +72,9 @@ async def versions_of(
 class Affected:
     """The parts that work by settings which a reload can change."""
 
-    platforms: Mapping[str, Platform]
-    owners: Owners
-    limits: Limits
+    platforms: Mapping[str, ServedPlatform]
+    owners: PlatformOwners
+    limits: UsageLimits
 
     def apply(self, settings: Settings) -> None:
         """Put what can change into force."""
@@ -88,7 +88,7 @@ class Affected:
 class NodeReloads:
     """The reloads of this node, and those that an owner wants of all nodes; `pins` are news of what is rolled back."""
 
-    def __init__(self, reloading: Reloading, news: RoomNews, pins: RoomNews) -> None:
+    def __init__(self, reloading: ProgramReloading, news: RoomNews, pins: RoomNews) -> None:
         self.reloading = reloading
         self._news = news
         self._pins = pins
@@ -119,8 +119,8 @@ async def _opened() -> None:
 
 
 def reloading_of(
-    foundation: Foundation,
-    programs: Programs,
+    foundation: GatewayFoundation,
+    programs: ProgramSet,
     affected: Affected,
     tell: TellOwners,
     news: Callable[[str], RoomNews],
@@ -137,7 +137,7 @@ def reloading_of(
             feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
             feature.judge(settings, routes, found)
 
-    made = Reloading(programs, own, foundation.routes, foundation.clock, foundation.bus, tell)
+    made = ProgramReloading(programs, own, foundation.routes, foundation.clock, foundation.bus, tell)
     made.check, made.apply = check, affected.apply
     reloads = NodeReloads(made, news(PROGRAM_NEWS), news(PIN_NEWS))
     tasks.start_soon(reloads.follow)
@@ -150,7 +150,7 @@ def reloading_of(
     return reloads
 
 
-async def _read_again(foundation: Foundation, reloading: Reloading) -> None:
+async def _read_again(foundation: GatewayFoundation, reloading: ProgramReloading) -> None:
     """Have a second reader look at the programs."""
     settings, bus, models = foundation.settings, foundation.bus, foundation.models
     board = foundation.debugger if isinstance(foundation.debugger, DevBoard) else None

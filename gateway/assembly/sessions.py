@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gateway.assembly.foundation import Foundation
+from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.parts import Engine
 from gateway.catalog import platform_names
 from gateway.extensions.loading import load_extensions
 from gateway.extensions.node import extending
 from gateway.feature import ServingGround
-from gateway.outbound.pages import Outbound
+from gateway.outbound.pages import NodeOutbound
 from gateway.programs.loading import AsItIsNow, remote_servers
 from gateway.settings.tree import Settings
 from runtime.core.address import Address
@@ -19,29 +19,29 @@ from runtime.language.event_triggers import PLACE
 from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits
 from runtime.sessions.features import NodePart
-from runtime.sessions.idle import Alarm, Resting
+from runtime.sessions.idle import RestingSessions, TimerAlarm
 from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.sessions.versions import NoVersions
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisTimers
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.archive import Archive
+from runtime.stores.archive import SessionArchive
 from runtime.stores.sessions import Commit
 
 
 def node_context_of(
-    foundation: Foundation,
+    foundation: GatewayFoundation,
     engine: Engine,
     inbox: RedisInbox,
-    outbound: Outbound,
+    outbound: NodeOutbound,
     serving: ServingGround,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock, tasks, parts = foundation.settings, foundation.clock, serving.tasks, serving.parts
     servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
     store = _session_store(foundation, parts)
-    alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
+    alarm = TimerAlarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
     extensions = load_extensions(settings.extensions.modules)
     own = {name: program for part in parts for name, program in part.programs.items()}
@@ -65,7 +65,7 @@ def node_context_of(
         ),
         versions=foundation.versions or NoVersions(),
         allowance=serving.limits.allowance,
-        resting=Resting(settings.nodes.resting, settings.nodes.idle_s, alarm),
+        resting=RestingSessions(settings.nodes.resting, settings.nodes.idle_s, alarm),
         servers=servers,
         tool_rules=settings.tools.as_rules,
         places=serving.places,
@@ -79,7 +79,7 @@ def node_context_of(
 class FollowedSessionStore(RedisSessionStore):
     """The store of sessions, of whose commits parts hear before and after."""
 
-    def __init__(self, connection: RedisConnection, archive: Archive | None, parts: Sequence[NodePart]) -> None:
+    def __init__(self, connection: RedisConnection, archive: SessionArchive | None, parts: Sequence[NodePart]) -> None:
         super().__init__(connection, archive)
         self._parts = parts
 
@@ -91,7 +91,7 @@ class FollowedSessionStore(RedisSessionStore):
             await part.committed(commit)
 
 
-def _session_store(foundation: Foundation, parts: Sequence[NodePart]) -> RedisSessionStore:
+def _session_store(foundation: GatewayFoundation, parts: Sequence[NodePart]) -> RedisSessionStore:
     """The store of this node's sessions: most commits are heard by nobody else."""
     hearing = [one for one in parts if type(one).committing is not NodePart.committing]
     if not hearing:

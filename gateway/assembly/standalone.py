@@ -19,7 +19,7 @@ from gateway.extensions.node import extending
 from gateway.feature import TriedGround
 from gateway.models.opening import check_programs, open_models
 from gateway.observability.tracing.setup import telling_spans
-from gateway.observability.watching import Masking
+from gateway.observability.watching import SecretMasking
 from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
@@ -36,7 +36,7 @@ from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.sessions.features import alone
 from runtime.sessions.node_context import NodeContext, ProgramHabits
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder
@@ -62,7 +62,7 @@ ReadLine = Callable[[], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class StandaloneOutcome:
     """The outcome: "done", "failed", or "waiting" for a person who will say nothing more."""
 
     how: str
@@ -70,7 +70,7 @@ class Ended:
 
 
 @dataclass(slots=True)
-class Terminal:
+class TerminalOutput:
     """The output on a terminal: agents' messages on `out`, everything else on `beside`."""
 
     out: TextIO
@@ -78,8 +78,8 @@ class Terminal:
 
 
 async def execute(
-    settings: Settings, program: Program, text: str, terminal: Terminal, read_line: ReadLine | None = None
-) -> Ended:
+    settings: Settings, program: Program, text: str, terminal: TerminalOutput, read_line: ReadLine | None = None
+) -> StandaloneOutcome:
     """Execute a program until it ends. `text` is what it begins with.
 
     Where it waits for the person, `read_line` is asked, if there is one. Needs a loop made by
@@ -87,7 +87,7 @@ async def execute(
     """
     clock = SystemClock()
     bus = Bus(clock)
-    masking = Masking(secrets(settings))
+    masking = SecretMasking(secrets(settings))
     bus.hear(ProgramLogged, lambda what, _: print(masking.masked(_line(what)), file=terminal.beside))
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, HERE.key))
@@ -208,20 +208,20 @@ class _Standalone:
         around.bus.hear(FrameWaiting, self._note_wait)
         around.bus.hear(FrameResumed, self._note_going_on)
 
-    async def live(self, text: str, read_line: ReadLine | None) -> Ended:
+    async def live(self, text: str, read_line: ReadLine | None) -> StandaloneOutcome:
         for shard in range(SHARDS):
             token = await self._leases.acquire(f"shard:{shard}", LeaseHolder("standalone"))
             assert token is not None  # nobody else has this store
             self._held[shard] = Lease(shard, token)
         async with anyio.create_task_group() as tasks:
-            registry = Registry(self._around, self._inbox, tasks)
+            registry = ConversationRegistry(self._around, self._inbox, tasks)
             tasks.start_soon(self._hand_over, registry)
             await self._send(text)
             ended = await self._until_end(read_line)
             tasks.cancel_scope.cancel()
         return ended
 
-    async def _hand_over(self, registry: Registry) -> None:
+    async def _hand_over(self, registry: ConversationRegistry) -> None:
         """Bring what is said, ordered and answered to its session."""
         cursors = dict.fromkeys(self._held, "0")
         while True:
@@ -229,18 +229,18 @@ class _Standalone:
                 cursors[entry.shard] = entry.entry_id
                 registry.dispatch(entry, self._held[entry.shard])
 
-    async def _until_end(self, read_line: ReadLine | None) -> Ended:
+    async def _until_end(self, read_line: ReadLine | None) -> StandaloneOutcome:
         while True:
             await self._store.calm.wait()
             if self._failures:
-                return Ended("failed", self._failures[0])
+                return StandaloneOutcome("failed", self._failures[0])
             if self._store.ended:
-                return Ended("done")
+                return StandaloneOutcome("done")
             if self._of_others and "people" not in self._waits.values():
-                return Ended("failed", self._of_others[0])
+                return StandaloneOutcome("failed", self._of_others[0])
             line = await read_line() if read_line is not None else None
             if line is None:
-                return Ended("waiting", "it waits for somebody to say something")
+                return StandaloneOutcome("waiting", "it waits for somebody to say something")
             await self._send(line)
 
     async def _send(self, text: str) -> None:
@@ -299,7 +299,7 @@ class _Screen(TextsAlone):
     What is said after the first of the `failures` is for chats, and not shown: the command ends with them.
     """
 
-    terminal: Terminal
+    terminal: TerminalOutput
     failures: list[str]
     _open: list[_Page] = field(default_factory=list)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import gateway.capabilities  # noqa: F401 - the facts of features
-from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, AccessRequest, People
+from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, AccessRequest, KnownPeople
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import NOTICE, InboxEvent
@@ -14,27 +14,27 @@ from runtime.tape.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from adapters.records import Records
-    from gateway.clients.feed import Feed
-    from gateway.cluster.node import Node
-    from gateway.cluster.roster import Drains
-    from gateway.console.door import Links
+    from gateway.clients.feed import EventFeed
+    from gateway.cluster.node import ClusterNode
+    from gateway.cluster.roster import NodeDrains
+    from gateway.console.door import LoginLinks
     from gateway.inbound.usage_limits import PersonLimits
-    from gateway.observability.watching import Gauges
+    from gateway.observability.watching import NodeGauges
     from gateway.overview.status import GatewayShards
-    from gateway.programs.versions import Pins
+    from gateway.programs.versions import VersionPins
     from runtime.sandbox.monty import MontySandbox
-    from runtime.sessions.registry import Registry
+    from runtime.sessions.registry import ConversationRegistry
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.rooms import RedisRoomNews
     from runtime.stores.inbox import Inbox
 
 
-def people_in(connection: RedisConnection, clock: Clock) -> People:
+def people_in(connection: RedisConnection, clock: Clock) -> KnownPeople:
     """The people and their roles, from the database."""
     from runtime.storage.redis.records import RedisRecords
 
     people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
-    return People(people, requests, told, clock, access_news(connection, "").tell)
+    return KnownPeople(people, requests, told, clock, access_news(connection, "").tell)
 
 
 def access_news(connection: RedisConnection, node: str) -> RedisRoomNews:
@@ -52,12 +52,12 @@ def news_by(connection: RedisConnection, who: str, channel: str) -> Callable[[],
     return lambda: news.tell(who)
 
 
-def pins_in(connection: RedisConnection, clock: Clock) -> Pins:
+def pins_in(connection: RedisConnection, clock: Clock) -> VersionPins:
     """What was rolled back, from the database."""
-    from gateway.programs.versions import PINS_TABLE, VERSIONS_TABLE, Pins
+    from gateway.programs.versions import PINS_TABLE, VERSIONS_TABLE, VersionPins
     from runtime.storage.redis.records import RedisRecords
 
-    return Pins(RedisRecords(connection, PINS_TABLE), RedisRecords(connection, VERSIONS_TABLE), clock)
+    return VersionPins(RedisRecords(connection, PINS_TABLE), RedisRecords(connection, VERSIONS_TABLE), clock)
 
 
 def records_in(connection: RedisConnection, table: str) -> Records:
@@ -67,19 +67,19 @@ def records_in(connection: RedisConnection, table: str) -> Records:
     return RedisRecords(connection, table)
 
 
-def links_in(connection: RedisConnection, clock: Clock) -> Links:
+def links_in(connection: RedisConnection, clock: Clock) -> LoginLinks:
     """The links to the console, from the database."""
-    from gateway.console.door import LINKS_TABLE, Links
+    from gateway.console.door import LINKS_TABLE, LoginLinks
     from runtime.storage.redis.records import RedisRecords
 
-    return Links(RedisRecords(connection, LINKS_TABLE), clock)
+    return LoginLinks(RedisRecords(connection, LINKS_TABLE), clock)
 
 
-def drains_in(connection: RedisConnection) -> Drains:
+def drains_in(connection: RedisConnection) -> NodeDrains:
     """The nodes that are to be empty, from the database."""
-    from gateway.cluster.roster import DRAINS_TABLE, Drains
+    from gateway.cluster.roster import DRAINS_TABLE, NodeDrains
 
-    return Drains(records_in(connection, DRAINS_TABLE))
+    return NodeDrains(records_in(connection, DRAINS_TABLE))
 
 
 def person_limits_in(connection: RedisConnection) -> PersonLimits:
@@ -126,9 +126,9 @@ def inbox_in(connection: RedisConnection) -> Inbox:
     return RedisInbox(connection)
 
 
-def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
+def feed_in(connection: RedisConnection, clock: Clock) -> EventFeed:
     """The events of all shards for the clients of this process."""
-    from gateway.clients.feed import READERS_TABLE, Feed, Readers
+    from gateway.clients.feed import READERS_TABLE, ClientReaders, EventFeed
     from gateway.clients.journals import ClosedRooms
     from runtime.storage.redis.event_log import RedisEventLog
     from runtime.storage.redis.records import RedisRecords
@@ -136,15 +136,17 @@ def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
     from runtime.storage.redis.sessions.store import RedisSessionStore
 
     rooms = ClosedRooms(RedisSessionCatalog(connection), RedisSessionStore(connection))
-    return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock), rooms)
+    return EventFeed(RedisEventLog(connection), ClientReaders(RedisRecords(connection, READERS_TABLE), clock), rooms)
 
 
-def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
+def gauges_of(
+    node: ClusterNode, registry: ConversationRegistry, sandbox: MontySandbox, connection: RedisConnection
+) -> NodeGauges:
     """The sources of the gauges of a node."""
-    from gateway.observability.watching import Gauges
+    from gateway.observability.watching import NodeGauges
     from runtime.storage.redis.leases import RedisShardView
 
-    return Gauges(
+    return NodeGauges(
         lambda: node.shards,
         lambda: len(registry),
         lambda: sum(registry.loads().values()),
@@ -155,9 +157,9 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
     )
 
 
-def front_gauges(connection: RedisConnection) -> Gauges:
+def front_gauges(connection: RedisConnection) -> NodeGauges:
     """The sources of the gauges of a front, which serves no conversation and has no workers."""
-    from gateway.observability.watching import Gauges
+    from gateway.observability.watching import NodeGauges
     from runtime.storage.redis.leases import RedisShardView
 
-    return Gauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)
+    return NodeGauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)

@@ -10,18 +10,18 @@ from adapters.web.acts import PLATFORM
 from adapters.web.adapter import RoomRules, RoomTables
 from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE
 from adapters.web.gatherings import DIRECTORY_TABLE
-from gateway.access.admission import Access, Owners
+from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import Role
-from gateway.assembly.foundation import Foundation
+from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.stores import access_news, links_in, people_in
 from gateway.catalog import rules_of
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE
 from gateway.settings.clients import client_scopes
 from gateway.settings.tree import Settings
 from gateway.web.app import Barred
-from gateway.web.identity import Identities, ReservedNames, names_of_agents
+from gateway.web.identity import ReservedNames, WebIdentities, names_of_agents
 from gateway.web.logins.door import LogIn, OpenPages, PasswordLogIn
-from gateway.web.logins.team import TEAM_TABLE, NotAdmitted, Team
+from gateway.web.logins.team import TEAM_TABLE, LoginTeam, NotAdmitted
 from gateway.web.logins.team_logins import InvitedLogIn, ProxiedLogIn
 from runtime.agents.loops import begins
 from runtime.llm.client import TRANSCRIBE
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import HTTPConnection
 
-    from adapters.web.codec import Person
+    from adapters.web.codec import WebVisitor
     from gateway.settings.platforms import WebSettings
     from runtime.core.clock import Clock
 
@@ -44,9 +44,9 @@ _TABLES = (CHARTERS_TABLE, DIRECTORY_TABLE, FILES_TABLE)
 """In the order of `RoomTables`."""
 
 
-def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reserved: ReservedNames) -> Team:
+def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reserved: ReservedNames) -> LoginTeam:
     """The team, from the database."""
-    return Team(
+    return LoginTeam(
         RedisRecords(connection, TEAM_TABLE),
         people_in(connection, clock),
         clock,
@@ -56,20 +56,20 @@ def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reser
     )
 
 
-def owner_asked(log_in: LogIn, owners: Owners) -> Callable[[HTTPConnection], Awaitable[Person | None]]:
+def owner_asked(log_in: LogIn, owners: PlatformOwners) -> Callable[[HTTPConnection], Awaitable[WebVisitor | None]]:
     """Who finds the owner of the chat that a request comes from, None for others. Raises StorageUnavailable."""
 
-    async def owner(request: HTTPConnection) -> Person | None:
+    async def owner(request: HTTPConnection) -> WebVisitor | None:
         person = await log_in.person(request)
         return person if person is not None and await owners.has(person.id) else None
 
     return owner
 
 
-def barred_from(foundation: Foundation, owners: Owners, access: Access) -> Barred:
+def barred_from(foundation: GatewayFoundation, owners: PlatformOwners, access: PlatformAccess) -> Barred:
     """Who knows the commands that somebody in the chat may not give. Raises StorageUnavailable."""
 
-    async def barred(person: Person) -> Sequence[str]:
+    async def barred(person: WebVisitor) -> Sequence[str]:
         member = Role.MEMBER if await access.is_member(person.id, "") else Role.GUEST
         role = Role.OWNER if await owners.has(person.id) else member
         programs = [] if role >= PROGRAM_ROLE else list(foundation.routes.commands)
@@ -78,7 +78,7 @@ def barred_from(foundation: Foundation, owners: Owners, access: Access) -> Barre
     return barred
 
 
-def log_in_of(foundation: Foundation, identities: Identities, pages: OpenPages) -> LogIn:
+def log_in_of(foundation: GatewayFoundation, identities: WebIdentities, pages: OpenPages) -> LogIn:
     """The way to log in that the settings choose; `pages` are closed whose people may not look any more."""
     own, clock = foundation.settings.web, foundation.clock
     reserved = ReservedNames(names_of_agents(foundation.programs.values()))
@@ -91,7 +91,7 @@ def log_in_of(foundation: Foundation, identities: Identities, pages: OpenPages) 
     return ProxiedLogIn(own.trusted_header, names, people, reserved)
 
 
-async def first_owner_lines(foundation: Foundation, port: int) -> list[str]:
+async def first_owner_lines(foundation: GatewayFoundation, port: int) -> list[str]:
     """What the gateway says at the start where the chat has no owner yet: a link that makes one in a team, else one
     that leads to the console once."""
     own, settings = foundation.settings.web, foundation.settings
@@ -135,11 +135,11 @@ def _here(host: str, port: int) -> str:
     return f"http://{f'[{near}]' if ':' in near else near}:{port}"
 
 
-def room_rules(foundation: Foundation) -> RoomRules:
+def room_rules(foundation: GatewayFoundation) -> RoomRules:
     """What holds in all rooms."""
     settings, agents = foundation.settings, names_of_agents(foundation.programs.values())
     people = people_in(foundation.connection, foundation.clock)
-    owners = Owners(people, {PLATFORM: rules_of(settings, PLATFORM)})
+    owners = PlatformOwners(people, {PLATFORM: rules_of(settings, PLATFORM)})
     titled, known = settings.encryption.keys is None, ReservedNames(agents).__contains__
     tables = RoomTables(*(RedisRecords(foundation.connection, table) for table in _TABLES))
 
@@ -162,7 +162,7 @@ def room_rules(foundation: Foundation) -> RoomRules:
     )
 
 
-def _answering(foundation: Foundation) -> list[str]:
+def _answering(foundation: GatewayFoundation) -> list[str]:
     """The names of the agents that people can write to alone: those with which the web's program begins."""
     program = foundation.programs.get(foundation.routes.first_on(PLATFORM) or "")
     return [] if program is None else sorted(agent.name for agent in program.agents if begins(agent))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gateway.dev.board import DevBoard
     from gateway.observability.debugger.server import DebugAddress
-    from gateway.service import Ready
+    from gateway.service import GatewayReady
     from gateway.settings.tree import Settings
 
 _ORPHANED = 1
@@ -34,7 +34,7 @@ _INTERRUPTED = 130
 _STOPPING_AT_ONCE = "Stopping. Press Ctrl-C again to stop at once."
 _STOPPING = "Stopping when the work in progress is finished. A second signal stops it at once."
 
-Serve = Callable[[Callable[["Ready"], None]], Awaitable[None]]
+Serve = Callable[[Callable[["GatewayReady"], None]], Awaitable[None]]
 """Serves until cancelled, and calls what it is given when it is ready."""
 
 
@@ -64,7 +64,7 @@ def _serve_standby(
         both = [*_option("--config", config), *_option("--model", model), *_option("--host", host)]
         options = {"front": [*both, *_option("--port", port)], "agents": [*both, "--port", "0"]}
 
-        async def serve(on_ready: Callable[[Ready], None]) -> None:
+        async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
             from gateway.standby.standby import stand_by
 
             await stand_by(settings, program, options, say, on_ready=on_ready)
@@ -96,7 +96,7 @@ def _serve_alone(role: str, program: Sequence[Path], config: Path | None, host: 
         place = host or "127.0.0.1", _PORTS[role] if port is None else port
         _look_first(program, place)
 
-        async def serve(on_ready: Callable[[Ready], None]) -> None:
+        async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
             from gateway.assembly.alone import serve_bus, serve_tapes
             from gateway.assembly.probes import reach_database
 
@@ -147,7 +147,7 @@ def run(  # noqa: PLR0913 - options of a command
         wanted = debug or debug_address is not None or stop_on_entry
         debugging = _debugging(debug_address, stop_on_entry) if wanted else None
 
-        async def serve(on_ready: Callable[[Ready], None]) -> None:
+        async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
             from gateway.assembly.app import serve as serve_gateway
             from gateway.assembly.probes import reach_database
 
@@ -204,7 +204,7 @@ async def _serve(serve: Serve, tell: Callable[[str], None]) -> None:
 
     stopping = anyio.Event()
     drains: list[Callable[[], Awaitable[None]]] = []
-    readies: list[Ready] = []
+    readies: list[GatewayReady] = []
 
     def stop(number: signal.Signals) -> None:
         if stopping.is_set():
@@ -214,7 +214,7 @@ async def _serve(serve: Serve, tell: Callable[[str], None]) -> None:
         stopping.set()
         tell(_STOPPING_AT_ONCE if at_once else _STOPPING)
 
-    def ready(now: Ready) -> None:
+    def ready(now: GatewayReady) -> None:
         gc.freeze()  # what exists now, such as modules and settings, is never looked through for garbage
         readies.append(now)
         _announce(now, tell)
@@ -251,7 +251,7 @@ async def _stopped(
     scope.cancel()
 
 
-async def _reloaded(hung_up: MemoryObjectReceiveStream[None], readies: Sequence[Ready]) -> None:
+async def _reloaded(hung_up: MemoryObjectReceiveStream[None], readies: Sequence[GatewayReady]) -> None:
     """Reload on SIGHUP, once it serves."""
     async for _ in hung_up:
         for one in readies:
@@ -259,7 +259,7 @@ async def _reloaded(hung_up: MemoryObjectReceiveStream[None], readies: Sequence[
                 await one.reload()
 
 
-def _announce(ready: Ready, tell: Callable[[str], None]) -> None:
+def _announce(ready: GatewayReady, tell: Callable[[str], None]) -> None:
     tell("Parley is running. Ctrl-C stops it.")
     for line in ready.lines:
         tell(f"  {line}")

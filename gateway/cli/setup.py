@@ -9,7 +9,7 @@ import typer
 from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
-    from adapters.discord.api.permissions import Invitation
+    from adapters.discord.api.permissions import BotInvitation
     from gateway.settings.tree import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Set up Slack, Discord, voice or the keys of stored content.")
@@ -84,7 +84,7 @@ def discord(
         say(f"  {right.name:<24} {right.purpose}{'' if right.essential else ' (may be left out)'}")
 
 
-async def _asked(settings: Settings) -> Invitation:
+async def _asked(settings: Settings) -> BotInvitation:
     from adapters.discord.api.bot import DiscordApi
     from adapters.discord.api.calls import DiscordCalls
     from adapters.discord.api.permissions import invitation

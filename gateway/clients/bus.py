@@ -16,11 +16,11 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from gateway.clients.events import EventRoutes, EventTriggers, Publishing
-from gateway.clients.feed import Feed
+from gateway.clients.feed import EventFeed
 from gateway.clients.requests import (
     MAX_WAIT_S,
-    Admission,
-    Client,
+    BusClient,
+    ClientAdmission,
     answer,
     body_of,
     by_method,
@@ -36,7 +36,7 @@ from runtime.core.address import session_of
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
-from runtime.stores.sessions import Living
+from runtime.stores.sessions import LivingNodes
 from runtime.tape.view import AGENT_SPAWN
 
 PREFIX = "/bus/v1"
@@ -54,7 +54,7 @@ _MOST = 1_000
 class _TaskRoutes:
     """The requests about tasks."""
 
-    def __init__(self, admission: Admission, tasks: TaskService) -> None:
+    def __init__(self, admission: ClientAdmission, tasks: TaskService) -> None:
         self._admission = admission
         self._tasks = tasks
 
@@ -90,7 +90,7 @@ class _TaskRoutes:
         new = await self._tasks.speak(client, task, said.get("id"), said.get("text"), said.get("ask"))
         return answer({"accepted": int(new), "known": int(not new)}, 202)
 
-    async def _found(self, request: Request, action: str) -> tuple[Client, ClientTask]:
+    async def _found(self, request: Request, action: str) -> tuple[BusClient, ClientTask]:
         client = self._admission.client(request)
         return client, await self._tasks.find(client, SessionId(str(request.path_params["task"])), action)
 
@@ -99,10 +99,10 @@ class _TaskRoutes:
 class ClientBus:
     """The parts that the routes share. `feed` has to run."""
 
-    admission: Admission
-    feed: Feed
+    admission: ClientAdmission
+    feed: EventFeed
     tasks: TaskService
-    registers: Registers
+    registers: ParticipantRegisters
     clock: Clock
     doors: Sequence[BaseRoute] = ()
     """The routes of the standards by which clients order tasks as well, to be mounted beside the bus."""
@@ -141,11 +141,11 @@ def _document(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Registers:
+class ParticipantRegisters:
     """The registers that know who is at work."""
 
-    living: Callable[[], Awaitable[Living]]
-    fronts: Callable[[], Awaitable[Living]]
+    living: Callable[[], Awaitable[LivingNodes]]
+    fronts: Callable[[], Awaitable[LivingNodes]]
     catalog: SessionCatalog
     participants: Sequence[str]
 
@@ -153,7 +153,7 @@ class Registers:
 class _AgentRoutes:
     """The request for those at work."""
 
-    def __init__(self, admission: Admission, feed: Feed, registers: Registers) -> None:
+    def __init__(self, admission: ClientAdmission, feed: EventFeed, registers: ParticipantRegisters) -> None:
         self._admission = admission
         self._feed = feed
         self._registers = registers
@@ -179,7 +179,7 @@ class _AgentRoutes:
             }
         )
 
-    async def _tasks(self, client: Client, request: Request) -> tuple[list[KnownSession], str]:
+    async def _tasks(self, client: BusClient, request: Request) -> tuple[list[KnownSession], str]:
         """The tasks that a client may see, and the mark of further ones."""
 
         async def seen(known: KnownSession) -> KnownSession | None:
@@ -192,14 +192,14 @@ class _AgentRoutes:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
 
-def _alive(living: Living) -> list[dict[str, Any]]:
+def _alive(living: LivingNodes) -> list[dict[str, Any]]:
     return [
         {"name": name, "status": "alive", "alive_for_s": round(left_s, 3)}
         for name, left_s in sorted(living.nodes.items())
     ]
 
 
-def _may_see(client: Client, known: KnownSession) -> bool:
+def _may_see(client: BusClient, known: KnownSession) -> bool:
     return session_of(known.record.address) is not None and client.scopes.may_use("read", known.record.program)
 
 

@@ -12,14 +12,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from gateway.clients.feed import READ_AT_ONCE, Feed, FeedSubscription, WantedEvents
-from gateway.clients.requests import MAX_WAIT_S, STREAM_HEADERS, Admission, Client, answer, body_of, number, whole
+from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, WantedEvents
+from gateway.clients.requests import (
+    MAX_WAIT_S,
+    STREAM_HEADERS,
+    BusClient,
+    ClientAdmission,
+    answer,
+    body_of,
+    number,
+    whole,
+)
 from gateway.clients.tasks.service import TaskOrdering
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern, matches
 from runtime.core.errors import EventsGone
 from runtime.core.json_text import write_json
-from runtime.language.event_triggers import Begun, arguments_of, begun_on_events
+from runtime.language.event_triggers import EventPlaybook, arguments_of, begun_on_events
 from runtime.language.program import Program
 from runtime.stores.event_log import Cursor, cursor_text
 from runtime.tape.view import CONTROL, session_in
@@ -43,12 +52,12 @@ class Refused(Exception):
 class Publishing:
     """Takes the events of clients."""
 
-    def __init__(self, feed: Feed, triggers: EventTriggers, clock: Clock) -> None:
+    def __init__(self, feed: EventFeed, triggers: EventTriggers, clock: Clock) -> None:
         self._feed = feed
         self._triggers = triggers
         self._clock = clock
 
-    async def publish(self, client: Client, written: Sequence[object]) -> dict[str, int]:
+    async def publish(self, client: BusClient, written: Sequence[object]) -> dict[str, int]:
         """Keep events in their order, and have executed what begins on them: how many were new and known, and how many
         readers see some of them now or playbooks begin on them.
 
@@ -60,7 +69,7 @@ class Publishing:
         new, readers = await self._feed.log.add(events), await self._feed.receivers(events)
         return {"accepted": new, "known": len(events) - new, "receivers": readers + begun}
 
-    def _event(self, client: Client, written: object) -> CloudEvent:
+    def _event(self, client: BusClient, written: object) -> CloudEvent:
         try:
             event = event_from(written, source=client.source, now=self._clock.now())
         except PermissionError as error:
@@ -79,7 +88,7 @@ class Publishing:
 class EventRoutes:
     """The requests about events."""
 
-    def __init__(self, admission: Admission, feed: Feed, publishing: Publishing) -> None:
+    def __init__(self, admission: ClientAdmission, feed: EventFeed, publishing: Publishing) -> None:
         self._admission = admission
         self._feed = feed
         self._publishing = publishing
@@ -134,7 +143,7 @@ class EventRoutes:
         except ValueError as error:
             raise HTTPException(422, f"after: {error}.") from error
 
-    async def _stream(self, client: Client, wanted: WantedEvents, cursor: Cursor) -> AsyncIterator[str]:
+    async def _stream(self, client: BusClient, wanted: WantedEvents, cursor: Cursor) -> AsyncIterator[str]:
         with self._feed.reading(client, wanted, cursor) as subscription:
             yield f"id: {cursor_text(cursor)}\n\n"  # who is cut off before the first event knows where to go on
             while True:
@@ -157,7 +166,7 @@ async def _portion(subscription: FeedSubscription) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def wanted_by(client: Client, types: Sequence[Any], subject: Any) -> WantedEvents:
+def wanted_by(client: BusClient, types: Sequence[Any], subject: Any) -> WantedEvents:
     """What a client asks for. Raises HTTPException: 422 for what is no pattern, 403 for a client that may read
     nothing."""
     if not all(isinstance(pattern, str) and is_pattern(pattern) for pattern in types):
@@ -182,9 +191,9 @@ class EventTriggers:
 
     def __init__(self, ordering: TaskOrdering) -> None:
         self._ordering = ordering
-        self._known: dict[str, tuple[Program, Sequence[Begun]]] = {}
+        self._known: dict[str, tuple[Program, Sequence[EventPlaybook]]] = {}
 
-    async def begin(self, client: Client, events: Sequence[CloudEvent], *, hops: int = 0) -> int:
+    async def begin(self, client: BusClient, events: Sequence[CloudEvent], *, hops: int = 0) -> int:
         """Have executed what begins on these events and a client may begin; how many playbooks that are. Raises
         HTTPException where too much waits: then some may have begun, and the same events begin the others. `hops`
         events of programs led to them."""
@@ -197,7 +206,7 @@ class EventTriggers:
                 begun.add(one.name)
         return len(begun)
 
-    def on(self, client: Client, type_: str) -> Iterator[Begun]:
+    def on(self, client: BusClient, type_: str) -> Iterator[EventPlaybook]:
         """The triggers of programs that a client may begin by an event of a type, one for each playbook."""
         names = set[str]()
         for name, program in self._ordering.programs.items():
@@ -208,7 +217,7 @@ class EventTriggers:
                     names.add(one.name)
                     yield one
 
-    def _of(self, name: str, program: Program) -> Sequence[Begun]:
+    def _of(self, name: str, program: Program) -> Sequence[EventPlaybook]:
         """The triggers of a program, which may have been reloaded."""
         known = self._known.get(name)
         if known is None or known[0] is not program:
@@ -216,7 +225,7 @@ class EventTriggers:
         return known[1]
 
 
-def _key(one: Begun, event: CloudEvent) -> str:
+def _key(one: EventPlaybook, event: CloudEvent) -> str:
     """The name of the order: long ids and names make it no longer than the keys of clients are. The sessions of a
     program are one client."""
     id_ = event.id if session_in(event.source) is None else f"{event.source}\0{event.id}"

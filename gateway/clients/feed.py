@@ -17,7 +17,7 @@ import anyio
 
 from adapters.records import Records, what_can_be_read
 from gateway.clients.journals import ClosedRooms
-from gateway.clients.requests import Client
+from gateway.clients.requests import BusClient
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, matches
 from runtime.core.errors import StorageUnavailable
@@ -61,11 +61,11 @@ class FeedSubscription:
     """One client that reads. `cursor` is the place up to which it has read; `more`: there may be further events for it
     behind that already."""
 
-    client: Client
+    client: BusClient
     wanted: WantedEvents
     cursor: Cursor
     more: bool = field(default=False, init=False)
-    _feed: Feed = field(repr=False)
+    _feed: EventFeed = field(repr=False)
 
     @property
     def reader(self) -> Reader:
@@ -118,10 +118,10 @@ class FeedSubscription:
         return seen
 
 
-class Feed:
+class EventFeed:
     """Those who read events in this process."""
 
-    def __init__(self, log: EventLog, readers: Readers, rooms: ClosedRooms) -> None:
+    def __init__(self, log: EventLog, readers: ClientReaders, rooms: ClosedRooms) -> None:
         self.log = log
         self.rooms = rooms
         self._readers = readers
@@ -154,7 +154,7 @@ class Feed:
         return await self.log.oldest() if after == _OLDEST else cursor_from(after)
 
     @contextmanager
-    def reading(self, client: Client, wanted: WantedEvents, cursor: Cursor) -> Iterator[FeedSubscription]:
+    def reading(self, client: BusClient, wanted: WantedEvents, cursor: Cursor) -> Iterator[FeedSubscription]:
         """A client reads from a place on."""
         subscription = FeedSubscription(client, wanted, cursor, self)
         self._subscriptions.add(subscription)
@@ -172,7 +172,7 @@ class Feed:
     def _here(self) -> list[Reader]:
         return [each.reader for each in self._subscriptions]
 
-    def readers(self, client: Client) -> int:
+    def readers(self, client: BusClient) -> int:
         """How many connections of a client read now."""
         return sum(each.client is client for each in self._subscriptions)
 
@@ -202,7 +202,7 @@ def receivers(readers: Iterable[Reader], events: Sequence[CloudEvent]) -> int:
     return sum(any(reader.sees(event) for event in events) for reader in readers)
 
 
-class Readers:
+class ClientReaders:
     """The reading clients of this process, written down for the others. `run` has to run."""
 
     def __init__(self, records: Records, clock: Clock) -> None:

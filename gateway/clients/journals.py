@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from adapters.web.charters import is_closed
-from gateway.clients.requests import Client
-from gateway.clients.scopes import CONSOLE, JOURNAL, PRIVATE, Scopes
+from gateway.clients.requests import BusClient
+from gateway.clients.scopes import CONSOLE, JOURNAL, PRIVATE, ClientScopes
 from runtime.core.address import CLIENT, Address, session_of
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, InboxFull, TapeConflict
@@ -46,7 +46,7 @@ class _Asked(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Journals:
+class ClientJournals:
     """Sends what is asked for into the inbox. `known` finds an event that was taken in at an address, by its id."""
 
     catalog: SessionCatalog
@@ -54,7 +54,7 @@ class Journals:
     known: Callable[[Address, str], Awaitable[KnownEvent | None]]
     clock: Clock
 
-    async def undo(self, client: Client, session: SessionId, body: _Asked) -> dict[str, Any]:
+    async def undo(self, client: BusClient, session: SessionId, body: _Asked) -> dict[str, Any]:
         """Undo the last exchanges of a session, as `/undo` does."""
         exchanges = body.number("exchanges")
         count = 1 if exchanges is None else exchanges
@@ -62,19 +62,21 @@ class Journals:
             raise HTTPException(422, f"exchanges is a number from 1 to {MAX_EXCHANGES}.")
         return await self._send(client, session, "undo", str(count), body.text("key"))
 
-    async def fork(self, client: Client, session: SessionId, body: _Asked) -> dict[str, Any]:
+    async def fork(self, client: BusClient, session: SessionId, body: _Asked) -> dict[str, Any]:
         """Have a session go on in a second place, as `/fork` does."""
         return await self._send(client, session, FORK_WANTED, body.text("title") or "", body.text("key"))
 
-    async def stop(self, client: Client, session: SessionId, key: str | None = None) -> dict[str, Any]:
+    async def stop(self, client: BusClient, session: SessionId, key: str | None = None) -> dict[str, Any]:
         """Stop everything that a session does, as `/stop` does."""
         return await self._send(client, session, "stop", "", key)
 
-    async def end_meeting(self, client: Client, session: SessionId, meeting: str) -> dict[str, Any]:
+    async def end_meeting(self, client: BusClient, session: SessionId, meeting: str) -> dict[str, Any]:
         """End a meeting of a session, as `/meeting 101 end` does."""
         return await self._send(client, session, "meeting", f"{meeting} end", f"end {meeting}")
 
-    async def _send(self, client: Client, session: SessionId, kind: str, text: str, key: str | None) -> dict[str, Any]:
+    async def _send(
+        self, client: BusClient, session: SessionId, kind: str, text: str, key: str | None
+    ) -> dict[str, Any]:
         known = await self.catalog.find(session)
         if known is None:
             raise HTTPException(404, "There is no such session.")
@@ -103,17 +105,17 @@ class Journals:
         return {"accepted": int(new), "known": int(not new)}
 
 
-def may(client: Client, action: Any, name: str) -> bool:
+def may(client: BusClient, action: Any, name: str) -> bool:
     """Whether a client may do something with a tape."""
     return client.scopes.may_tape(action, name)
 
 
-def tape_name(client: Client, action: str, request: Request) -> str:
+def tape_name(client: BusClient, action: str, request: Request) -> str:
     """The tape of a request's path. Raises HTTPException: 403 where the client has no scope for it."""
     return allowed(client, action, str(request.path_params["tape"]))
 
 
-def allowed(client: Client, action: str, name: str) -> str:
+def allowed(client: BusClient, action: str, name: str) -> str:
     """The name, where the client may do this with the tape of that name. Raises HTTPException."""
     if not may(client, action, name):
         raise HTTPException(403, f"{client.name} has no scope to {action} this tape.")
@@ -181,17 +183,17 @@ class ClosedRooms:
         task = session_of(address)
         return is_closed(address) if task is None else await self.has(task)
 
-    async def words(self, scopes: Scopes, record: SessionRecord) -> bool:
+    async def words(self, scopes: ClientScopes, record: SessionRecord) -> bool:
         """Whether a client of these scopes may read what is said in a session."""
         return scopes.content and (scopes.private or not await self.holds(record))
 
-    async def check(self, client: Client, record: SessionRecord) -> None:
+    async def check(self, client: BusClient, record: SessionRecord) -> None:
         """Raise HTTPException, 403, where a client may not read what is said in a session."""
         if not client.scopes.content:
             raise HTTPException(403, f"{client.name} has no scope content.")
         await self.check_room(client, record)
 
-    async def check_room(self, client: Client, record: SessionRecord) -> None:
+    async def check_room(self, client: BusClient, record: SessionRecord) -> None:
         """Raise HTTPException, 403, for a session of a closed room, unless the client may read in these."""
         if not client.scopes.private and await self.holds(record):
             opened = _AT_CONSOLE if client.name.startswith(CONSOLE) else f"{client.name} has no scope {PRIVATE}."

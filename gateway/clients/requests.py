@@ -16,8 +16,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import Allowance
-from gateway.clients.scopes import CONSOLE, Scopes
+from adapters.web.allowance import KeyedBudgets
+from gateway.clients.scopes import CONSOLE, ClientScopes
 from runtime.core.clock import Clock
 from runtime.core.json_text import read_json, write_json
 from runtime.core.plain_text import whole_number
@@ -46,11 +46,11 @@ KNOWN = "parley.client"
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class BusClient:
     """A client that has proved who it is. `shown` is who acts by it, as people are told; "" for the client itself."""
 
     name: str
-    scopes: Scopes
+    scopes: ClientScopes
     shown: str = field(default="", kw_only=True)
 
     @property
@@ -59,26 +59,26 @@ class Client:
         return f"/clients/{self.name}"
 
 
-class Admission:
+class ClientAdmission:
     """Knows the clients of the settings by their tokens."""
 
-    def __init__(self, tokens: Mapping[str, str], scopes: Mapping[str, Scopes], clock: Clock) -> None:
-        self._known = [(_digest(token), Client(name, scopes[name])) for name, token in tokens.items()]
-        self._attempts = Allowance(ATTEMPTS, clock)
+    def __init__(self, tokens: Mapping[str, str], scopes: Mapping[str, ClientScopes], clock: Clock) -> None:
+        self._known = [(_digest(token), BusClient(name, scopes[name])) for name, token in tokens.items()]
+        self._attempts = KeyedBudgets(ATTEMPTS, clock)
 
     @property
-    def clients(self) -> list[Client]:
+    def clients(self) -> list[BusClient]:
         """Every client there is."""
         return [client for _, client in self._known]
 
-    def client(self, request: HTTPConnection) -> Client:
+    def client(self, request: HTTPConnection) -> BusClient:
         """The client that asks, as it is known already, or by its token. Every token is compared with every client's,
         whether one is found or not.
 
         Raises HTTPException: 401 for an unknown token, 429 for too many of those from one address.
         """
         known_already = request.scope.get(KNOWN)
-        if isinstance(known_already, Client):
+        if isinstance(known_already, BusClient):
             return known_already
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         digest, found = _digest(token.strip()), None
@@ -92,14 +92,14 @@ class Admission:
         text = "A client's token is required, as Authorization: Bearer <token>."
         raise HTTPException(401, text, {"www-authenticate": "Bearer"})
 
-    def gateway_reader(self, request: HTTPConnection) -> Client:
+    def gateway_reader(self, request: HTTPConnection) -> BusClient:
         """The client that asks. Raises HTTPException for one that may not see the gateway."""
         client = self.client(request)
         if not client.scopes.gateway_read:
             raise HTTPException(403, f"{client.name} has no scope gateway:read.")
         return client
 
-    def gateway_writer(self, request: HTTPConnection) -> Client:
+    def gateway_writer(self, request: HTTPConnection) -> BusClient:
         """The client that asks. Raises HTTPException for one that may not run the gateway."""
         client = self.client(request)
         if not client.scopes.gateway_write:

@@ -10,7 +10,7 @@ from typing import Literal
 from runtime.core.address import CLIENT
 from runtime.core.cloud_event import is_pattern, matches
 from runtime.stores.inbox import TASK, InboxEvent
-from runtime.stores.orders import Order
+from runtime.stores.orders import TaskOrder
 
 CONTENT = "content"
 """The scope of who may read what people and models write."""
@@ -39,7 +39,7 @@ _FORMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scopes:
+class ClientScopes:
     """The scopes of one client. Without any it may do nothing."""
 
     events_read: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Scopes:
         return any(fnmatchcase(name, pattern) and pattern.startswith(JOURNAL) == journal for pattern in patterns)
 
 
-def scopes_from(texts: Iterable[str]) -> Scopes:
+def scopes_from(texts: Iterable[str]) -> ClientScopes:
     """The scopes of the settings. Raises ValueError for what is none."""
     found: dict[str, list[str]] = {f"{what}:{how}": [] for what in _WHAT for how in ("read", "write")}
     found["triggers"] = []
@@ -101,7 +101,7 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
             found[kind].append(target)
     triggers = tuple(found.pop("triggers"))
     patterns = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
-    return Scopes(
+    return ClientScopes(
         **patterns,
         triggers=triggers,
         content=CONTENT in words,
@@ -111,7 +111,7 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
     )
 
 
-def refusals_of(scopes_of: Callable[[str], Scopes | None], *, console: bool) -> Callable[[InboxEvent], str]:
+def refusals_of(scopes_of: Callable[[str], ClientScopes | None], *, console: bool) -> Callable[[InboxEvent], str]:
     """A function that says why the order of an event does not begin, "" where it may. `scopes_of` are those of who
     orders, by name; `console`: there is one."""
 
@@ -133,6 +133,6 @@ def refusals_of(scopes_of: Callable[[str], Scopes | None], *, console: bool) -> 
 def _on_an_event(event: InboxEvent) -> bool:
     """Whether a task begins on an event of the client, and not because it ordered it."""
     try:
-        return bool(Order.read(event.text).event)
+        return bool(TaskOrder.read(event.text).event)
     except (ValueError, TypeError):
         return False

@@ -19,8 +19,8 @@ from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket
 
 from gateway.clients.events import Publishing, Refused, gone_data, wanted_by
-from gateway.clients.feed import READ_AT_ONCE, Feed, FeedSubscription, WantedEvents
-from gateway.clients.requests import Admission, Client
+from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, WantedEvents
+from gateway.clients.requests import BusClient, ClientAdmission
 from gateway.socket_protocol import SocketLink
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent
@@ -54,7 +54,7 @@ _LEFT = _Ending(1000, "")
 class SocketRoute:
     """Admits clients to the WebSocket."""
 
-    def __init__(self, admission: Admission, feed: Feed, publishing: Publishing, clock: Clock) -> None:
+    def __init__(self, admission: ClientAdmission, feed: EventFeed, publishing: Publishing, clock: Clock) -> None:
         self._admission = admission
         self._feed = feed
         self._publishing = publishing
@@ -75,7 +75,9 @@ class SocketRoute:
 class _Visit:
     """One connection."""
 
-    def __init__(self, client: Client, link: SocketLink, feed: Feed, publishing: Publishing, clock: Clock) -> None:
+    def __init__(
+        self, client: BusClient, link: SocketLink, feed: EventFeed, publishing: Publishing, clock: Clock
+    ) -> None:
         self._client = client
         self._link = link
         self._feed = feed

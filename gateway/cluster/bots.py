@@ -15,8 +15,8 @@ from adapters.adapter import Adapter, HearsShare
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.lanes import FloodMemory
 from adapters.records import Records
-from gateway.cluster.renewal import Outcome, Renewal
-from gateway.cluster.roster import Roster
+from gateway.cluster.renewal import LeaseRenewal, Outcome
+from gateway.cluster.roster import ClusterRoster
 from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.stores.sessions import LeaseHolder, LeaseStore, ShareStore
@@ -34,7 +34,7 @@ _LEAVE_LIMIT_S = 1.0
 class BotLeases:
     """Holds the leases. One that cannot be renewed is given up before another node can take it."""
 
-    def __init__(self, leases: LeaseStore, roster: Roster, renewal: Renewal) -> None:
+    def __init__(self, leases: LeaseStore, roster: ClusterRoster, renewal: LeaseRenewal) -> None:
         self._leases = leases
         self._renewal = renewal
         self._roster = roster
@@ -89,7 +89,7 @@ def _end_if_lost(body: anyio.CancelScope, outcome: Outcome) -> None:
         body.cancel()
 
 
-class Shares:
+class ShardShares:
     """Claims our share every ttl/3 s and on news from `roster`, and reports it. A share that could not be renewed in
     time is given up.
     """
@@ -99,7 +99,7 @@ class Shares:
         store: ShareStore,
         holder: LeaseHolder,
         clock: Clock,
-        roster: Roster | None = None,
+        roster: ClusterRoster | None = None,
         *,
         weight: float = 1.0,
     ) -> None:
@@ -172,7 +172,7 @@ class Shares:
                 on_share(share)
 
 
-class Schedulers:
+class PlatformSchedulers:
     """Creates the schedulers.
 
     They run in `tasks`, with our share of the limits and with the state that outlives a process (table
@@ -182,7 +182,7 @@ class Schedulers:
     def __init__(
         self,
         records: Callable[[str], Records],
-        shares: Shares,
+        shares: ShardShares,
         clock: Clock,
         tasks: TaskGroup,
         *,

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import anyio
 from anyio.abc import TaskGroup
 
-from gateway.cluster.renewal import Outcome, Renewal
-from gateway.cluster.roster import Roster
+from gateway.cluster.renewal import LeaseRenewal, Outcome
+from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
 from runtime.events.service import NodeBalanced, NodeHandedOver, NodeIsolated, NodeReturned, NodeShardLost
 from runtime.stores.inbox import Inbox, InboxEntry
@@ -46,7 +46,7 @@ class ShardServer(Protocol):
         """Release a shard at once, because another node now holds it."""
 
 
-class Node:
+class ClusterNode:
     """Holds leases and hands over what comes in under them.
 
     What it hands over, it hands over in the inbox's order and once under each lease; the entry stays in the inbox
@@ -55,7 +55,14 @@ class Node:
     """
 
     def __init__(
-        self, leases: LeaseStore, inbox: Inbox, roster: Roster, renewal: Renewal, bus: Bus, *, park_s: float = 20.0
+        self,
+        leases: LeaseStore,
+        inbox: Inbox,
+        roster: ClusterRoster,
+        renewal: LeaseRenewal,
+        bus: Bus,
+        *,
+        park_s: float = 20.0,
     ) -> None:
         self._leases = leases
         self._renewal = renewal
@@ -271,11 +278,15 @@ def _name(shard: int) -> str:
     return f"shard:{shard}"
 
 
-class Front:
+class ClusterFront:
     """Keeps the leases of bots' connections, and knows who serves conversations. Holds no shard."""
 
     def __init__(
-        self, roster: Roster, renewal: Renewal, fronts: NodeStore, watch: Callable[[], Coroutine[Any, Any, None]]
+        self,
+        roster: ClusterRoster,
+        renewal: LeaseRenewal,
+        fronts: NodeStore,
+        watch: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
         """`fronts` is where fronts are announced. `watch` runs as long as this one, and begins when it knows the
         nodes.

@@ -60,7 +60,7 @@ class _Kept(_Call):
     lost: bool = False
 
 
-class Renewal:
+class LeaseRenewal:
     """Renews leases every third of their time, and says after each time that this node lives.
 
     `run` does so over stores of its own, in the loop in which `runner` runs it. Everything else is for the loop that

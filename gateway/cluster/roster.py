@@ -10,7 +10,7 @@ import anyio
 
 from adapters.records import Records
 from runtime.core.clock import Clock
-from runtime.stores.sessions import SHARDS, LeaseHolder, Living, NodeStore
+from runtime.stores.sessions import SHARDS, LeaseHolder, LivingNodes, NodeStore
 
 DRAINS_TABLE = "nodes:drained"
 
@@ -26,7 +26,7 @@ a second before a retry.
 """
 
 
-class Drains:
+class NodeDrains:
     """Marks nodes by their names. Raises StorageUnavailable."""
 
     def __init__(self, records: Records) -> None:
@@ -45,7 +45,7 @@ class Drains:
         await self._records.remove(node)
 
 
-class Roster:
+class ClusterRoster:
     """Keeps us in the roster, and stirs those who wait for a lease.
 
     It stirs when a node comes, leaves, dies or gives something back: within the time of a round trip, but for a death,
@@ -59,7 +59,7 @@ class Roster:
         clock: Clock,
         *,
         enters: bool = True,
-        drains: Drains | None = None,
+        drains: NodeDrains | None = None,
     ) -> None:
         """A process that does not enter has no quota, and only looks. `drains` knows the nodes that are to be empty."""
         self._store = store
@@ -188,7 +188,7 @@ class Roster:
             looks = self._left or not self._enters
             return await self._ask(self._store.living if looks else partial(self._store.announce, self.holder))
 
-    async def _ask(self, question: Callable[[], Awaitable[Living]]) -> str:
+    async def _ask(self, question: Callable[[], Awaitable[LivingNodes]]) -> str:
         """Ask who lives; the latest news."""
         asked_at = self.clock.monotonic()
         self._asked_at.append(asked_at)
@@ -209,7 +209,7 @@ class Roster:
         serving = {*self._others, self.holder.node} if self._enters and not self._left else {*self._others}
         return self._marked & serving if serving - self._marked else frozenset()
 
-    def _note(self, living: Living, marked: frozenset[str], now: float) -> None:
+    def _note(self, living: LivingNodes, marked: frozenset[str], now: float) -> None:
         """Nobody dies before the time that they once had, measured by our own clock: the store's can be put forward."""
         before = self._others
         others = {node: until for node, until in before.items() if until > now and node not in living.left}

@@ -23,14 +23,14 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
-from adapters.web.allowance import Allowance
-from adapters.web.codec import Person
+from adapters.web.allowance import KeyedBudgets
+from adapters.web.codec import WebVisitor
 from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.journals import TAPES
-from gateway.clients.requests import KNOWN, Client
-from gateway.clients.scopes import Scopes
+from gateway.clients.requests import KNOWN, BusClient
+from gateway.clients.scopes import ClientScopes
 from gateway.settings.clients import OWNER
-from gateway.web.forms import ALL_LOGINS, LOGINS, Assets, over_tls, small_json, source_of
+from gateway.web.forms import ALL_LOGINS, LOGINS, WebAssets, over_tls, small_json, source_of
 from gateway.web.identity import clean_name
 from runtime.core.clock import Clock, aware
 from runtime.core.errors import StorageError
@@ -49,7 +49,7 @@ FROM_CHAT = "chat"
 
 _READING = ("GET", "HEAD")
 _NO_STORE = {"cache-control": "no-store"}
-_READS = Scopes(events_read=(">",), tapes_read=("sessions.*",), gateway_read=True)
+_READS = ClientScopes(events_read=(">",), tapes_read=("sessions.*",), gateway_read=True)
 _OWNER = replace(_READS, tasks_read=("*",), tapes_read=("*", "sessions.*"), content=True)
 _ACTS = replace(_OWNER, tasks_write=("*",), tapes_write=("*", "sessions.*"), gateway_write=True)
 
@@ -82,7 +82,7 @@ class Login:
         return json.dumps(data, ensure_ascii=False)
 
 
-class Logins:
+class ConsoleLogins:
     """Makes, finds and ends log-ins. `passwords` are those of the roles. Raises StorageUnavailable."""
 
     def __init__(self, passwords: Mapping[str, str], records: Records, clock: Clock) -> None:
@@ -153,7 +153,7 @@ class Logins:
             await self._records.remove(name)
 
 
-class Links:
+class LoginLinks:
     """Links for an owner, each to be followed once. Raises StorageUnavailable."""
 
     def __init__(self, records: ChangedTogether, clock: Clock) -> None:
@@ -192,12 +192,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def client_of(login: Login, *, acts: bool, private: bool) -> Client:
+def client_of(login: Login, *, acts: bool, private: bool) -> BusClient:
     """A log-in as a client of the bus and the tapes."""
     if login.role != OWNER:
-        return Client(f"console.{login.role}", _READS, shown=login.name)
+        return BusClient(f"console.{login.role}", _READS, shown=login.name)
     scopes = replace(_ACTS if acts else _OWNER, private=private)
-    return Client(f"console.{OWNER}", scopes, shown=login.name or OWNER)
+    return BusClient(f"console.{OWNER}", scopes, shown=login.name or OWNER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +206,9 @@ class ConsoleDoor:
     owners may change something; `private`: and read what is said in private and direct rooms. `tell` hears who comes
     and goes."""
 
-    logins: Logins
-    links: Links
-    owner: Callable[[HTTPConnection], Awaitable[Person | None]]
+    logins: ConsoleLogins
+    links: LoginLinks
+    owner: Callable[[HTTPConnection], Awaitable[WebVisitor | None]]
     clock: Clock
     tell: Tell
     acts: bool = False
@@ -222,7 +222,7 @@ class ConsoleDoor:
             Route(f"{CONSOLE}/session", desk.session),
             Route(f"{CONSOLE}/login", desk.login, methods=["POST"]),
             Route(f"{CONSOLE}/logout", desk.logout, methods=["POST"]),
-            Mount(f"{CONSOLE}/assets", Assets(directory=PAGE)),
+            Mount(f"{CONSOLE}/assets", WebAssets(directory=PAGE)),
         ]
 
     def around(self, app: ASGIApp) -> ASGIApp:
@@ -246,8 +246,8 @@ class _Desk:
 
     def __init__(self, door: ConsoleDoor) -> None:
         self._door = door
-        self._tries = Allowance(LOGINS, door.clock)
-        self._all_tries = Allowance(ALL_LOGINS, door.clock)
+        self._tries = KeyedBudgets(LOGINS, door.clock)
+        self._all_tries = KeyedBudgets(ALL_LOGINS, door.clock)
 
     async def session(self, request: Request) -> Response:
         """The role of who is logged in, null for nobody, and what it may."""

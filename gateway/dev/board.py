@@ -18,21 +18,21 @@ from gateway.catalog import is_web
 from gateway.dev.folder import ProgramTemplate
 from gateway.observability.debugger.sources import step_of
 from gateway.observability.debugger.variables import arguments_of
-from gateway.programs.reloading import Reloaded, Reloading
+from gateway.programs.reloading import ProgramReloading, ReloadResult
 from gateway.programs.second_reader import SecondReading
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.step_watcher import StepWatcher, Watched
+from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
 from runtime.language.diagnostics import Diagnostic
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import explain
 from runtime.language.program import PlaybookSpec, Step
-from runtime.llm.models import Models
+from runtime.llm.models import ModelRegistry
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState, SessionState
 
@@ -55,14 +55,14 @@ RAN = 60
 """The steps that are remembered, those that ran last."""
 
 
-def standing(watched: Watched) -> dict[str, Any]:
+def standing(watched: WatchedSession) -> dict[str, Any]:
     """A session as JSON data: its program, whether it has ended, its agents, each with its stack, innermost first."""
     state = watched.journal.state
     agents = [_agent(watched, state, agent) for agent in state.agents.values()]
     return {"program": watched.program.name, "ended": state.ended, "agents": agents}
 
 
-def _agent(watched: Watched, state: SessionState, agent: AgentState) -> dict[str, Any]:
+def _agent(watched: WatchedSession, state: SessionState, agent: AgentState) -> dict[str, Any]:
     frames = [frame for frame in reversed(state.frames.values()) if frame.agent == agent.id]
     waiting = {wait.frame for wait in state.waits.values()}
     return {
@@ -74,14 +74,14 @@ def _agent(watched: Watched, state: SessionState, agent: AgentState) -> dict[str
     }
 
 
-def line_of(watched: Watched, frame: FrameState) -> tuple[str, int]:
+def line_of(watched: WatchedSession, frame: FrameState) -> tuple[str, int]:
     """The file and the line of the step that a frame is at; ("", 0) where it is at none."""
     agent = watched.journal.state.agent(frame.agent)
     _, step = (None, None) if agent is None else _at(watched, agent, frame)
     return ("", 0) if step is None else (step.span.file, step.span.line)
 
 
-def _at(watched: Watched, agent: AgentState, frame: FrameState) -> tuple[PlaybookSpec | None, Step | None]:
+def _at(watched: WatchedSession, agent: AgentState, frame: FrameState) -> tuple[PlaybookSpec | None, Step | None]:
     klass = watched.program.agent(agent.klass)
     spec = None if klass is None else klass.playbook(frame.playbook)
     if spec is None:
@@ -89,7 +89,7 @@ def _at(watched: Watched, agent: AgentState, frame: FrameState) -> tuple[Playboo
     return spec, spec.step(frame.at) if frame.at is not None else step_of(spec, frame.step)
 
 
-def _entry(watched: Watched, agent: AgentState, frame: FrameState) -> dict[str, Any]:
+def _entry(watched: WatchedSession, agent: AgentState, frame: FrameState) -> dict[str, Any]:
     spec, step = _at(watched, agent, frame)
     span = step.span if step is not None else None if spec is None else spec.span
     return {
@@ -139,17 +139,17 @@ class DevBoard:
         self._tell = tell
         self.own = own
         self._ran: deque[Ran] = deque(maxlen=RAN)
-        self._watched: OrderedDict[str, Watched] = OrderedDict()
-        self._reloading: Reloading | None = None
+        self._watched: OrderedDict[str, WatchedSession] = OrderedDict()
+        self._reloading: ProgramReloading | None = None
         self._inbox: Inbox | None = None
         self._clock: Clock | None = None
-        self._reloads: list[Reloaded] = []
-        self._came = Signal()
-        self.changed = Signal()
+        self._reloads: list[ReloadResult] = []
+        self._came = WakeSignal()
+        self.changed = WakeSignal()
         self.moment = 0
         """Grows whenever there is something new to see."""
         self.anew = False
-        self.models: Callable[[Bus], tuple[Models, str]] | None = None
+        self.models: Callable[[Bus], tuple[ModelRegistry, str]] | None = None
         """What answers in place of the models of the settings, and a line about it."""
         self.reads_again = False
         """Whether a second reader looks at the programs."""
@@ -173,11 +173,11 @@ class DevBoard:
         """What is wrong or doubtful in the programs."""
         return [*self._problems, *(one for found in self._doubts.values() for one in found)]
 
-    def attach(self, reloading: Reloading, inbox: Inbox, clock: Clock) -> None:
+    def attach(self, reloading: ProgramReloading, inbox: Inbox, clock: Clock) -> None:
         """Follow these reloads, and begin rooms anew by way of `inbox`."""
         self._reloading, self._inbox, self._clock = reloading, inbox, clock
         reloading.done.subscribe(self._reloaded)
-        self._reloaded(Reloaded())
+        self._reloaded(ReloadResult())
 
     async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
         """Look at programs after each reload, until cancelled. There is no port."""
@@ -199,7 +199,7 @@ class DevBoard:
 
     # -- what sessions do
 
-    def watch(self, watched: Watched) -> StepWatcher:
+    def watch(self, watched: WatchedSession) -> StepWatcher:
         """A session was loaded into memory."""
         self._watched[watched.conversation] = watched
         self._watched.move_to_end(watched.conversation)
@@ -208,7 +208,7 @@ class DevBoard:
         self.touch()
         return _Steps(self, watched)
 
-    def ran(self, watched: Watched, frame: FrameState) -> None:
+    def ran(self, watched: WatchedSession, frame: FrameState) -> None:
         """Control has reached a step."""
         place, (file, line) = _place(watched.conversation), line_of(watched, frame)
         if place is not None and line:
@@ -269,13 +269,13 @@ class DevBoard:
 
     # -- what reloads bring
 
-    def _reloaded(self, done: Reloaded) -> None:
+    def _reloaded(self, done: ReloadResult) -> None:
         for name in done.programs:
             self._doubts.pop(name, None)
         self._reloads.append(done)
         self._came.send()
 
-    async def _note(self, done: Reloaded) -> None:
+    async def _note(self, done: ReloadResult) -> None:
         await self._look_again(done)
         for problem in self._problems:
             self._tell(problem["text"])
@@ -284,7 +284,7 @@ class DevBoard:
         if done.programs and self.anew:
             await self.begin_anew(done.programs)
 
-    async def _look_again(self, done: Reloaded) -> None:
+    async def _look_again(self, done: ReloadResult) -> None:
         """Find what is wrong with the programs as their files are now."""
         assert self._reloading is not None
         found: list[dict[str, Any]] = []
@@ -301,7 +301,7 @@ class DevBoard:
 class _Steps:
     """Notes that a session has moved on. See `runtime.execution.frames.step_watcher.StepWatcher`."""
 
-    def __init__(self, board: DevBoard, watched: Watched) -> None:
+    def __init__(self, board: DevBoard, watched: WatchedSession) -> None:
         self._board = board
         self._watched = watched
 
@@ -330,7 +330,7 @@ class _Steps:
     async def failed(self, frame: Frame, error: Exception, /) -> None:
         self._board.touch()
 
-    def noted(self, fact: Content, /) -> None:
+    def noted(self, fact: FactContent, /) -> None:
         self._board.touch()
 
     def left(self) -> None:
@@ -344,7 +344,7 @@ def _place(key: str) -> Address | None:
     return Address(platform, room, thread or None) if is_web(platform) else None
 
 
-def _files(watched: Watched) -> set[str]:
+def _files(watched: WatchedSession) -> set[str]:
     spans = (playbook.span for agent in watched.program.agents for playbook in agent.playbooks)
     steps = (
         step.span for agent in watched.program.agents for playbook in agent.playbooks for step in playbook.walk_steps()

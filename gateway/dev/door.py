@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from gateway.dev.board import DevBoard
 from gateway.dev.folder import TEMPLATES, template
 from gateway.web.app import PAGE
-from gateway.web.forms import Assets, small_json
+from gateway.web.forms import WebAssets, small_json
 from gateway.web.guard import LOOPBACK_HOSTS
 from gateway.web.logins.door import refused
 
@@ -29,7 +29,7 @@ _PAUSE_S = 0.08
 _HEAD = '<link rel="stylesheet" href="/dev/assets/dev.css">\n<script src="/dev/assets/dev.js" type="module"></script>\n'
 
 
-OwnerOf = Callable[[Request], Awaitable[Person | None]]
+OwnerOf = Callable[[Request], Awaitable[WebVisitor | None]]
 """The owner of the chat that a request comes from. Raises StorageUnavailable."""
 
 
@@ -45,7 +45,7 @@ def board_routes(board: object, owner: OwnerOf) -> list[BaseRoute]:
         Route("/dev/own", door.own, methods=["GET", "POST"])
         if board.own is not None
         else Route("/dev/anew", door.anew, methods=["POST"]),
-        Mount("/dev/assets", Assets(directory=OWN)),
+        Mount("/dev/assets", WebAssets(directory=OWN)),
     ]
 
 

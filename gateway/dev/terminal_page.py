@@ -12,7 +12,7 @@ import anyio
 
 from adapters.web.requests import room_id
 from runtime.core.plain_text import visible
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 
 _START = "/start"
 _CALM_S = 0.5
@@ -52,7 +52,7 @@ class TerminalPage:
         self._waits = False
         """Whether something was said that nobody has answered."""
         self._begun = self._asks = False
-        self._news = Signal()
+        self._news = WakeSignal()
         self._later = [json.dumps({"t": "open", "name": room})]
 
     # -- what the page says

@@ -12,7 +12,7 @@ from adapters.records import Records
 from gateway.built_in_calls import SIGNATURES
 from gateway.settings.platforms import PlatformSettings
 from runtime.channels.channel import OnCreated
-from runtime.channels.extensions import Guest, OnMessage, OnStream
+from runtime.channels.extensions import ExtensionGuest, OnMessage, OnStream
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError
 from runtime.core.ids import is_human_word
@@ -69,7 +69,7 @@ class Extension:
     api: int
     calls: dict[str, ExtensionCall] = field(default_factory=dict, init=False)
     platforms: dict[str, ExtensionPlatform] = field(default_factory=dict, init=False)
-    participants: dict[str, Guest] = field(default_factory=dict, init=False)
+    participants: dict[str, ExtensionGuest] = field(default_factory=dict, init=False)
     observers: list[StreamObserver] = field(default_factory=list, init=False)
     channel_callbacks: list[OnCreated] = field(default_factory=list, init=False)
     stream_callbacks: list[OnStream] = field(default_factory=list, init=False)
@@ -118,7 +118,7 @@ class Extension:
             if name in self.participants or not name.isidentifier() or is_human_word(name) or name == "meeting":
                 why = "is there twice" if name in self.participants else "is not a name for a participant"
                 raise ConfigError(f"extension {self.name}: {name!r} {why}; choose another name.")
-            self.participants[name] = Guest(function, parallel)
+            self.participants[name] = ExtensionGuest(function, parallel)
             return function
 
         return add

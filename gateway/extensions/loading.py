@@ -56,7 +56,7 @@ def waiting_for(platform: str, extensions: Sequence[Extension]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Extensions:
+class LoadedExtensions:
     """All extensions in use, in loading order. No name occurs twice."""
 
     loaded: tuple[Extension, ...] = ()
@@ -88,14 +88,14 @@ class Extensions:
 
 
 @lru_cache
-def load_extensions(modules: tuple[str, ...]) -> Extensions:
+def load_extensions(modules: tuple[str, ...]) -> LoadedExtensions:
     """Import the extensions, each once. Raises ConfigError that says which one, where it is from and what to do."""
     found: list[Extension] = []
     for extension, place in (*_named(modules), *_installed()):
         if extension not in found:
             _check(extension, place, found)
             found.append(extension)
-    return Extensions(tuple(found))
+    return LoadedExtensions(tuple(found))
 
 
 def sections(modules: tuple[str, ...]) -> Mapping[str, type[PlatformSettings]]:

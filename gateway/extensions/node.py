@@ -7,9 +7,9 @@ from functools import partial
 
 from anyio.abc import TaskGroup
 
-from gateway.extensions.loading import Extensions
+from gateway.extensions.loading import LoadedExtensions
 from runtime.bus import Bus
-from runtime.channels.channel import Channels
+from runtime.channels.channel import ChannelRegistry
 from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.participant import Participant
 from runtime.execution.calls.extensions import ExtensionCall
@@ -29,14 +29,14 @@ class NodeExtensions(NodePart):
     def alone(self) -> NodeExtensions:
         return NodeExtensions(self.outside, None)
 
-    def guests(self, channels: Channels, journal: Journal, /) -> Mapping[str, Participant]:
+    def guests(self, channels: ChannelRegistry, journal: Journal, /) -> Mapping[str, Participant]:
         if self._followed is None:
             return {}
         self._followed.attach(channels)
         return self._followed.guests(partial(note_delivered, journal))
 
 
-def extending(extensions: Extensions, bus: Bus, tasks: TaskGroup) -> NodeExtensions:
+def extending(extensions: LoadedExtensions, bus: Bus, tasks: TaskGroup) -> NodeExtensions:
     """What extensions do in sessions, in `tasks`."""
     followed = ExtendedChannels(extensions.channels, bus)
     tasks.start_soon(followed.run)

@@ -16,7 +16,7 @@ import anyio
 
 from adapters.adapter import Adapter, Inbound
 from adapters.asides import CanReadBack
-from gateway.access.admission import Access
+from gateway.access.admission import PlatformAccess
 from gateway.access.people import Role
 from gateway.inbound.sanitizing import says_something, shortened, tidied
 from runtime.core.address import Address
@@ -71,7 +71,7 @@ class _AskedPlatform(Protocol):
     def adapter(self) -> Adapter: ...
 
     @property
-    def access(self) -> Access: ...
+    def access(self) -> PlatformAccess: ...
 
 
 class EarlierMessages:
@@ -149,20 +149,20 @@ class EarlierMessages:
         return tuple(files[max(0, len(files) - self._limits.files) :])
 
 
-async def _may_be_heard(said: Inbound, access: Access) -> bool:
+async def _may_be_heard(said: Inbound, access: PlatformAccess) -> bool:
     if not said.person_id:
         return True
     role = await access.role(said)
     return role is not None and role > Role.BLOCKED
 
 
-async def _words_to_keep(event: Inbound, access: Access) -> KeptWords:
+async def _words_to_keep(event: Inbound, access: PlatformAccess) -> KeptWords:
     """What somebody said, without the files of what it answers."""
     own = tuple(file for file in event.attachments if not file.quoted)
     return _words(await _without_unheard(replace(event, text=shortened(event.text), attachments=own), access))
 
 
-async def _without_unheard(event: Inbound, access: Access) -> Inbound:
+async def _without_unheard(event: Inbound, access: PlatformAccess) -> Inbound:
     """The event without what it answers, where that one's author may not be heard."""
     quote = event.quote
     heard = quote is None or await _may_be_heard(_as_event(event.address, quote), access)

@@ -15,7 +15,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import Role
 from gateway.inbound.earlier import HeardPlaces
 from gateway.inbound.routing import Routes
-from gateway.inbound.usage_limits import Limits
+from gateway.inbound.usage_limits import UsageLimits
 from runtime.bus import Bus
 from runtime.core.address import Address, address_from
 from runtime.core.message import Choice, Mark
@@ -76,7 +76,7 @@ class SpeaksOutside(Protocol):
         """Put a reaction on a person's message, where the platform can."""
 
 
-class Origins:
+class ConversationOrigins:
     """The conversation beside which each one was opened. Raises StorageUnavailable, and nothing else."""
 
     def __init__(self, records: Records, chosen: Records) -> None:
@@ -107,8 +107,8 @@ class Entrance:
     bus: Bus
     texts: Texts
     routes: Routes
-    origins: Origins
-    limits: Limits
+    origins: ConversationOrigins
+    limits: UsageLimits
     owners: OwnerNotices
     places: HeardPlaces
     features: EntrancePart

@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import Inbound
 from adapters.records import Records, what_can_be_read
-from gateway.cluster.roster import Roster
+from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
 from runtime.core.address import Address, address_from
 from runtime.core.background import beside
@@ -158,10 +158,10 @@ def _kept_place(text: str) -> Address:
     return address_from(json.loads(text)["at"])
 
 
-class Absence:
+class AbsenceNotices:
     """Tells each conversation once an absence, and nobody in one that is short."""
 
-    def __init__(self, roster: Roster, clock: Clock, say: Say, texts: Texts, bus: Bus) -> None:
+    def __init__(self, roster: ClusterRoster, clock: Clock, say: Say, texts: Texts, bus: Bus) -> None:
         self._roster = roster
         self._clock = clock
         self._say = say

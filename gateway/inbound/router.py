@@ -14,7 +14,7 @@ from functools import partial
 import anyio
 
 from adapters.adapter import Adapter, BringsTogether, CanDelete, CanTellAlone, Inbound
-from gateway.access.admission import Access, AccessCommands, Judgement, Verdict
+from gateway.access.admission import AccessCommands, AccessJudgement, AccessVerdict, PlatformAccess
 from gateway.access.people import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.inbound.entrance import CarryOut, Entrance, GivenCommand
@@ -36,7 +36,11 @@ MAX_OWNERS = 3
 MAX_TOLD = 10_000
 """The number of conversations remembered as told that they are full."""
 
-_ANSWERS = {Verdict.PAIRED: "access.paired", Verdict.REFUSE: "access.refused", Verdict.BLOCKED: "access.blocked"}
+_ANSWERS = {
+    AccessVerdict.PAIRED: "access.paired",
+    AccessVerdict.REFUSE: "access.refused",
+    AccessVerdict.BLOCKED: "access.blocked",
+}
 
 PROGRAM_CHOICE = "program."
 """The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
@@ -72,7 +76,9 @@ def inbox_event(event: Inbound, kind: str, text: str, program: str, *, rated: bo
 class InboundRouter:
     """Takes the events of one adapter. An event is in the inbox, or answered, before the next is requested."""
 
-    def __init__(self, adapter: Adapter, access: Access, entrance: Entrance, late: LateMessages | None = None) -> None:
+    def __init__(
+        self, adapter: Adapter, access: PlatformAccess, entrance: Entrance, late: LateMessages | None = None
+    ) -> None:
         """Without `late` every message is answered, however old."""
         self._adapter = adapter
         self._late = late
@@ -131,11 +137,11 @@ class InboundRouter:
             await self._entrance.places.repeat(event.address)
             event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
-        if judged.verdict is Verdict.ADMIT:
+        if judged.verdict is AccessVerdict.ADMIT:
             if judged.role is Role.OWNER and self._access.is_private(event):
                 await self._entrance.owners.seen(event.person_id, event.address, alone=event.private)
             await self._admit(event, judged.role)
-        elif judged.verdict is not Verdict.IGNORE:
+        elif judged.verdict is not AccessVerdict.IGNORE:
             await self._answer(event, judged)
         else:
             self._entrance.places.keep(event, self.take)
@@ -168,15 +174,15 @@ class InboundRouter:
         listed = ", ".join(choices) or "–"  # noqa: RUF001 - a dash: there are none
         return self._texts("programs.unknown", program=program, programs=listed)
 
-    async def _answer(self, event: Inbound, judged: Judgement) -> None:
+    async def _answer(self, event: Inbound, judged: AccessJudgement) -> None:
         """Tell a person without access about their situation."""
         platform, bus = self._adapter.name, self._entrance.bus
-        if judged.verdict is Verdict.PAIRED:
+        if judged.verdict is AccessVerdict.PAIRED:
             bus.publish(AccessPaired(platform, event.person_id))
             await self._take_back(event)
         else:
             bus.publish(AccessRefused(platform, event.person_id))
-        if judged.verdict is Verdict.STRANGER:
+        if judged.verdict is AccessVerdict.STRANGER:
             advice = self._texts(self._access.advice(), owners=await self._owners())
             self._entrance.outbound.tell_alone(event.address, event.person_id, advice)
         elif judged.request is not None:

@@ -21,7 +21,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
-from runtime.stores.orders import Spent
+from runtime.stores.orders import ModelSpending
 
 MINUTE_S, DAY_S = 60, 86_400
 TOLD_EVERY_S = 3600
@@ -48,7 +48,7 @@ KINDS = ("messages_per_minute", "messages_per_day", "usd_per_day", "tokens_per_d
 """What can be limited, as the settings name it behind `person_`. 0 is no limit."""
 
 
-class Counters(Protocol):
+class UsageCounters(Protocol):
     """Durable sums that expire. Raises StorageUnavailable, and nothing else."""
 
     async def add(self, name: str, amount: float, /, *, once: str, ttl_s: int) -> float:
@@ -81,13 +81,13 @@ class _Over:
     tell: bool
 
 
-class Limits:
+class UsageLimits:
     """Counts the use by people and the cost of models."""
 
     def __init__(
         self,
         settings: LimitSettings,
-        counters: Counters,
+        counters: UsageCounters,
         is_owner: _IsOwner,
         texts: Texts,
         clock: Clock,
@@ -178,10 +178,10 @@ class Limits:
                 name = limit.counter(payer, now_s)
                 await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=2 * limit.window_s)
 
-    async def spent(self, task: str) -> Spent:
+    async def spent(self, task: str) -> ModelSpending:
         """What a task and all that came of it have spent in the latest days."""
         tokens, dollars = await self._counters.read([_of_task(task, "tokens"), _of_task(task, "usd")])
-        return Spent(tokens, dollars)
+        return ModelSpending(tokens, dollars)
 
     async def _reached(self, limits: Sequence[_Limit], whose: Mapping[Scope, str], now_s: float) -> _Limit | None:
         """The first limit that is reached; unknown people have none."""

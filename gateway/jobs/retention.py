@@ -20,7 +20,7 @@ from runtime.core.errors import ArchiveUnavailable, ContentLocked, SessionBusy
 from runtime.core.ids import SessionId
 from runtime.events.service import ArchiveFailed, SessionsRetired
 from runtime.stores.archive import PutsAway, files_of
-from runtime.stores.catalog import KnownSession, SessionCatalog, Traces, Whose, busy_session
+from runtime.stores.catalog import KnownSession, PersonKeys, PersonTraces, SessionCatalog, busy_session
 from runtime.stores.sessions import PlaceStore
 from runtime.tape.facts.frames import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.meetings import MeetingPlaced
@@ -42,7 +42,7 @@ _InRoom = Callable[[Address], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasedData:
     """The deleted data: sessions by id, and the number of other entries. `rewritten`: the server's file was rewritten
     as well.
     """
@@ -72,7 +72,7 @@ class _Task:
     orderer: SessionId
 
 
-class Erasure:
+class SessionErasure:
     """Deletes sessions with what was said in them. Every method can be called again after it was broken off.
 
     Raises SessionBusy before anything was deleted, ContentLocked where nobody can see whether a person is in it, and
@@ -80,7 +80,7 @@ class Erasure:
     """
 
     def __init__(
-        self, catalog: SessionCatalog, tapes: TapeStore, traces: Traces, places: PlaceStore, in_room: _InRoom
+        self, catalog: SessionCatalog, tapes: TapeStore, traces: PersonTraces, places: PlaceStore, in_room: _InRoom
     ) -> None:
         self._catalog = catalog
         self._tapes = tapes
@@ -100,7 +100,7 @@ class Erasure:
             await self._traces.rewrite()
         return len(found)
 
-    async def person(self, person: str, *, force: bool = False) -> Erased:
+    async def person(self, person: str, *, force: bool = False) -> ErasedData:
         """Delete every session in which the person took part, even with others, the tasks that these ordered, and all
         data that names the person.
 
@@ -122,10 +122,10 @@ class Erasure:
         files = await self._delete_all(theirs, force)
         await self._forget_files(files)
         gone = [known.record.id for known in theirs]
-        whose = Whose(person, frozenset(conversations), frozenset(gone), frozenset(names))
+        whose = PersonKeys(person, frozenset(conversations), frozenset(gone), frozenset(names))
         entries = await self._traces.person(whose)
         rewritten = await self._traces.rewrite()
-        return Erased(tuple(gone), entries, rewritten)
+        return ErasedData(tuple(gone), entries, rewritten)
 
     async def _part(self, known: KnownSession, person: str) -> _Part:
         people, names, private, orderer = set[str](), set[str](), False, None
@@ -280,7 +280,7 @@ class RetentionStep:
 
 
 @dataclass(slots=True)
-class Done:
+class RetentionResult:
     """The numbers of archived and deleted sessions; `left` were busy, or others continue them."""
 
     archived: int = 0
@@ -288,14 +288,19 @@ class Done:
     left: int = 0
 
 
-class Retention:
+class RetentionRules:
     """Applies the rules of the settings. `cold` is None where there is no archive: then nothing is archived.
 
     Raises ArchiveUnavailable and StorageUnavailable; what was done until then is done, and the rest is found again.
     """
 
     def __init__(
-        self, catalog: SessionCatalog, cold: PutsAway | None, erasure: Erasure, rules: RetentionSettings, clock: Clock
+        self,
+        catalog: SessionCatalog,
+        cold: PutsAway | None,
+        erasure: SessionErasure,
+        rules: RetentionSettings,
+        clock: Clock,
     ) -> None:
         self._catalog = catalog
         self._cold = cold
@@ -311,9 +316,9 @@ class Retention:
             if step is not None:
                 yield step
 
-    async def apply(self) -> Done:
+    async def apply(self) -> RetentionResult:
         """Carry out a plan."""
-        done = Done()
+        done = RetentionResult()
         doomed: list[RetentionStep] = []
         async for step in self.plan():
             if step.doing == "delete":
@@ -339,7 +344,7 @@ class Retention:
 
         return every("retention", INTERVAL, run)
 
-    async def _delete(self, steps: list[RetentionStep], done: Done) -> None:
+    async def _delete(self, steps: list[RetentionStep], done: RetentionResult) -> None:
         ids = [step.session.record.id for step in steps]
         try:
             done.deleted += await self._erasure.sessions(ids)

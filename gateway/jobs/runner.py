@@ -44,7 +44,7 @@ def every(name: str, interval: timedelta, run: Callable[[datetime], Awaitable[No
     return Job(name, lambda after: after + interval, run)
 
 
-class Jobs:
+class JobRunner:
     """Runs each job at its times, once among all nodes and never two at once, for as long as `run` runs.
 
     However many times went by while no node ran, a job runs once for them, late. A job that is met for the first time

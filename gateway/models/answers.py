@@ -24,7 +24,16 @@ from runtime.core.ids import SessionId
 from runtime.core.texts import Texts
 from runtime.events.frames import AskedPrompt, LLMAnswered, LLMBrokeOff, LLMFailed
 from runtime.events.service import ModelKeyRefused, ModelNotOffered
-from runtime.llm.client import EMBED, SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, LLMClient, Recording, Usage
+from runtime.llm.client import (
+    EMBED,
+    SPEAK,
+    TRANSCRIBE,
+    ChatMessage,
+    CompletionRequest,
+    LLMClient,
+    Usage,
+    VoiceRecording,
+)
 from runtime.llm.models import SERVICES
 from runtime.stores.kept import KeptCalls, ModelCall
 
@@ -40,7 +49,7 @@ _SHOWN_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Payer:
+class BilledPerson:
     """The person whose limits count, and who is told that a model was asked."""
 
     session: SessionId
@@ -58,7 +67,7 @@ def counted(  # noqa: PLR0913 - as the event
     purpose: str,
     usage: Usage,
     seconds: float,
-    payer: Payer | None = None,
+    payer: BilledPerson | None = None,
     *,
     reply: str = "",
     kind: type[LLMAnswered] = LLMAnswered,
@@ -80,7 +89,7 @@ def counted(  # noqa: PLR0913 - as the event
 
 
 @dataclass(frozen=True, slots=True)
-class Amounts:
+class ModelAmounts:
     """Answers, tokens as providers count them, those from the cache among those in, and the price in US dollars.
 
     `estimated` of the answers ended before they were counted; their tokens are an estimate by length. `unpriced` of
@@ -95,9 +104,9 @@ class Amounts:
     estimated: int = 0
     unpriced: int = 0
 
-    def plus(self, other: Amounts) -> Amounts:
+    def plus(self, other: ModelAmounts) -> ModelAmounts:
         """Both together."""
-        return Amounts(
+        return ModelAmounts(
             self.answers + other.answers,
             self.tokens_in + other.tokens_in,
             self.tokens_cached + other.tokens_cached,
@@ -113,13 +122,13 @@ class Amounts:
         return None if self.unpriced and self.unpriced >= self.answers else round(self.cost_usd, 6)
 
 
-def amounts_of(answer: LLMAnswered) -> Amounts:
+def amounts_of(answer: LLMAnswered) -> ModelAmounts:
     """What one answer adds."""
     tokens = (answer.tokens_in, answer.tokens_cached, answer.tokens_out)
-    return Amounts(1, *tokens, answer.cost_usd or 0.0, int(answer.estimated), int(answer.cost_usd is None))
+    return ModelAmounts(1, *tokens, answer.cost_usd or 0.0, int(answer.estimated), int(answer.cost_usd is None))
 
 
-def shown(amounts: Amounts) -> dict[str, float | None]:
+def shown(amounts: ModelAmounts) -> dict[str, float | None]:
     """Amounts as JSON data."""
     return {
         "answers": int(amounts.answers),
@@ -131,7 +140,7 @@ def shown(amounts: Amounts) -> dict[str, float | None]:
     }
 
 
-def in_words(amounts: Amounts, texts: Texts) -> str:
+def in_words(amounts: ModelAmounts, texts: Texts) -> str:
     """Amounts on a line, for people."""
     told = texts(
         "usage.amounts" if amounts.usd is not None else "usage.unpriced",
@@ -242,7 +251,7 @@ def question_for(names: Sequence[str]) -> CompletionRequest:
     """What a model of these names is asked: one that listens, a second of silence; one that speaks or tells meanings,
     a word."""
     if SERVICES[TRANSCRIBE] in names:
-        silence = Recording("silence.wav", "audio/wav", base64.b64encode(_silence()).decode("ascii"))
+        silence = VoiceRecording("silence.wav", "audio/wav", base64.b64encode(_silence()).decode("ascii"))
         return CompletionRequest((), TRANSCRIBE, recording=silence)
     if SERVICES[SPEAK] in names:
         return CompletionRequest((ChatMessage("user", "Yes."),), SPEAK)

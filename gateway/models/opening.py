@@ -18,12 +18,12 @@ from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled
 from runtime.events.happening import Tell, unheard
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.answering import AnsweringClient, ThoughtHabit
-from runtime.llm.chain import Cooldowns, Link, ModelChain
+from runtime.llm.chain import ChainLink, ModelChain, ModelCooldowns
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama, is_decided
 from runtime.llm.client import EMBED, TRANSCRIBE, LLMClient
 from runtime.llm.local import PREFIX as WHISPER
 from runtime.llm.local import LocalWhisper, folder_of
-from runtime.llm.models import DEFAULT, SERVICES, Models, NoModelClient
+from runtime.llm.models import DEFAULT, SERVICES, ModelRegistry, NoModelClient
 from runtime.storage.embedded.data_directory import prepare
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ async def _choice(settings: Settings, source: str) -> ModelChoice | NoModel:
 
 
 @asynccontextmanager
-async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[tuple[Models, str]]:
+async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[tuple[ModelRegistry, str]]:
     """The models and a line about them. What cannot be had says so when it is asked. Raises ConfigError for an unusable
     GGUF file."""
     found = await choices(settings)
@@ -87,14 +87,14 @@ async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncI
             except (LLMUnavailable, NotInstalled) as error:
                 absent[source] = NoModelClient(str(error))
         present = await _clients(settings, options, stack, on_event) if options else {}
-        cooldowns = Cooldowns(SystemClock())
+        cooldowns = ModelCooldowns(SystemClock())
         named: dict[str, LLMClient] = {}
         for name in [DEFAULT, *settings.models]:
             sources = sources_of(settings.models, name)
-            links = [Link(source, present[source]) for source in sources if source in present]
+            links = [ChainLink(source, present[source]) for source in sources if source in present]
             chain = ModelChain(links, cooldowns, on_event) if len(links) > 1 else None
             named[name] = chain or next((link.client for link in links), None) or absent[sources[0]]
-        models = Models(named, cooldowns)
+        models = ModelRegistry(named, cooldowns)
         yield models, _line(settings, models, found)
 
 
@@ -180,7 +180,7 @@ async def _clients(
     return found
 
 
-def _line(settings: Settings, models: Models, found: Mapping[str, ModelChoice | NoModel]) -> str:
+def _line(settings: Settings, models: ModelRegistry, found: Mapping[str, ModelChoice | NoModel]) -> str:
     """The models for people: the default and why it is that one, then those of other names."""
     default = found[sources_of(settings.models, DEFAULT)[0]]
     client = models.clients[DEFAULT]
@@ -200,7 +200,7 @@ def _in_words(client: LLMClient) -> str:
 
 
 @asynccontextmanager
-async def open_model(settings: Settings) -> AsyncIterator[Models]:
+async def open_model(settings: Settings) -> AsyncIterator[ModelRegistry]:
     """The models, ready for requests. Raises LLMUnavailable where the default is none, ConfigError for an unusable GGUF
     file.
     """
@@ -211,7 +211,7 @@ async def open_model(settings: Settings) -> AsyncIterator[Models]:
         yield models
 
 
-def named_clients(models: Models) -> dict[LLMClient, list[str]]:
+def named_clients(models: ModelRegistry) -> dict[LLMClient, list[str]]:
     """Each model once, with all its names."""
     found: dict[LLMClient, list[str]] = {}
     for name, client in models.all_clients.items():

@@ -12,10 +12,10 @@ from typing import Any, Literal, TextIO
 
 import structlog
 
-from gateway.observability.watching import MASK, SECRET_KEY, Masking
+from gateway.observability.watching import MASK, SECRET_KEY, SecretMasking
 from runtime.bus import Bus
 from runtime.core.plain_text import visible
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 
 MAX_VALUE_CHARS = 500
 """The longest value; longer ones are cut, so that a line stays a line."""
@@ -43,13 +43,13 @@ class LogOptions:
     stream: TextIO | None = None
 
 
-class Logs:
+class LogWriter:
     """Writes a line for each event at or above the level. Secrets are masked."""
 
-    def __init__(self, options: LogOptions, masking: Masking | None = None) -> None:
+    def __init__(self, options: LogOptions, masking: SecretMasking | None = None) -> None:
         self._options = options
         self._threshold = _LEVELS[options.level]
-        self._masking = masking or Masking()
+        self._masking = masking or SecretMasking()
         self._logger: Any = None
 
     def attach(self, bus: Bus) -> Callable[[], None]:
@@ -67,7 +67,7 @@ class Logs:
 
         return detach
 
-    def write(self, event: Event) -> None:
+    def write(self, event: BusEvent) -> None:
         """One line, unless the event is below the level."""
         if _LEVELS[event.what.level] >= self._threshold:
             self._line(event.what.level, event.name, event.at, event.data)

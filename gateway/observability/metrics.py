@@ -12,7 +12,7 @@ import anyio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from gateway.observability.watching import FirstTexts, Gauges
+from gateway.observability.watching import FirstTexts, NodeGauges
 from runtime.bus import Bus, Kind
 from runtime.core.address import platform_in
 from runtime.core.errors import ParleyError
@@ -56,10 +56,10 @@ _FAILED = (
 )
 
 
-class Metrics:
+class ProcessMetrics:
     """The metrics of this process, in a registry of their own."""
 
-    def __init__(self, gauges: Gauges) -> None:
+    def __init__(self, gauges: NodeGauges) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # the library has no types for it
         self.registry = CollectorRegistry(auto_describe=True)
         self._gauges = gauges

@@ -17,7 +17,7 @@ from runtime.bus import Bus
 from runtime.events.talk import MessageAdmitted, MessageReceived, PageSent
 
 if TYPE_CHECKING:
-    from runtime.execution.frames.step_watcher import StepWatcher, Watched
+    from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
 
 MASK = "********"
 _SHORTEST_SECRET = 6
@@ -32,7 +32,7 @@ _MAX_ANSWERS = 10_000
 """The number of messages whose first answer is awaited; the oldest are forgotten first."""
 
 
-class Masking:
+class SecretMasking:
     """Knows texts that must never be shown, and the usual forms of secrets."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -97,7 +97,7 @@ def _remember(remembered: dict[str, Any], key: str, value: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Gauges:
+class NodeGauges:
     """The sources of current values. `waiting` gives the events in inboxes and the pages in outboxes of shards."""
 
     shards: Callable[[], Collection[int]]
@@ -109,7 +109,7 @@ class Gauges:
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
 
 
-class Observer(Protocol):
+class SessionObserver(Protocol):
     """Watches all sessions of a node."""
 
     @property
@@ -120,7 +120,7 @@ class Observer(Protocol):
     def line(self) -> str:
         """What people are told about it at the start."""
 
-    def watch(self, watched: Watched, /) -> StepWatcher:
+    def watch(self, watched: WatchedSession, /) -> StepWatcher:
         """A session was loaded into memory."""
 
     async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import anyio
 
-from adapters.adapter import Adapter, CanDownload, File
+from adapters.adapter import Adapter, CanDownload, FileData
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked, NotDelivered, OutcomeUncertain
 from runtime.core.files import FILE_URL, FileStore
@@ -15,7 +15,7 @@ from runtime.core.message import Attachment
 FETCH_TIMEOUT_S = 60.0
 
 
-class Files:
+class NodeFileAccess:
     """The files of a node. Implements `runtime.core.files.FileAccess`."""
 
     def __init__(self, adapters: Mapping[str, Adapter], store: FileStore) -> None:
@@ -42,7 +42,7 @@ class Files:
             raise NotDelivered(_too_long(attachment, max_bytes))
         return data
 
-    async def load(self, attachment: Attachment, /) -> File:
+    async def load(self, attachment: Attachment, /) -> FileData:
         """A file of Parley's own store, for sending. Raises NotDelivered when it is gone or cannot be opened."""
         try:
             found = await self._store.content(attachment.url.removeprefix(FILE_URL))
@@ -50,7 +50,7 @@ class Files:
             raise NotDelivered(f"The file {attachment.name} cannot be opened. {error}") from error
         if found is None:
             raise NotDelivered(f"The file {attachment.name} no longer exists. Send it again.")
-        return File(attachment.name, attachment.media_type, found.data, attachment.note)
+        return FileData(attachment.name, attachment.media_type, found.data, attachment.note)
 
     async def _downloaded(self, address: Address, attachment: Attachment, max_bytes: int) -> bytes:
         adapter = self._adapters.get(address.platform)

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
-from adapters.pages.presenter import Presenter
-from adapters.pages.signs import Reactions, TypingIndicator
-from gateway.inbound.entrance import Origins
+from adapters.pages.presenter import PagePresenter
+from adapters.pages.signs import PlatformReactions, TypingIndicator
+from gateway.inbound.entrance import ConversationOrigins
 from runtime.channels.outbox import UNRECORDED, Done, LivePage, QuietPage, unheard
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, UNSEEN, Address, Speaker
 from runtime.core.clock import Clock
@@ -32,7 +32,7 @@ class AnswerPage(QuietPage):
     """A page whose last text one person sees, who has asked for it; nobody sees it before. A crash between its being
     shown and its being noted shows it again."""
 
-    def __init__(self, presenter: Presenter, spec: PageSpec, openly: Callable[[], LivePage]) -> None:
+    def __init__(self, presenter: PagePresenter, spec: PageSpec, openly: Callable[[], LivePage]) -> None:
         """`openly` makes the page that everybody sees."""
         self._presenter = presenter
         self._spec = spec
@@ -59,7 +59,7 @@ class AnswerPage(QuietPage):
             self._page.abandon()
 
 
-async def answered_alone(presenter: Presenter, address: Address, person_id: str, text: str) -> bool:
+async def answered_alone(presenter: PagePresenter, address: Address, person_id: str, text: str) -> bool:
     """Answer one person so that the others do not see it; False where that cannot be done."""
     try:
         return await presenter.answer_alone(address, person_id, text)
@@ -110,17 +110,17 @@ class FollowedPage:
         self._over = True
 
 
-class Outbound:
+class NodeOutbound:
     """The outbox of a node: one presenter a platform."""
 
     def __init__(  # noqa: PLR0913 - each is another part's
         self,
-        presenters: Mapping[str, Presenter],
+        presenters: Mapping[str, PagePresenter],
         typing: Mapping[str, TypingIndicator],
-        marks: Mapping[str, Reactions],
+        marks: Mapping[str, PlatformReactions],
         texts: Mapping[str, Texts],
         tasks: TaskGroup,
-        origins: Origins,
+        origins: ConversationOrigins,
         clock: Clock,
         *,
         clients: bool = False,
@@ -222,14 +222,14 @@ async def _finish(page: LivePage, text: str) -> None:
     await page.finish(text)
 
 
-async def _told_alone(presenter: Presenter, address: Address, person_id: str, text: str) -> None:
+async def _told_alone(presenter: PagePresenter, address: Address, person_id: str, text: str) -> None:
     try:
         await presenter.tell_alone(address, person_id, text)
     except AdapterError as error:
         _log.warning("A private notice failed", extra={"person": person_id, "error": str(error)})
 
 
-async def _settled(presenter: Presenter | None, page: PageSpec, text: str, chosen: str, done: Done) -> None:
+async def _settled(presenter: PagePresenter | None, page: PageSpec, text: str, chosen: str, done: Done) -> None:
     kept = page.address.platform in UNSEEN  # nobody sees choices there that were to be removed
     try:
         with suppress(AdapterError):  # a press that comes too late is answered as such

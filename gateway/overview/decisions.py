@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.access.people import AccessRequest, KnownPerson, People, Role, role_named
-from gateway.clients.requests import Client, answer, body_of, limit_of, page_of
+from gateway.access.people import AccessRequest, KnownPeople, KnownPerson, Role, role_named
+from gateway.clients.requests import BusClient, answer, body_of, limit_of, page_of
 from gateway.feature import FeatureDoor
 from gateway.inbound.usage_limits import KINDS, PersonLimits
-from gateway.jobs.retention import Erased
+from gateway.jobs.retention import ErasedData
 from runtime.core.errors import ContentLocked, InboxFull, LetterGone, SessionBusy
 from runtime.stores.inbox import DeadLetter, DeadLetters
 
@@ -28,9 +28,9 @@ class PeopleRoutes:
     """The requests about people."""
 
     door: FeatureDoor
-    people: People
+    people: KnownPeople
     limits: PersonLimits
-    forget_person: Callable[[str], Awaitable[Erased]]
+    forget_person: Callable[[str], Awaitable[ErasedData]]
     """Deletes all that is stored of a person."""
 
     def routes(self) -> list[BaseRoute]:
@@ -129,7 +129,7 @@ class DecisionRoutes:
     """The requests about who asks to get in, and about dead letters."""
 
     door: FeatureDoor
-    people: People
+    people: KnownPeople
     dead_letters: DeadLetters
     tell_approved: Callable[[AccessRequest], Awaitable[None]]
     """Has somebody hear that they were let in."""
@@ -178,7 +178,7 @@ class DecisionRoutes:
         """Delete a dead letter."""
         return await self._settled(request, self.dead_letters.drop)
 
-    async def _words(self, client: Client, letter: DeadLetter) -> bool:
+    async def _words(self, client: BusClient, letter: DeadLetter) -> bool:
         scopes = client.scopes
         return scopes.content and (scopes.private or not await self.door.rooms.at(letter.event.address))
 

@@ -23,9 +23,9 @@ from runtime.core.errors import LLMError
 from runtime.events.happening import Tell
 from runtime.language.program import Program
 from runtime.language.remote import remote_of
-from runtime.llm.chain import Cooldown, Link, ModelChain
+from runtime.llm.chain import ChainLink, ModelChain, ModelCooldown
 from runtime.llm.client import LLMClient, Usage
-from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, Models, NoModelClient
+from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, ModelRegistry, NoModelClient
 
 _TRIED_WITHIN_S = 30.0
 """The time limit of a test call to one model."""
@@ -38,7 +38,7 @@ class ModelRoutes:
     """
 
     door: FeatureDoor
-    models: Models | None
+    models: ModelRegistry | None
     seen: SharedServices
     processes: Callable[[], Awaitable[Collection[str]]]
     """Those that live."""
@@ -82,7 +82,7 @@ class ModelRoutes:
         tried = [await self._tried(self.models, name, link) for link in _links(name, found)]
         return answer({"model": name, "tried": tried})
 
-    async def _tried(self, models: Models, name: str, link: tuple[str, LLMClient]) -> dict[str, Any]:
+    async def _tried(self, models: ModelRegistry, name: str, link: tuple[str, LLMClient]) -> dict[str, Any]:
         entry, client = link
         began, error = perf_counter(), None
 
@@ -105,7 +105,7 @@ def _order(name: str) -> tuple[bool, str]:
     return name != DEFAULT, name
 
 
-def _entry(name: str, client: LLMClient, cooling: Mapping[str, Cooldown]) -> dict[str, Any]:
+def _entry(name: str, client: LLMClient, cooling: Mapping[str, ModelCooldown]) -> dict[str, Any]:
     purposes = sorted(purpose for purpose, whose in {**PURPOSES, **SERVICES}.items() if whose == name)
     return {
         "name": name,
@@ -121,11 +121,11 @@ def _entry(name: str, client: LLMClient, cooling: Mapping[str, Cooldown]) -> dic
 
 def _links(name: str, client: LLMClient) -> list[tuple[str, LLMClient]]:
     """The models of a name in the order in which they are asked, each with its own name in the settings."""
-    links: list[Link] = list(client.links) if isinstance(client, ModelChain) else []
+    links: list[ChainLink] = list(client.links) if isinstance(client, ModelChain) else []
     return [(link.name, link.client) for link in links] or [(name, client)]
 
 
-def _cooling(found: Cooldown | None) -> dict[str, Any] | None:
+def _cooling(found: ModelCooldown | None) -> dict[str, Any] | None:
     if found is None:
         return None
     until = datetime.fromtimestamp(found.until_s, UTC).isoformat()

@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 from adapters.records import Records, what_can_be_read
 from gateway.clients.requests import answer, body_of
 from gateway.feature import FeatureDoor
-from gateway.programs.versions import NoSuchVersion, Pins, taken_up
+from gateway.programs.versions import NoSuchVersion, VersionPins, taken_up
 from runtime.bus import Bus
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack
@@ -147,7 +147,7 @@ class PracticeRoute:
     versions: Records
     of_features: Callable[[str], Awaitable[Mapping[str, Any]]]
     ask_for_reload: Callable[[], Awaitable[None]]
-    pins: Pins
+    pins: VersionPins
     tell_pins: Callable[[], Awaitable[None]]
 
     def routes(self) -> list[BaseRoute]:

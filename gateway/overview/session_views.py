@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.journals import ClosedRooms, journal_of, tape_name
-from gateway.clients.requests import Admission, Client, answer, number
+from gateway.clients.requests import BusClient, ClientAdmission, answer, number
 from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
 from runtime.core.ids import SessionId
 from runtime.language.program import PlaybookSpec, Program, Step
@@ -25,7 +25,7 @@ from runtime.tape.facts.frames import FailureUncaught, FrameReturned
 from runtime.tape.facts.people import PageBegun
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver
-from runtime.tape.snapshot import Moments
+from runtime.tape.snapshot import TapeMoments
 from runtime.tape.state.frames import CallKey, FrameState
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import AgentState, SessionState
@@ -45,10 +45,10 @@ _OF_TASKS = {TaskOrdered.kind, TaskOver.kind}
 class SessionViews:
     """The requests about what went on in a session. `programs` are those that are served now."""
 
-    admission: Admission
+    admission: ClientAdmission
     catalog: SessionCatalog
     tapes: TapeReader
-    moments: Moments
+    moments: TapeMoments
     programs: Mapping[str, Program]
     model_calls: KeptCalls
 
@@ -134,7 +134,7 @@ class SessionViews:
         calls = sorted(found, key=lambda call: call.asked_seq)
         return answer({"calls": [_call(call, program) for call in calls]})
 
-    async def _found(self, request: Request) -> tuple[Client, KnownSession]:
+    async def _found(self, request: Request) -> tuple[BusClient, KnownSession]:
         client = self.admission.client(request)
         session = journal_of(tape_name(client, "read", request))
         if session is None:

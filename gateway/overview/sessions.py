@@ -20,16 +20,16 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.journals import Journals
+from gateway.clients.journals import ClientJournals
 from gateway.clients.requests import answer, number
 from gateway.feature import FeatureDoor
-from gateway.models.answers import Amounts, shown
+from gateway.models.answers import ModelAmounts, shown
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.language.remote import is_tool
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
-from runtime.stores.sessions import Living, SessionRecord
+from runtime.stores.sessions import LivingNodes, SessionRecord
 from runtime.tape.facts.frames import EffectIntended
 from runtime.tape.facts.people import MessageHeard, PageFinished
 from runtime.tape.facts.registry import read_as
@@ -52,7 +52,7 @@ _WORDS = 160
 _LOOKING = "parley-debug"
 """The program that looks into failures: with one node, owners see it where they ask for it."""
 
-_MEASURES = [one.name for one in fields(Amounts)]
+_MEASURES = [one.name for one in fields(ModelAmounts)]
 
 _WITHIN_S = 60.0
 """The time limit of making a talk."""
@@ -86,14 +86,14 @@ class SessionRoutes:
     door: FeatureDoor
     catalog: SessionCatalog
     tapes: TapeReader
-    journals: Journals
+    journals: ClientJournals
     spent: Callable[[Sequence[SessionRecord], Sequence[str]], Awaitable[Sequence[Mapping[str, float]]]]
     """What models have cost in sessions, by measures."""
     delete_session: Callable[[SessionId], Awaitable[bool]]
     """Takes a session out for good."""
     lines_of: Callable[[SessionId], AsyncIterator[str]]
     """The lines of a session's file."""
-    living: Callable[[], Awaitable[Living]]
+    living: Callable[[], Awaitable[LivingNodes]]
 
     def routes(self) -> list[BaseRoute]:
         """The routes, to be mounted with those of the bus."""
@@ -141,7 +141,7 @@ class SessionRoutes:
     async def _shown(self, found: Sequence[KnownSession]) -> list[dict[str, Any]]:
         """Sessions with what they have cost."""
         spent = await self.spent([known.record for known in found], _MEASURES)
-        amounts = [Amounts(**sums) for sums in spent]  # type: ignore[arg-type] # counts come as floats
+        amounts = [ModelAmounts(**sums) for sums in spent]  # type: ignore[arg-type] # counts come as floats
         return [{**_session_data(known), "spent": shown(one)} for known, one in zip(found, amounts, strict=True)]
 
     async def stop(self, request: Request) -> Response:

@@ -17,9 +17,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from adapters.records import Records
-from gateway.access.people import People
+from gateway.access.people import KnownPeople
 from gateway.clients.requests import answer
-from gateway.cluster.roster import Drains
+from gateway.cluster.roster import NodeDrains
 from gateway.feature import FeatureDoor
 from gateway.overview.tallies import SharedView
 from gateway.version import VERSION
@@ -29,7 +29,7 @@ from runtime.core.clock import Clock
 from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimited, MessageAdmitted, PageSent
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import DeadLetters
-from runtime.stores.sessions import SHARDS, Living, NodeStore
+from runtime.stores.sessions import SHARDS, LivingNodes, NodeStore
 
 MOST_LETTERS = 1_000
 """The dead letters that are counted."""
@@ -146,8 +146,8 @@ def _latest(times: Iterable[str | None]) -> str | None:
 class NodeRoutes:
     """The requests about nodes. `tell` has the nodes look at what is marked."""
 
-    drains: Drains
-    living: Callable[[], Awaitable[Living]]
+    drains: NodeDrains
+    living: Callable[[], Awaitable[LivingNodes]]
     tell: Callable[[], Awaitable[None]]
     door: FeatureDoor
 
@@ -208,8 +208,8 @@ class StatusRoute:
     platforms: Callable[[Collection[str]], Awaitable[Sequence[Mapping[str, Any]]]]
     catalog: SessionCatalog
     letters: DeadLetters
-    people: People
-    drains: Drains
+    people: KnownPeople
+    drains: NodeDrains
     of_features: StatusOf
     clock: Clock
 
@@ -248,7 +248,9 @@ class StatusRoute:
         )
 
 
-def _nodes(living: Living, shards: Counter[str] | None, drained: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
+def _nodes(
+    living: LivingNodes, shards: Counter[str] | None, drained: frozenset[str] = frozenset()
+) -> list[dict[str, Any]]:
     return [
         {
             "name": name,

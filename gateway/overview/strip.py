@@ -10,7 +10,7 @@ from typing import Any, Literal
 from adapters.markdown.html_blocks import html_as_markdown
 from runtime.core.ids import as_named
 from runtime.core.json_text import write_json
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import (
     CallReturned,
     EffectIntended,
@@ -303,7 +303,7 @@ def _short(value: Any) -> str:
     return value if isinstance(value, str) else write_json(value)[:MAX_TEXT]
 
 
-_TAKES: Mapping[type[Content], Callable[[Strip, Fact, Any], None]] = {
+_TAKES: Mapping[type[FactContent], Callable[[Strip, Fact, Any], None]] = {
     MessageHeard: _heard,
     PageBegun: _page,
     PageGrew: _grew,

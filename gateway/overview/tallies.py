@@ -303,7 +303,7 @@ class _SeenServers:
             tally.failed(at, what.error)
 
 
-class Seen:
+class ServiceTallies:
     """The experience of this process with everything that it asks."""
 
     def __init__(self, bus: Bus) -> None:
@@ -349,7 +349,7 @@ class SharedServices(SharedView):
     process its time is known; its words stay there, in the log.
     """
 
-    def __init__(self, seen: Seen, records: Records, node: str, clock: Clock) -> None:
+    def __init__(self, seen: ServiceTallies, records: Records, node: str, clock: Clock) -> None:
         super().__init__("services", seen, records, node, clock)
         self._here = seen
 

@@ -11,7 +11,7 @@ from typing import Any
 from runtime.execution.triggers.kinds import judged_by_model
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode_playbook
-from runtime.language.instructions.explain import Part, PartKind, as_worded, explain
+from runtime.language.instructions.explain import PartKind, StepPart, as_worded, explain
 from runtime.language.instructions.uses import sets_texts
 from runtime.language.lint.placeholders import defined_in
 from runtime.language.lowering.lowerer import LoweringReport
@@ -49,12 +49,12 @@ def _triggers(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> Ite
         yield _line(f"{trigger.code}:{trigger.kind}", trigger.span, trigger.text, [_trigger(agent, playbook, trigger)])
 
 
-def _trigger(agent: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> Part:
+def _trigger(agent: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> StepPart:
     if trigger.kind is TriggerKind.BGN:
-        return Part(PartKind.ALONE, f"Execute {playbook.name} when the program begins.")
+        return StepPart(PartKind.ALONE, f"Execute {playbook.name} when the program begins.")
     if judged_by_model(agent, agent, playbook, trigger):
-        return Part(PartKind.CHOICE, f"Whether this is true; then {playbook.name} is executed.")
-    return Part(PartKind.ALONE, f"Execute {playbook.name} when this is true.")
+        return StepPart(PartKind.CHOICE, f"Whether this is true; then {playbook.name} is executed.")
+    return StepPart(PartKind.ALONE, f"Execute {playbook.name} when this is true.")
 
 
 def _steps(
@@ -67,7 +67,7 @@ def _steps(
     if not playbook.walked:
         for step in playbook.walk_steps():
             why = f"the playbook is executed in {playbook.mode} mode, where steps are guidance"
-            parts = [Part(PartKind.FREE, "Carry out with statements.", why)]
+            parts = [StepPart(PartKind.FREE, "Carry out with statements.", why)]
             yield _line(f"{step.line}:{step.op}", step.span, step.text, parts)
         return
     required, defined = _required(program, agent), frozenset(defined_in(agent))
@@ -90,12 +90,12 @@ def _steps(
         yield shown
 
 
-def _with_reason(part: Part, reason: str | None) -> Part:
+def _with_reason(part: StepPart, reason: str | None) -> StepPart:
     """A free part with the reason that `parley check` gives for its step."""
     return replace(part, why=reason) if reason and part.kind is PartKind.FREE else part
 
 
-def _line(location: str, span: Span, text: str, parts: Sequence[Part]) -> Line:
+def _line(location: str, span: Span, text: str, parts: Sequence[StepPart]) -> Line:
     return {
         "location": location,
         "file": span.file,

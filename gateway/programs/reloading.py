@@ -20,13 +20,13 @@ from watchfiles import Change, awatch
 
 from gateway.inbound.routing import Routes
 from gateway.programs.loading import ServedPrograms, compile_one, routes_of
-from gateway.programs.versions import SHOWN, KeptVersions, Pin, PinnedPrograms
+from gateway.programs.versions import SHOWN, KeptVersions, PinnedPrograms, VersionPin
 from gateway.settings.tree import Settings, keys
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, StorageError
 from runtime.core.message import Choice
-from runtime.core.signals import Listeners
+from runtime.core.signals import ListenerList
 from runtime.core.texts import Texts
 from runtime.events.service import (
     ProgramRefused,
@@ -98,7 +98,7 @@ class ReloadSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Programs:
+class ProgramSet:
     """The source of programs, those that are served, the versions of them that are kept (None on a front), and those
     that were rolled back.
     """
@@ -110,7 +110,7 @@ class Programs:
 
 
 @dataclass(frozen=True, slots=True)
-class Reloaded:
+class ReloadResult:
     """The result of a reload: the programs that are served in another version now, by name, what was wrong with others,
     and the settings that changed. `held` are those that were rolled back, with the version that is served."""
 
@@ -134,13 +134,13 @@ class Reloaded:
         return "\n".join(lines or [texts("reload.nothing")])
 
 
-class Reloading:
+class ProgramReloading:
     """Reloads what one process serves. `check` raises ParleyError for programs and routes that cannot be served with
     the settings; `apply` puts changed settings into force."""
 
     def __init__(
         self,
-        programs: Programs,
+        programs: ProgramSet,
         settings: Settings,
         routes: Routes,
         clock: Clock,
@@ -160,7 +160,7 @@ class Reloading:
         self._refused: dict[str, str] = {}
         self.check: Callable[[Settings, Routes, Mapping[str, Program]], None] = lambda *_: None
         self.apply: Callable[[Settings], None] = lambda _: None
-        self.done = Listeners[Reloaded]()
+        self.done = ListenerList[ReloadResult]()
         """Told of every reload."""
 
     @property
@@ -176,18 +176,18 @@ class Reloading:
         found = {file.absolute().parent for file in (*named, *map(Path, spans))}
         return {folder for folder in found if folder.is_dir()}
 
-    async def reload(self) -> Reloaded:
+    async def reload(self) -> ReloadResult:
         """Read all again. What is wrong stays as it was."""
         async with self._turn:
             try:
                 done = await self._reload()
             except StorageError as error:
                 self._bus.publish(ProgramRefused(SETTINGS, str(error)))
-                done = Reloaded(refused={SETTINGS: str(error)})
+                done = ReloadResult(refused={SETTINGS: str(error)})
             self.done.tell(done)
             return done
 
-    async def _reload(self) -> Reloaded:
+    async def _reload(self) -> ReloadResult:
         try:
             new = self._source.read()
             routes = routes_of(new, self._source.files)
@@ -212,7 +212,7 @@ class Reloading:
         if differ != Changes():
             self._bus.publish(SettingsReloaded(list(differ.in_force), list(differ.wait)))
         versions = {name: pin.version[:SHOWN] for name, pin in held.items()}
-        return await self._refuse(refused, Reloaded(changed, versions, settings=differ))
+        return await self._refuse(refused, ReloadResult(changed, versions, settings=differ))
 
     async def keep_to_pins(self) -> None:
         """Serve what was rolled back, and no longer what was until now; the files are not read."""
@@ -237,7 +237,7 @@ class Reloading:
 
     async def _held(
         self, settings: Settings, routes: Routes, read: Mapping[str, Program]
-    ) -> tuple[dict[str, Program], dict[str, Pin]]:
+    ) -> tuple[dict[str, Program], dict[str, VersionPin]]:
         """What is served where the files have `read`, and by which pins; one that cannot be served is given up."""
         programs, held = await self._pinned.served(read)
         try:
@@ -273,7 +273,7 @@ class Reloading:
                 refused[name] = f"it cannot be compiled ({error!r}); this is a fault of Parley."
         return programs, refused
 
-    async def _refuse(self, refused: Mapping[str, str], done: Reloaded | None = None) -> Reloaded:
+    async def _refuse(self, refused: Mapping[str, str], done: ReloadResult | None = None) -> ReloadResult:
         """Say what is wrong: each time in the log, to the owners once."""
         for name, error in refused.items():
             self._bus.publish(ProgramRefused(name, error))
@@ -282,7 +282,7 @@ class Reloading:
                 hour = int(self._clock.now().timestamp() // _TOLD_EVERY_S)
                 await self._tell(f"reload.{known}.{hour}", "reload.refused", program=name, error=error)
         self._refused = dict(refused)
-        return replace(done or Reloaded(), refused=dict(refused))
+        return replace(done or ReloadResult(), refused=dict(refused))
 
 
 def _digest(program: Program | None) -> str:
@@ -298,7 +298,7 @@ def _spans(program: Program) -> Iterator[Span]:
             yield from (step.span for step in playbook.walk_steps())
 
 
-async def watch(reloading: Reloading, bus: Bus, *beside: Path) -> None:
+async def watch(reloading: ProgramReloading, bus: Bus, *beside: Path) -> None:
     """Reload whenever a file in a folder of the programs, or in one of those `beside`, is saved. Ends where the system
     cannot watch."""
     while True:

@@ -23,11 +23,11 @@ import regex
 from anyio import to_thread
 
 from gateway.programs.explanation import Line, explanation_of, leads_back, row_of
-from gateway.programs.reloading import Reloaded, Reloading
+from gateway.programs.reloading import ProgramReloading, ReloadResult
 from gateway.settings.tree import Settings
 from runtime.core.errors import CompileError, LLMError
 from runtime.core.plain_text import plain, whole_characters
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.events.happening import Tell
 from runtime.language.compiler import write_whole
 from runtime.language.diagnostics import Diagnostic, Span
@@ -192,11 +192,11 @@ class SecondReader:
         return _reading(asked, answers, trouble)
 
     async def follow(
-        self, programs: Mapping[str, Program], reloading: Reloading, heard: Callable[[str, SecondReading], None]
+        self, programs: Mapping[str, Program], reloading: ProgramReloading, heard: Callable[[str, SecondReading], None]
     ) -> None:
         """Read each program that is served, now and after each reload, beside what serves it; `heard` is told of what
         is new."""
-        reloads, came = [Reloaded()], Signal()
+        reloads, came = [ReloadResult()], WakeSignal()
         reloading.done.subscribe(reloads.append, lambda _: came.send())
         told: dict[str, tuple[Program, SecondReading]] = {}
         while True:

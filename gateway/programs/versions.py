@@ -43,7 +43,7 @@ _READ = 8
 
 
 class KeptVersions:
-    """See `runtime.sessions.versions.Versions`. `complete` adds the calls of extensions, which no text has."""
+    """See `runtime.sessions.versions.ProgramVersions`. `complete` adds the calls of extensions, which no text has."""
 
     def __init__(
         self, taken: Records, texts: Records, clock: Clock, complete: Callable[[Program], Program] = lambda one: one
@@ -118,7 +118,7 @@ class NoSuchVersion(ParleyError):
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class VersionPin:
     """`version` is served where the files have `instead_of`; both are digests. `by`: who wanted it, `at`: when, in
     seconds since 1970.
     """
@@ -130,7 +130,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptVersion:
     """A version of a program that is kept, and when a node took it up last, in seconds since 1970."""
 
     program: str
@@ -138,7 +138,7 @@ class Kept:
     at: float
 
 
-class Pins:
+class VersionPins:
     """The pins of all nodes. `taken` has the versions that are kept, as `KeptVersions` writes them."""
 
     def __init__(self, pins: ChangedTogether, taken: Records, clock: Clock) -> None:
@@ -146,19 +146,19 @@ class Pins:
         self._taken = taken
         self._clock = clock
 
-    async def all(self) -> Mapping[str, Pin]:
+    async def all(self) -> Mapping[str, VersionPin]:
         """The pins by program, also those whose program has other files by now."""
-        return what_can_be_read(await self._pins.all(), lambda text: Pin(**json.loads(text)))
+        return what_can_be_read(await self._pins.all(), lambda text: VersionPin(**json.loads(text)))
 
-    async def in_force(self) -> Mapping[str, Pin]:
+    async def in_force(self) -> Mapping[str, VersionPin]:
         """The pins by program; no node has loaded another version since."""
         every = await self.every()
         return {name: pin for name, pin in (await self.all()).items() if _newer(every, name, pin) is None}
 
-    async def every(self) -> Sequence[Kept]:
+    async def every(self) -> Sequence[KeptVersion]:
         """The versions of all programs, of each the one that was taken up last first."""
         taken = what_can_be_read(await self._taken.all(), taken_up)
-        found = [Kept(name, digest, at) for digest, (name, at) in taken.items()]
+        found = [KeptVersion(name, digest, at) for digest, (name, at) in taken.items()]
         return sorted(found, key=lambda one: (one.program, -one.at))
 
     async def kept(self, program: str) -> Sequence[str]:
@@ -189,16 +189,16 @@ class Pins:
         if fitting[0] == newest:
             await self._pins.remove(program)
         elif fitting[0] != served:
-            new = Pin(fitting[0], newest, by, self._clock.now().timestamp())
+            new = VersionPin(fitting[0], newest, by, self._clock.now().timestamp())
             await self._pins.put(program, json.dumps(asdict(new)))
         return fitting[0]
 
-    async def drop(self, program: str, pin: Pin) -> None:
+    async def drop(self, program: str, pin: VersionPin) -> None:
         """Take out a pin, unless there is another one by now."""
         await self._pins.change({program: (json.dumps(asdict(pin)), None)})
 
 
-def _newer(every: Sequence[Kept], program: str, pin: Pin) -> str | None:
+def _newer(every: Sequence[KeptVersion], program: str, pin: VersionPin) -> str | None:
     """The version that files have got since a pin, as some node took it up; None where they have not changed."""
     other = (one for one in every if one.program == program and one.digest not in (pin.version, pin.instead_of))
     return next((one.digest for one in other if one.at > pin.at), None)
@@ -209,14 +209,14 @@ class PinnedPrograms:
     last.
     """
 
-    def __init__(self, pins: Pins, versions: KeptVersions, read: Mapping[str, Program]) -> None:
+    def __init__(self, pins: VersionPins, versions: KeptVersions, read: Mapping[str, Program]) -> None:
         self._pins = pins
         self._versions = versions
         self.read = dict(read)
 
-    async def served(self, read: Mapping[str, Program]) -> tuple[dict[str, Program], dict[str, Pin]]:
+    async def served(self, read: Mapping[str, Program]) -> tuple[dict[str, Program], dict[str, VersionPin]]:
         """What is served where the files have `read`, and the pins that hold there."""
-        programs, holding = dict(read), dict[str, Pin]()
+        programs, holding = dict(read), dict[str, VersionPin]()
         for name, pin in (await self._pins.all()).items():
             program = read.get(name)
             if program is None or program.digest != pin.instead_of:
@@ -226,7 +226,7 @@ class PinnedPrograms:
                 programs[name], holding[name] = version, pin
         return programs, holding
 
-    async def give_up(self, pins: Mapping[str, Pin]) -> None:
+    async def give_up(self, pins: Mapping[str, VersionPin]) -> None:
         """Drop pins whose versions cannot be served."""
         for name, pin in pins.items():
             await self._pins.drop(name, pin)

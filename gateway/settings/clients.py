@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from pydantic import Field, SecretStr, field_validator
 
-from gateway.clients.scopes import Scopes, scopes_from
-from gateway.settings.forms import FilePath, Section, Words
+from gateway.clients.scopes import ClientScopes, scopes_from
+from gateway.settings.forms import FilePath, SettingsSection, Words
 from runtime.core.errors import ConfigError
 from runtime.language.remote import PARTICIPANT_NAME
 
@@ -19,7 +19,7 @@ OWNER = "owner"
 """The role of who knows the console's own password."""
 
 
-class PublisherSettings(Section):
+class PublisherSettings(SettingsSection):
     """One `[publishers.<program>]`: patterns of the types of events that the program may publish, and the programs that
     may begin on them, `*` for any part of a name."""
 
@@ -33,12 +33,12 @@ class PublisherSettings(Section):
         return types
 
 
-def publisher_scopes(publishers: Mapping[str, PublisherSettings]) -> dict[str, Scopes]:
+def publisher_scopes(publishers: Mapping[str, PublisherSettings]) -> dict[str, ClientScopes]:
     """What each program may publish, and begin by it."""
-    return {name: Scopes(events_write=each.types, triggers=each.begins) for name, each in publishers.items()}
+    return {name: ClientScopes(events_write=each.types, triggers=each.begins) for name, each in publishers.items()}
 
 
-class ClientSettings(Section):
+class ClientSettings(SettingsSection):
     """One `[clients.<name>]`: the file with its token, and its scopes. Without a scope it may do nothing."""
 
     token_file: FilePath
@@ -55,7 +55,7 @@ Clients = Mapping[str, ClientSettings]
 """The clients by name."""
 
 
-def client_scopes(clients: Clients) -> dict[str, Scopes]:
+def client_scopes(clients: Clients) -> dict[str, ClientScopes]:
     """What each client may, by name."""
     return {name: scopes_from(client.scopes) for name, client in clients.items()}
 
@@ -83,7 +83,7 @@ def client_tokens(clients: Clients) -> dict[str, str]:
     return found
 
 
-class ConsoleSettings(Section):
+class ConsoleSettings(SettingsSection):
     """The console at /console. Owners of the web chat are owners there, and so is who knows the password.
 
     `roles` are files with the passwords of further roles, by their names: those see states and numbers, and no words of

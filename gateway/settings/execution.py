@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from gateway.settings.forms import FilePath, OneOrMore, Section, Words
+from gateway.settings.forms import FilePath, OneOrMore, SettingsSection, Words
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
 from runtime.execution.calls.remote import ToolRules
@@ -26,7 +26,7 @@ Busy = Literal["queue", "steer", "interrupt"]
 """The handling of a message to a busy agent: it waits, it is seen between two steps, or it stops the work."""
 
 
-class ProgramSettings(Section):
+class ProgramSettings(SettingsSection):
     """The programs: `reload` reads them again whenever one of their files is saved; with `second_reader` a model says
     which of their lines it understands otherwise.
     """
@@ -35,7 +35,7 @@ class ProgramSettings(Section):
     second_reader: bool = True
 
 
-class RouteSettings(Section):
+class RouteSettings(SettingsSection):
     """One `[[route]]`. Every condition that is given must hold; one that lists several values holds for any of them.
 
     `program` are the files of one program, absolute once loaded. `workspace` and `guild` are the same condition, for
@@ -86,7 +86,7 @@ def _absolute(file: str, directory: Path) -> Path:
     return (directory / Path(file).expanduser()).absolute()
 
 
-class SandboxSettings(Section):
+class SandboxSettings(SettingsSection):
     """The sandbox for model-written code; `seconds` and `memory_mib` bound one statement. Without a jail around its
     workers nothing starts where it is "required"; where it is "preferred", people are warned."""
 
@@ -96,13 +96,13 @@ class SandboxSettings(Section):
     jail: Literal["required", "preferred"] = "preferred"
 
 
-class ExecutionSettings(Section):
+class ExecutionSettings(SettingsSection):
     """The execution of playbooks: whether a model answers several questions in one reply."""
 
     questions: Literal["auto", "together", "alone"] = "auto"
 
 
-class MeetingSettings(Section):
+class MeetingSettings(SettingsSection):
     """`threads`: a meeting with people gets a thread, topic or room of its own where one can be opened. `show` is the
     part of the agents' talk among themselves that people see: "all", "summaries" or "none".
     """
@@ -111,14 +111,14 @@ class MeetingSettings(Section):
     show: Show = "all"
 
 
-class LogSettings(Section):
+class LogSettings(SettingsSection):
     """One line per event; `auto` is for people on a terminal and JSON elsewhere."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "human", "json"] = "auto"
 
 
-class RemoteSettings(Section):
+class RemoteSettings(SettingsSection):
     """Servers of remote agents. Times are in seconds; `result_chars` bounds what one call gives.
 
     `commands` are those that programs may start, "*" is any, "python" their own Python files. `secrets` are files by
@@ -153,7 +153,7 @@ class RemoteSettings(Section):
             raise ConfigError(text) from error
 
 
-class ToolSettings(Section):
+class ToolSettings(SettingsSection):
     """The tools of remote agents that programs may call, by patterns such as `Weather.*`. People have `within_s`
     seconds to allow what they are asked for.
     """

@@ -33,7 +33,7 @@ OneOrMore = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
 FilePath = Annotated[Path, BeforeValidator(_expanded)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A part of the tree. A component gets its own section and never the whole tree."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -8,16 +8,16 @@ from typing import Annotated, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from gateway.settings.forms import FilePath, Section
+from gateway.settings.forms import FilePath, SettingsSection
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
-from runtime.llm.client import EMBED, Prices, Service
+from runtime.llm.client import EMBED, Service, TokenPrices
 from runtime.llm.models import DEFAULT, PURPOSES, SERVICES
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-class ModelServer(Section):
+class ModelServer(SettingsSection):
     """One `[models.<name>]`: litellm's name of a model, the address of a server of one's own, a file with its key, and
     prices in US dollars for a million tokens: those in, those of them that are cached (unset: as the others), those
     out. `thought_marks` are how a thought begins in its text, "" where the answer begins in one, and how it ends.
@@ -38,11 +38,11 @@ class ModelServer(Section):
         return self
 
     @property
-    def prices(self) -> Prices | None:
+    def prices(self) -> TokenPrices | None:
         """The prices, where there are any."""
         if self.usd_in is None or self.usd_out is None:
             return None
-        return Prices(self.usd_in, self.usd_in if self.usd_cached is None else self.usd_cached, self.usd_out)
+        return TokenPrices(self.usd_in, self.usd_in if self.usd_cached is None else self.usd_cached, self.usd_out)
 
 
 Entry = tuple[str, ...] | ModelServer

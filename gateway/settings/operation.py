@@ -10,13 +10,13 @@ from urllib.parse import unquote
 
 from pydantic import Field, SecretStr, field_validator
 
-from gateway.settings.forms import FilePath, Section, Words
+from gateway.settings.forms import FilePath, SettingsSection, Words
 from gateway.settings.sources import Layer
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
 from runtime.sessions.idle import MOST
 
-Sections = Callable[[tuple[str, ...]], Mapping[str, type[Section]]]
+Sections = Callable[[tuple[str, ...]], Mapping[str, type[SettingsSection]]]
 """The sections of the settings that extensions add, by name, for the modules that the settings name."""
 
 _KEY = "extensions.modules"
@@ -35,7 +35,7 @@ _TRACES_PATH = "/v1/traces"
 _MIB = 1024 * 1024
 
 
-class ExtensionSettings(Section):
+class ExtensionSettings(SettingsSection):
     """`modules` are Python modules with an `extension` each. Packages with an entry point need no entry here."""
 
     modules: Words = ()
@@ -53,7 +53,7 @@ def added_fields(layers: Sequence[Layer], sections: Sections, own: Collection[st
     return {name: (section, section()) for name, section in added.items()}
 
 
-class NodeSettings(Section):
+class NodeSettings(SettingsSection):
     """The division of work among nodes. Times are in seconds: how long a silent node keeps its shards, how long a stop
     waits for running work, and how long an idle conversation stays in memory, of which there are at most `resting`.
     """
@@ -80,13 +80,13 @@ class NodeSettings(Section):
             raise ConfigError("A front serves no conversation that could be debugged. Give --debug to an agent node.")
 
 
-class AgentSettings(Section):
+class AgentSettings(SettingsSection):
     """The agent nodes that `parley run --role standby` starts."""
 
     processes: int = Field(default=2, ge=1, le=64)
 
 
-class EncryptionSettings(Section):
+class EncryptionSettings(SettingsSection):
     """With which keys content is encrypted where it is stored; without any it is not.
 
     `keys` are lines of `parley setup keys new`: the first is used for writing, all for reading. `conversations`
@@ -104,7 +104,7 @@ class EncryptionSettings(Section):
         return frozenset(word.partition(":")[2] or word for word in words)
 
 
-class RetentionSettings(Section):
+class RetentionSettings(SettingsSection):
     """In days since the last thing that happened in a session or a notebook; 0 is never.
 
     `archive_url` is "sqlite:///<path>", "postgresql://…" or "none". Unset it is a SQLite file in the data directory,
@@ -136,7 +136,7 @@ class RetentionSettings(Section):
         return url
 
 
-class TracingSettings(Section):
+class TracingSettings(SettingsSection):
     """Spans for a collector that speaks OTLP over HTTP.
 
     `endpoint` is the whole URL for posts. `headers` are lines of `name=value`. `content`: spans include what people and
@@ -190,7 +190,7 @@ class TracingSettings(Section):
         return frozenset(word for _, value in _pairs(own) for word in (value, value.rpartition(" ")[2]))
 
 
-class MetricsSettings(Section):
+class MetricsSettings(SettingsSection):
     """`/metrics` answers requests with the `token`, and none while it is unset."""
 
     token: SecretStr | None = None
@@ -204,7 +204,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             yield name.strip(), value.strip()
 
 
-class AccessSettings(Section):
+class AccessSettings(SettingsSection):
     """Access on all platforms. `groups` are lists of people by name, each entry `<platform>:<id>`."""
 
     groups: dict[str, Words] = Field(default_factory=dict)
@@ -224,7 +224,7 @@ class AccessSettings(Section):
                     raise ConfigError(f'{key}: there is no group "{name}"; {advice}')
 
 
-class LimitSettings(Section):
+class LimitSettings(SettingsSection):
     """The limits on amounts. Texts are counted in characters, times in seconds, spending in US dollars and in tokens.
 
     What a person or a conversation may use in a minute or a day (UTC) has no limit while it is 0.
@@ -244,7 +244,7 @@ class LimitSettings(Section):
     conversation_tokens_per_day: int = Field(default=0, ge=0)
 
 
-class ContextSettings(Section):
+class ContextSettings(SettingsSection):
     """What a program is told of what was said in a place before it was first spoken to there: the number of messages,
     0 for none, their characters, their age, and how many of their files are read. How many hours what a bot hears in
     groups is kept where the platform cannot be asked for it; 0 keeps nothing."""

@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from gateway.settings.forms import FilePath, Section, Words
+from gateway.settings.forms import FilePath, SettingsSection, Words
 from runtime.core.errors import ConfigError
 
 _HOOK = re.compile(r".*/hooks/telegram(/[\w-]+)*/?")
 _TOKEN = re.compile(r"\d+:[\w-]+")
 
 
-class WebSettings(Section):
+class WebSettings(SettingsSection):
     """The web chat. `port` 0 takes any free one. `public_hosts` are the names under which browsers reach it.
 
     Who knows the password is a member; `owners` are ids of people, as `/access list` shows them without "web:". Where
@@ -94,7 +94,7 @@ class WebSettings(Section):
         return f"everybody on this machine{names}" if self.on_loopback else f"everybody who reaches {self.host}"
 
 
-class PlatformSettings(Section):
+class PlatformSettings(SettingsSection):
     """The access to a platform. People, chats and spaces (workspaces, servers) are the platform's own ids.
 
     `owners` are people too. `allow_groups` names lists of people in `access.groups`. Those whom only the chat or the

@@ -45,7 +45,7 @@ from gateway.settings.execution import (
     ToolSettings,
     read_routes,
 )
-from gateway.settings.forms import FilePath, Section
+from gateway.settings.forms import FilePath, SettingsSection
 from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.operation import (
@@ -222,7 +222,7 @@ def load(
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
     """Every key of the tree, dotted, in order."""
     for name, field in section.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+        if isinstance(field.annotation, type) and issubclass(field.annotation, SettingsSection):
             yield from keys(field.annotation, f"{prefix}{name}.")
         else:
             yield prefix + name
@@ -231,7 +231,7 @@ def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]
 def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
     """The keys that hold secrets; each has a sibling `<key>_file`."""
     for name, field in section.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+        if isinstance(field.annotation, type) and issubclass(field.annotation, SettingsSection):
             yield from secret_keys(field.annotation, f"{prefix}{name}.")
         elif SecretStr in get_args(field.annotation):
             yield prefix + name

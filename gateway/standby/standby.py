@@ -17,9 +17,9 @@ from anyio.abc import Process, TaskGroup
 from anyio.streams.text import TextReceiveStream
 
 from gateway.assembly.parts import shared_storage
-from gateway.observability.logs import LogOptions, Logs
-from gateway.observability.watching import Masking
-from gateway.service import Ready
+from gateway.observability.logs import LogOptions, LogWriter
+from gateway.observability.watching import SecretMasking
+from gateway.service import GatewayReady
 from gateway.settings.hidden_keys import own_environment
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
@@ -186,7 +186,7 @@ async def stand_by(
     options: Mapping[str, Sequence[str]],
     show: Callable[[str], None],
     *,
-    on_ready: Callable[[Ready], None],
+    on_ready: Callable[[GatewayReady], None],
 ) -> None:
     """Keep a front and `agents.processes` agent nodes running until cancelled; then none of them is left.
 
@@ -194,7 +194,7 @@ async def stand_by(
     people should know of their deaths. Raises ConfigError for settings with which they cannot start.
     """
     bus = Bus(SystemClock())
-    Logs(LogOptions(settings.logs.level, settings.logs.format), Masking(secrets(settings))).attach(bus)
+    LogWriter(LogOptions(settings.logs.level, settings.logs.format), SecretMasking(secrets(settings))).attach(bus)
     async with AsyncExitStack() as stack:
         storage = await stack.enter_async_context(shared_storage(settings, on_event=bus.publish))
         async with anyio.create_task_group() as tasks:
@@ -202,7 +202,7 @@ async def stand_by(
             try:
                 made.start()
                 lines = [f"{'standby':<10} a front and {settings.agents.processes} agent nodes, which are starting"]
-                on_ready(Ready(lines, made.drain, made.reload))
+                on_ready(GatewayReady(lines, made.drain, made.reload))
                 await anyio.sleep_forever()
             finally:
                 made.kill()

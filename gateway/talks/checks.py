@@ -9,20 +9,20 @@ from typing import Any
 
 from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
 from gateway.talks.talk import (
-    Beat,
-    Called,
-    Ends,
+    ExpectedCall,
+    ExpectedChoices,
+    ExpectedCondition,
+    ExpectedEnd,
+    ExpectedFailure,
+    ExpectedStep,
+    ExpectedTelling,
+    ExpectedWords,
     Fact,
-    Fails,
-    Gap,
     HeardByAny,
-    Holds,
-    Judged,
-    Offered,
-    Reached,
-    Reply,
-    Shown,
-    Stepped,
+    JudgedSentence,
+    ScriptedReply,
+    TalkTurn,
+    TranscriptGap,
     WorkReturns,
 )
 from runtime.core.plain_text import shortened
@@ -33,7 +33,7 @@ _ANY: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TalkDifference:
     """A line of the talk that is not so: what is written there, and what was seen instead.
 
     `fits`: these words are as they are written, and are told for their place among the others.
@@ -46,63 +46,63 @@ class Difference:
 
 
 def differences(
-    beat: Beat, record: BeatRecord, never: Sequence[Fact], unused: Sequence[Reply], first_agent: str
-) -> list[Difference]:
+    beat: TalkTurn, record: BeatRecord, never: Sequence[Fact], unused: Sequence[ScriptedReply], first_agent: str
+) -> list[TalkDifference]:
     """What differs in a beat: first the words, in their order."""
     at = beat.act.line if beat.act is not None else 0
     found = [*_words(beat, record, at), *_facts(beat.expected, record, first_agent)]
-    found += [Difference(reply.line, _answer(reply), "the model was not asked for it") for reply in unused]
+    found += [TalkDifference(reply.line, _answer(reply), "the model was not asked for it") for reply in unused]
     found += [
-        Difference(fact.line, f"never {fact}", seen)
+        TalkDifference(fact.line, f"never {fact}", seen)
         for fact in never
         if (seen := _forbidden(fact, record, first_agent))
     ]
-    if not any(isinstance(fact, Fails) for fact in beat.expected):
-        found += [Difference(at, "no failure", failure) for failure in record.failures if not record.fault]
+    if not any(isinstance(fact, ExpectedFailure) for fact in beat.expected):
+        found += [TalkDifference(at, "no failure", failure) for failure in record.failures if not record.fault]
     if record.fault:
         came_no_more = {one.line for one in (*beat.shown, *beat.replies)}
-        found = [Difference(at, "", record.fault), *(one for one in found if one.line not in came_no_more)]
+        found = [TalkDifference(at, "", record.fault), *(one for one in found if one.line not in came_no_more)]
     return found
 
 
-def _answer(reply: Reply) -> str:
+def _answer(reply: ScriptedReply) -> str:
     return f"model: {shortened(reply.text, _MAX_VALUE_CHARS)}"
 
 
 # -- what is shown
 
 
-def _words(beat: Beat, record: BeatRecord, at: int) -> list[Difference]:
+def _words(beat: TalkTurn, record: BeatRecord, at: int) -> list[TalkDifference]:
     """All words, where some of them differ."""
     if not beat.shown:
         return []
-    found: list[Difference] = []
+    found: list[TalkDifference] = []
     line = at
     for shown, seen in aligned(beat.shown, record.seen):
         line = shown.line if shown is not None else line
         there = "nothing" if seen is None else f"{seen.who}: {seen.text}"
         if seen is None and record.waits:
             there = f"nothing; {record.waits}"
-        same = isinstance(shown, Gap) or (shown is not None and seen is not None and fits(shown, seen))
-        found.append(Difference(line, "nothing" if shown is None else str(shown), there, fits=same))
+        same = isinstance(shown, TranscriptGap) or (shown is not None and seen is not None and fits(shown, seen))
+        found.append(TalkDifference(line, "nothing" if shown is None else str(shown), there, fits=same))
     return [] if all(one.fits for one in found) else found
 
 
-def fits(shown: Shown, seen: SeenMessage) -> bool:
+def fits(shown: ExpectedWords, seen: SeenMessage) -> bool:
     """Whether a message is the one that is written."""
     return shown.who == seen.who and shown.wording.fits(seen.text)
 
 
 def aligned(
-    written: Sequence[Shown | Gap], seen: Sequence[SeenMessage]
-) -> list[tuple[Shown | Gap | None, SeenMessage | None]]:
+    written: Sequence[ExpectedWords | TranscriptGap], seen: Sequence[SeenMessage]
+) -> list[tuple[ExpectedWords | TranscriptGap | None, SeenMessage | None]]:
     """What is written beside what was seen, with as many that fit as possible; a gap is beside each that it stands for.
 
     What does not fit stands beside each other where both sides have something left.
     """
     best = _fitting(written, seen)
-    pairs: list[tuple[Shown | Gap | None, SeenMessage | None]] = []
-    left: list[Shown] = []
+    pairs: list[tuple[ExpectedWords | TranscriptGap | None, SeenMessage | None]] = []
+    left: list[ExpectedWords] = []
     right: list[SeenMessage] = []
     i = j = 0
 
@@ -115,7 +115,7 @@ def aligned(
 
     while i < len(written) or j < len(seen):
         here = written[i] if i < len(written) else None
-        if isinstance(here, Gap):
+        if isinstance(here, TranscriptGap):
             if j < len(seen) and best[i][j] == best[i][j + 1]:
                 flush()
                 pairs.append((here, seen[j]))
@@ -136,7 +136,7 @@ def aligned(
     return pairs
 
 
-def _fitting(written: Sequence[Shown | Gap], seen: Sequence[SeenMessage]) -> list[list[int]]:
+def _fitting(written: Sequence[ExpectedWords | TranscriptGap], seen: Sequence[SeenMessage]) -> list[list[int]]:
     """How many messages from place (i, j) on can fit what is written."""
     best = [[0] * (len(seen) + 1) for _ in range(len(written) + 1)]
     for i in range(len(written) - 1, -1, -1):
@@ -145,7 +145,7 @@ def _fitting(written: Sequence[Shown | Gap], seen: Sequence[SeenMessage]) -> lis
             best[i][j] = best[i + 1][j]
             if j < len(seen):
                 best[i][j] = max(best[i][j], best[i][j + 1])
-                if isinstance(here, Shown) and fits(here, seen[j]):
+                if isinstance(here, ExpectedWords) and fits(here, seen[j]):
                     best[i][j] = max(best[i][j], best[i + 1][j + 1] + 1)
     return best
 
@@ -153,19 +153,19 @@ def _fitting(written: Sequence[Shown | Gap], seen: Sequence[SeenMessage]) -> lis
 # -- what has to come of it
 
 
-def _facts(expected: Sequence[Fact], record: BeatRecord, first_agent: str) -> Iterator[Difference]:
+def _facts(expected: Sequence[Fact], record: BeatRecord, first_agent: str) -> Iterator[TalkDifference]:
     for fact in expected:
         wrong = _missing(fact, record, first_agent)
         if wrong:
-            yield Difference(fact.line, str(fact), wrong)
+            yield TalkDifference(fact.line, str(fact), wrong)
 
 
 def _missing(fact: Fact, record: BeatRecord, first_agent: str) -> str:
     """What was seen instead of a fact; "" where it is so."""
     match fact:
-        case Holds():
+        case ExpectedCondition():
             return _not_held(fact, record, first_agent)
-        case Judged():
+        case JudgedSentence():
             return record.verdicts.get(fact.line, "")
     return "" if _happened(fact, record) else _instead(fact, record)
 
@@ -174,19 +174,19 @@ def _happened(fact: Fact, record: BeatRecord) -> bool:
     match fact:
         case HeardByAny():
             return any(fact.wording.fits(seen.text) for seen in record.seen)
-        case Stepped():
+        case ExpectedStep():
             return any(_is_step(fact, place) for place in record.steps)
-        case Called():
+        case ExpectedCall():
             return any(_is_call(fact, call) for call in record.calls)
-        case Ends():
+        case ExpectedEnd():
             return record.ended
-        case Fails():
+        case ExpectedFailure():
             return any(fact.wording.fits(failure) for failure in record.failures)
-        case Reached():
+        case ExpectedTelling():
             return any(who == fact.agent and fact.wording.fits(text) for who, text in record.letters)
         case WorkReturns():
             return any(fact.wording.fits(result) for result in record.results)
-        case Offered():
+        case ExpectedChoices():
             return any(set(fact.labels) <= seen.choices.keys() for seen in record.seen)
     return False
 
@@ -195,21 +195,21 @@ def _instead(fact: Fact, record: BeatRecord) -> str:
     match fact:
         case HeardByAny():
             return "\n".join(f"{seen.who}: {seen.text}" for seen in record.seen) or "nobody said anything"
-        case Stepped():
+        case ExpectedStep():
             steps = [f"{playbook}:{number}" for agent, playbook, number in record.steps if agent == fact.agent]
             return f"steps {', '.join(steps)}" if steps else f"no step of {fact.agent}"
-        case Called():
+        case ExpectedCall():
             calls = [call for call in record.calls if call.playbook == fact.playbook] or record.calls
             return "\n".join(map(str, calls)) or "no call"
-        case Ends():
+        case ExpectedEnd():
             return f"it goes on; {record.waits}" if record.waits else "it goes on"
-        case Fails():
+        case ExpectedFailure():
             return "\n".join(record.failures) or "nothing failed"
-        case Reached():
+        case ExpectedTelling():
             return "\n".join(text for who, text in record.letters if who == fact.agent) or "nothing was said to it"
         case WorkReturns():
             return "\n".join(record.results) or "no result"
-        case Offered():
+        case ExpectedChoices():
             offered = [", ".join(seen.choices) for seen in record.seen if seen.choices]
             return f"choices {'; '.join(offered)}" if offered else "no choices"
     return "nothing of it"
@@ -218,21 +218,21 @@ def _instead(fact: Fact, record: BeatRecord) -> str:
 def _forbidden(fact: Fact, record: BeatRecord, first_agent: str) -> str:
     """What was seen of something that must not be; "" for nothing."""
     match fact:
-        case Holds():
+        case ExpectedCondition():
             return "it is so" if not _not_held(fact, record, first_agent) else ""
         case HeardByAny():
             return next((f"{seen.who}: {seen.text}" for seen in record.seen if fact.wording.fits(seen.text)), "")
-        case Called():
+        case ExpectedCall():
             return next((str(call) for call in record.calls if _is_call(fact, call)), "")
     return str(fact) if _happened(fact, record) else ""
 
 
-def _is_step(fact: Stepped, place: tuple[str, str, str]) -> bool:
+def _is_step(fact: ExpectedStep, place: tuple[str, str, str]) -> bool:
     agent, playbook, number = place
     return (agent, playbook) == (fact.agent, fact.playbook) and fact.number in ("", number)
 
 
-def _is_call(fact: Called, call: SeenCall) -> bool:
+def _is_call(fact: ExpectedCall, call: SeenCall) -> bool:
     if fact.playbook != call.playbook or fact.agent not in ("", call.agent):
         return False
     if fact.arguments is None:
@@ -248,7 +248,7 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True, default=repr) == json.dumps(other, sort_keys=True, default=repr)
 
 
-def _not_held(fact: Holds, record: BeatRecord, first_agent: str) -> str:
+def _not_held(fact: ExpectedCondition, record: BeatRecord, first_agent: str) -> str:
     """The values of a condition that is not so; "" where it is."""
     variables = record.variables.get(fact.agent or first_agent, _ANY)
     missing = sorted(name for name in fact.test.names if name not in variables)

@@ -12,12 +12,23 @@ from typing import Any, Self, TypeAlias
 import anyio
 
 from gateway.talks.checks import fits
-from gateway.talks.staging.answers import Answers, judged
+from gateway.talks.staging.answers import AnswerSource, judged
 from gateway.talks.staging.clock import TalkClock, settle
-from gateway.talks.staging.record import BeatRecord, EventTasks, Screen, SeenCall, SeenMessage, orders_of, waits_in
-from gateway.talks.staging.stage import Ports, Seats, Stage, TalkFiles, TalkStore
+from gateway.talks.staging.record import BeatRecord, EventTasks, SeenCall, SeenMessage, TalkScreen, orders_of, waits_in
+from gateway.talks.staging.stage import TalkFiles, TalkPorts, TalkSeats, TalkStage, TalkStore
 from gateway.talks.staging.tools import KeptTools, ReplayedServers
-from gateway.talks.talk import Answered, Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
+from gateway.talks.talk import (
+    ArrivingEvent,
+    JudgedSentence,
+    PersonLine,
+    PlayedAnswer,
+    PressedChoice,
+    ProgramAnswer,
+    TalkHead,
+    TalkScript,
+    TalkTurn,
+    TimePassed,
+)
 from runtime.bus import Bus
 from runtime.core.address import Address, address_of
 from runtime.core.errors import LLMError
@@ -26,7 +37,7 @@ from runtime.events.frames import FrameOpened, LLMFailed, LLMRequested, SandboxF
 from runtime.events.sessions import PlaybookFailed, SessionFailed
 from runtime.language.program import Program
 from runtime.language.remote import participant_of
-from runtime.sessions.conversation import Conversation
+from runtime.sessions.conversation import ConversationTask
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import PARTICIPANT, SESSION_COMMANDS, TASK, InboxEvent, shard_of
 from runtime.stores.orders import TaskLimits
@@ -57,10 +68,10 @@ class Holding:
     def __init__(
         self,
         program: Program,
-        talk: Talk,
-        head: Head,
-        stage: Stage,
-        answers: Answers,
+        talk: TalkScript,
+        head: TalkHead,
+        stage: TalkStage,
+        answers: AnswerSource,
         tools: KeptTools | None = None,
     ) -> None:
         """`tools` are those of servers as they answered once; None: the servers themselves."""
@@ -84,7 +95,7 @@ class Holding:
         self._agents: dict[str, str] = {}
         self._state = SessionState()
         self._folded: tuple[SessionId | None, int] = (None, 0)
-        self._seats = Seats(self._note_letter)
+        self._seats = TalkSeats(self._note_letter)
         self.files = TalkFiles()
         self._played = {participant_of(spec): spec.name for spec in program.agents}
         for kind in _FAILURES:
@@ -99,8 +110,8 @@ class Holding:
     async def open(self) -> AsyncIterator[Self]:
         """Everything that the beats need."""
         async with anyio.create_task_group() as self._tasks:
-            self._screen = Screen(self._note_message, tasks=self._tasks)
-            ports = Ports(
+            self._screen = TalkScreen(self._note_message, tasks=self._tasks)
+            ports = TalkPorts(
                 store=self._store,
                 outbox=self._screen,
                 llm=self._answers.client,
@@ -116,7 +127,7 @@ class Holding:
             yield self
             self._tasks.cancel_scope.cancel()
 
-    async def hold(self, beat: Beat, record: BeatRecord, *, silence_s: float = SILENCE_S) -> None:
+    async def hold(self, beat: TalkTurn, record: BeatRecord, *, silence_s: float = SILENCE_S) -> None:
         """Do what a beat says; return when the agents have nothing more to say, not within `silence_s` either."""
         self._beat, self._store.ended = record, False
         self._answers.begin(beat.replies)
@@ -124,17 +135,17 @@ class Holding:
         match act:
             case None:
                 await self._send("", kind="start")
-            case Said():
+            case PersonLine():
                 await self._say(act)
-            case Pressed():
+            case PressedChoice():
                 await self._press(act)
-            case Waited():
+            case TimePassed():
                 await self._pass(act)
-            case Played():
+            case PlayedAnswer():
                 await self._play(act)
-            case Arrived():
+            case ArrivingEvent():
                 await self._arrive(act)
-            case Answered():
+            case ProgramAnswer():
                 await self._answer(act)
         await self._rest(silence_s)
         record.seen.sort(key=lambda seen: seen.place)
@@ -149,11 +160,11 @@ class Holding:
         if self._answers.judges and not record.fault:
             await self._judge(beat, record)
 
-    async def _judge(self, beat: Beat, record: BeatRecord) -> None:
+    async def _judge(self, beat: TalkTurn, record: BeatRecord) -> None:
         said = [] if beat.act is None else [str(beat.act)]
         transcript = said + [f"{seen.who}: {seen.text}" for seen in record.seen]
         for fact in beat.expected:
-            if isinstance(fact, Judged):
+            if isinstance(fact, JudgedSentence):
                 if fact.exact is not None and any(fits(fact.exact, seen) for seen in record.seen):
                     continue
                 try:
@@ -163,14 +174,14 @@ class Holding:
 
     # -- what people do
 
-    async def _say(self, said: Said) -> None:
+    async def _say(self, said: PersonLine) -> None:
         command, _, argument = said.text.removeprefix("/").partition(" ")
         if said.text.startswith("/") and command in SESSION_COMMANDS:
             await self._send(argument.strip(), who=said.who, kind=command)
         else:
             await self._send(said.text, who=said.who, files=said.files)
 
-    async def _press(self, pressed: Pressed) -> None:
+    async def _press(self, pressed: PressedChoice) -> None:
         offered = self._screen.offered
         found = next((seen for seen in reversed(offered) if pressed.label in seen.choices), None)
         if found is None:
@@ -180,7 +191,7 @@ class Holding:
             return
         await self._send(pressed.label, who=pressed.who, kind="choice", choice=found.choices[pressed.label])
 
-    async def _pass(self, waited: Waited) -> None:
+    async def _pass(self, waited: TimePassed) -> None:
         until_s = self._clock.monotonic() + (waited.seconds if waited.until is None else self._until(waited.until))
         while self._beat.fault == "" and (next_s := self._clock.next_s(within_s=until_s - self._clock.monotonic())):
             await self._clock.pass_to(next_s)
@@ -198,7 +209,7 @@ class Holding:
             self._fault(f"{due:%Y-%m-%d %H:%M} has been: it is {now:%Y-%m-%d %H:%M:%S} already")
         return max(0.0, left_s)
 
-    async def _play(self, played: Played) -> None:
+    async def _play(self, played: PlayedAnswer) -> None:
         name = next((participant for participant, agent in self._played.items() if agent == played.who), None)
         acts = self._seats.answered(name or "", played.text, f"{self._sent}")
         if not acts:
@@ -206,7 +217,7 @@ class Holding:
         for act in acts:
             await self._send(str(act), kind=PARTICIPANT)
 
-    async def _arrive(self, arrived: Arrived) -> None:
+    async def _arrive(self, arrived: ArrivingEvent) -> None:
         """Have executed what begins on an event, each in a session of its own, as a gateway does."""
         now, limits = self._clock.now(), TaskLimits()
         orders = orders_of(self._program, arrived, f"{self._sent + 1}", now, limits.within_s)
@@ -214,7 +225,7 @@ class Holding:
             self._begun.sources[task] = arrived.source
             await self._send(str(order), kind=TASK, at=address_of(task))
 
-    async def _answer(self, answered: Answered) -> None:
+    async def _answer(self, answered: ProgramAnswer) -> None:
         asking = await self._begun.asking(answered.source)
         if asking is None:
             self._fault("nothing that an event began asks anything" + f" of {answered.source}" * bool(answered.source))
@@ -269,7 +280,7 @@ class Holding:
                 token = await self._leases.acquire(f"shard:{shard}", LeaseHolder("talk", ttl_s=_FOR_EVER_S))
                 assert token is not None  # nobody else has this store
                 lease = Lease(shard, token)
-            conversation = Conversation(shard, at.key, lambda: lease, self._around, self._inbox)
+            conversation = ConversationTask(shard, at.key, lambda: lease, self._around, self._inbox)
             here = self._conversations[at.key] = _Here(conversation, lease)
         return here
 
@@ -378,7 +389,7 @@ class Holding:
 class _Here:
     """A conversation of the talk: people's, or that of what an event began. `read` is the last entry of its inbox."""
 
-    conversation: Conversation
+    conversation: ConversationTask
     lease: Lease
     read: str = "0"
     lives: bool = False

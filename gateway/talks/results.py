@@ -12,10 +12,10 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
-from gateway.talks.checks import Difference
+from gateway.talks.checks import TalkDifference
 from gateway.talks.staging.answers import TalkRecording
 from gateway.talks.staging.record import BeatRecord, StepPlace
-from gateway.talks.talk import Talk
+from gateway.talks.talk import TalkScript
 from runtime.core.plain_text import shortened
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import explain
@@ -41,9 +41,9 @@ class TalkResult:
     """One talk that was held. Without differences it has passed. `seconds` are of the processor."""
 
     file: Path
-    talk: Talk
+    talk: TalkScript
     records: list[BeatRecord] = field(default_factory=list)
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[TalkDifference] = field(default_factory=list)
     seconds: float = 0.0
     unjudged: int = 0
     """Sentences that a judge would have to decide, and nobody did."""
@@ -62,7 +62,7 @@ class TalkResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class StepCoverage:
     """The steps of a program, and those of them that no talk has reached."""
 
     program: Program
@@ -104,7 +104,7 @@ def result_lines(result: TalkResult, width: int) -> Iterator[str]:
     yield from _beside(result.differences, width)
 
 
-def _beside(some: Sequence[Difference], width: int) -> Iterator[str]:
+def _beside(some: Sequence[TalkDifference], width: int) -> Iterator[str]:
     """What is written in each line beside what was seen; a sentence where nothing is written."""
     column = max(_LEAST_COLUMN, min(_MOST_COLUMN, (width - len(_MARGIN) - len(_BETWEEN)) // 2))
     for one in some:
@@ -129,7 +129,7 @@ def _short(text: str) -> str:
     return shortened(" ".join(text.split()), 60)
 
 
-def summary_lines(results: Sequence[TalkResult], coverages: Sequence[Coverage], *, every: bool) -> Iterator[str]:
+def summary_lines(results: Sequence[TalkResult], coverages: Sequence[StepCoverage], *, every: bool) -> Iterator[str]:
     """How many passed, and how many steps they reached; `every` step that was not, else the first of them."""
     failed = sum(not result.passed for result in results)
     seconds = sum(result.seconds for result in results)

@@ -21,16 +21,26 @@ from anyio import to_thread
 
 from gateway.models.opening import open_models
 from gateway.settings.tree import Settings
-from gateway.talks.checks import Difference, differences
+from gateway.talks.checks import TalkDifference, differences
 from gateway.talks.holding import SILENCE_S, Holding
 from gateway.talks.parsing.document import read_head, read_source, read_talks
 from gateway.talks.results import TalkResult
-from gateway.talks.staging.answers import Answers, Live, RecordedAnswers, TalkRecording, read_recordings
+from gateway.talks.staging.answers import AnswerSource, LiveAnswers, RecordedAnswers, TalkRecording, read_recordings
 from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.script import ReplyScript
-from gateway.talks.staging.stage import Stage, open_stage
+from gateway.talks.staging.stage import TalkStage, open_stage
 from gateway.talks.staging.tools import KeptTools
-from gateway.talks.talk import Beat, Gap, Head, Judged, Shown, Talk, TalkFile, Waited, Wording
+from gateway.talks.talk import (
+    ExpectedWording,
+    ExpectedWords,
+    JudgedSentence,
+    TalkFile,
+    TalkHead,
+    TalkScript,
+    TalkTurn,
+    TimePassed,
+    TranscriptGap,
+)
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice
 from runtime.execution.frames.loop import FrameLoop
@@ -49,63 +59,63 @@ LIMIT_S = 30.0
 _GRACE_S = 2.0
 """The time beyond its limit that a talk may take before its process is ended."""
 
-Job: TypeAlias = "tuple[Loaded, Talk]"
+Job: TypeAlias = "tuple[LoadedTalks, TalkScript]"
 
 
-def in_other_words(talk: Talk) -> Talk:
+def in_other_words(talk: TalkScript) -> TalkScript:
     """The talk as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
     same. Words with gaps and patterns stay."""
     return replace(talk, beats=tuple(map(_judged_beat, talk.beats)))
 
 
-def _judged_beat(beat: Beat) -> Beat:
-    shown: list[Shown | Gap] = []
-    sentences: list[Judged] = []
+def _judged_beat(beat: TalkTurn) -> TalkTurn:
+    shown: list[ExpectedWords | TranscriptGap] = []
+    sentences: list[JudgedSentence] = []
     for one in beat.shown:
-        if isinstance(one, Gap) or not one.wording.exact:
+        if isinstance(one, TranscriptGap) or not one.wording.exact:
             shown.append(one)
             continue
-        shown.append(replace(one, wording=Wording("…")))
+        shown.append(replace(one, wording=ExpectedWording("…")))
         words = f"{one.who} says, perhaps in other words, what this says: “{one.wording}”"
-        sentences.append(Judged(one.line, words, one))
+        sentences.append(JudgedSentence(one.line, words, one))
     return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class LoadedTalks:
     """A talk file, its program, and the recorded answers by the titles of its talks."""
 
     file: TalkFile
     program: Program
     recordings: Mapping[str, TalkRecording] = field(default_factory=dict)
 
-    def answers(self, talk: Talk) -> Answers:
+    def answers(self, talk: TalkScript) -> AnswerSource:
         """The answers that stand in a talk, or were recorded."""
         recording = None if talk.scripted else self.recordings.get(talk.title)
         return ReplyScript() if recording is None or not recording.answers else RecordedAnswers(recording)
 
-    def tools(self, talk: Talk) -> KeptTools | None:
+    def tools(self, talk: TalkScript) -> KeptTools | None:
         """The tools of servers as they were kept with a talk; None where the servers are asked."""
         recording = self.recordings.get(talk.title)
         return None if recording is None else recording.tools
 
 
 @dataclass(slots=True)
-class Loader:
+class TalkLoader:
     """Reads talk files; each program is compiled once."""
 
     _programs: dict[tuple[Path, ...], Program] = field(default_factory=dict)
 
-    async def load(self, path: Path) -> Loaded:
+    async def load(self, path: Path) -> LoadedTalks:
         """The talks of a file, and their program. Raises ProgramError for what is wrong in one of them, ConfigError for
         recorded answers that cannot be read."""
         source = read_source(path)
         head = read_head(source)
         program = await self.program(head)
         talks = read_talks(source, head, program)
-        return Loaded(TalkFile(path, head, talks), program, read_recordings(path))
+        return LoadedTalks(TalkFile(path, head, talks), program, read_recordings(path))
 
-    async def program(self, head: Head) -> Program:
+    async def program(self, head: TalkHead) -> Program:
         """The program of talks. Raises ProgramError."""
         program = self._programs.get(head.programs)
         if program is None:
@@ -137,7 +147,11 @@ def _hidden(path: Path, folder: Path) -> bool:
 
 
 async def hold_talk(
-    loaded: Loaded, talk: Talk, stage: Stage, answers: Answers | None = None, limit_s: float = LIMIT_S
+    loaded: LoadedTalks,
+    talk: TalkScript,
+    stage: TalkStage,
+    answers: AnswerSource | None = None,
+    limit_s: float = LIMIT_S,
 ) -> TalkResult:
     """Hold one talk up to the first beat in which something differs; with other answers than those that are kept.
 
@@ -151,19 +165,21 @@ async def hold_talk(
             await _hold(loaded, talk, stage, answers, result)
         except Exception as error:  # noqa: BLE001 - the other talks are to be held whatever goes wrong in this one
             text = "".join(format_exception_only(error)).strip()
-            result.differences.append(Difference(_last_line(result), "", f"the talk broke off: {text}"))
+            result.differences.append(TalkDifference(_last_line(result), "", f"the talk broke off: {text}"))
     if scope.cancelled_caught:
         text = f"it was not over after {limit_s:g} seconds"
-        result.differences.append(Difference(_last_line(result), "", text))
+        result.differences.append(TalkDifference(_last_line(result), "", text))
     result.seconds = time.process_time() - began_s
-    if isinstance(answers, Live):
+    if isinstance(answers, LiveAnswers):
         result.recording = TalkRecording(tuple(answers.noted), alone=answers.alone)
     return result
 
 
-async def _hold(loaded: Loaded, talk: Talk, stage: Stage, answers: Answers, result: TalkResult) -> None:
+async def _hold(
+    loaded: LoadedTalks, talk: TalkScript, stage: TalkStage, answers: AnswerSource, result: TalkResult
+) -> None:
     program, head = loaded.program, loaded.file.head
-    tools = None if isinstance(answers, Live) else loaded.tools(talk)
+    tools = None if isinstance(answers, LiveAnswers) else loaded.tools(talk)
     if answers.judges:
         talk = in_other_words(talk)
     first = next((agent.name for agent in program.agents if agent.kind is not AgentKind.HUMAN), "")
@@ -174,14 +190,14 @@ async def _hold(loaded: Loaded, talk: Talk, stage: Stage, answers: Answers, resu
             coming = talk.beats[number + 1].act if number + 1 < len(talk.beats) else None
             at_once = any(act is not None and act.at_once for act in (coming, _wait_of(beat)))
             await holding.hold(beat, record, silence_s=0.0 if at_once else SILENCE_S)
-            result.unjudged += 0 if answers.judges else sum(isinstance(fact, Judged) for fact in beat.expected)
+            result.unjudged += 0 if answers.judges else sum(isinstance(fact, JudgedSentence) for fact in beat.expected)
             result.differences = differences(beat, record, talk.never, answers.unused(), first)
             if result.differences:
                 return
 
 
-def _wait_of(beat: Beat) -> Waited | None:
-    return beat.act if isinstance(beat.act, Waited) else None
+def _wait_of(beat: TalkTurn) -> TimePassed | None:
+    return beat.act if isinstance(beat.act, TimePassed) else None
 
 
 def _last_line(result: TalkResult) -> int:
@@ -190,7 +206,7 @@ def _last_line(result: TalkResult) -> int:
 
 
 @dataclass(slots=True)
-class Plan:
+class TalkPlan:
     """The talks of a run, and how they are held. `limit_s` is how long each may take; `live`: the numbers of those that
     the models of the settings answer."""
 
@@ -210,13 +226,13 @@ class _Worker:
 
 @dataclass(slots=True)
 class _Run:
-    plan: Plan
+    plan: TalkPlan
     start: Callable[[], tuple[BaseProcess, Connection]]
     waiting: list[int]
     working: list[_Worker] = field(default_factory=list)
 
 
-def held_apart(plan: Plan, workers: int) -> Iterator[tuple[int, TalkResult]]:
+def held_apart(plan: TalkPlan, workers: int) -> Iterator[tuple[int, TalkResult]]:
     """Hold all talks in so many processes; each result with its number, as it comes."""
     context = multiprocessing.get_context("fork")
 
@@ -269,7 +285,7 @@ def _results(run: _Run) -> Iterator[tuple[int, TalkResult]]:
         worker.process.join()
         loaded, talk = run.plan.jobs[worker.job]
         why = f"it blocked everything for {run.plan.limit_s:g} seconds" if late else "its process has died"
-        yield worker.job, TalkResult(loaded.file.path, talk, differences=[Difference(talk.line, "", why)])
+        yield worker.job, TalkResult(loaded.file.path, talk, differences=[TalkDifference(talk.line, "", why)])
         if run.waiting:
             _next(run, *run.start())
 
@@ -284,20 +300,20 @@ def _received(pipe: Connection) -> TalkResult | None:
     return received
 
 
-def _work(plan: Plan, pipe: Connection) -> None:
+def _work(plan: TalkPlan, pipe: Connection) -> None:
     """A process that holds the talks it is given, one after the other."""
     with asyncio.Runner(loop_factory=FrameLoop) as runner, suppress(KeyboardInterrupt, EOFError):
         runner.run(_hold_given(plan, pipe))
 
 
-async def _hold_given(plan: Plan, pipe: Connection) -> None:
+async def _hold_given(plan: TalkPlan, pipe: Connection) -> None:
     async with AsyncExitStack() as stack:
         stage = await stack.enter_async_context(open_stage(plan.settings))
         models: LLMClient | None = None
         while (number := await to_thread.run_sync(pipe.recv)) is not None:
             loaded, talk = plan.jobs[number]
-            answers: Live | None = None
+            answers: LiveAnswers | None = None
             if number in plan.live:
                 models = models or (await stack.enter_async_context(open_models(plan.settings)))[0]
-                answers = Live(models, alone=plan.settings.asks_alone)
+                answers = LiveAnswers(models, alone=plan.settings.asks_alone)
             pipe.send(await hold_talk(loaded, talk, stage, answers, plan.limit_s))

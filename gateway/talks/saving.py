@@ -16,14 +16,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gateway.talks.holding import Holding
-from gateway.talks.parsing.document import Source, read_head
-from gateway.talks.running import Loaded, Loader
-from gateway.talks.staging.answers import Asker, Live, TalkRecording, write_recordings
+from gateway.talks.parsing.document import TalkSource, read_head
+from gateway.talks.running import LoadedTalks, TalkLoader
+from gateway.talks.staging.answers import Asker, LiveAnswers, TalkRecording, write_recordings
 from gateway.talks.staging.record import BeatRecord, SeenCall
 from gateway.talks.staging.script import AnswerMemory, MemoryAnswers
-from gateway.talks.staging.stage import Stage
+from gateway.talks.staging.stage import TalkStage
 from gateway.talks.staging.tools import kept_tools
-from gateway.talks.talk import Act, Beat, Head, Played, Pressed, Said, Talk, Waited
+from gateway.talks.talk import Act, PersonLine, PlayedAnswer, PressedChoice, TalkHead, TalkScript, TalkTurn, TimePassed
 from runtime.core.errors import ConfigError, ContentLocked, ProgramError
 from runtime.core.files import FILE_URL, FileContent, FileStore, clean_file_name, file_id
 from runtime.core.ids import AgentId
@@ -79,23 +79,23 @@ def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list
                 known.add(one.platform_id)
                 name = _NO_NAME.sub(" ", one.name)
                 if one.platform_id in pressed:
-                    found.append(Pressed(0, name, one.text))
+                    found.append(PressedChoice(0, name, one.text))
                 else:
                     text = whole.get(one.platform_id, one.text)
-                    found.append(Said(0, name, text or ("" if sent else "/start"), files=tuple(sent)))
+                    found.append(PersonLine(0, name, text or ("" if sent else "/start"), files=tuple(sent)))
                 sent.clear()
             case AgentCreated() if one.participant:
                 elsewhere[one.id] = one.klass
             case MessageQueued() if one.message.sender_id in elsewhere and one.message.id not in known:
                 known.add(one.message.id)
-                found.append(Played(0, elsewhere[AgentId(one.message.sender_id)], one.message.content))
+                found.append(PlayedAnswer(0, elsewhere[AgentId(one.message.sender_id)], one.message.content))
             case FileReceived() if one.url in files:
                 sent.append(files[one.url])
             case WaitBegun() if one.due is not None:
                 waits[one.frame, one.pos] = one.due - fact.at.timestamp()
             case WaitEnded() if not one.messages and waits.get((one.frame, one.pos), 0.0) > _LEAST_WAIT_S:
                 seconds = waits.pop((one.frame, one.pos))
-                found.append(Waited(0, seconds, words=f"wait {seconds:g} seconds"))
+                found.append(TimePassed(0, seconds, words=f"wait {seconds:g} seconds"))
             case _:
                 pass
     return found
@@ -112,9 +112,9 @@ class TalkShelf:
     """The talk file that a talk is added to, with its program; `loaded` is what it has, None where there is no file."""
 
     path: Path
-    head: Head
+    head: TalkHead
     program: Program
-    loaded: Loaded | None
+    loaded: LoadedTalks | None
     beginning: str = ""
     """What a new file begins with."""
 
@@ -127,12 +127,12 @@ class TalkShelf:
 
 async def shelf_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> TalkShelf:
     """Where the talk of a conversation goes. Raises ProgramError and ConfigError."""
-    loader = Loader()
+    loader = TalkLoader()
     if _there(path):
         loaded = await loader.load(path)
         return TalkShelf(path, loaded.file.head, loaded.program, loaded)
     text = _head_for(path, program, facts)
-    head = read_head(Source(path, (), text))
+    head = read_head(TalkSource(path, (), text))
     beginning = f"---\n{text}\n---\n# Talks with {head.programs[0].stem}\n"
     return TalkShelf(path, head, await loader.program(head), None, beginning)
 
@@ -146,7 +146,7 @@ def _head_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> str:
     keys = [f"program: {os.path.relpath(program, path.parent)}"] if program is not None else []
     if facts and is_group(facts):
         keys.append("group: true")
-    people = sorted({act.who for act in acts_of(facts) if isinstance(act, Said | Pressed)})
+    people = sorted({act.who for act in acts_of(facts) if isinstance(act, PersonLine | PressedChoice)})
     if people:
         keys.append(f"people: {json.dumps(people, ensure_ascii=False)}")
     if facts:
@@ -167,14 +167,14 @@ def add_talk(shelf: TalkShelf, title: str, saved: Saved) -> None:
 
 
 async def save(
-    title: str, shelf: TalkShelf, facts: Sequence[Fact], stage: Stage, files: Mapping[str, Path] = NO_FILES
+    title: str, shelf: TalkShelf, facts: Sequence[Fact], stage: TalkStage, files: Mapping[str, Path] = NO_FILES
 ) -> Saved:
     """The conversation of these facts as a talk, by replaying it; `files` are those that people sent, by url. Raises
     ProgramError where that is not possible."""
     program, head, acts = shelf.program, shelf.head, acts_of(facts, files)
     if not acts:
         raise ProgramError("Nobody has said anything in this conversation.")
-    talk = Talk(title, 0, tuple(Beat(act) for act in acts))
+    talk = TalkScript(title, 0, tuple(TalkTurn(act) for act in acts))
     model = MemoryAnswers(AnswerMemory(program, facts))
     answers = _Attached(model)
     records: list[BeatRecord] = []
@@ -222,7 +222,7 @@ def shown_in(facts: Sequence[Fact]) -> list[str]:
     return [texts[page] for page, by_agent in agents.items() if by_agent and texts.get(page)]
 
 
-class _Attached(Live):
+class _Attached(LiveAnswers):
     """A model that answers by the tape, whose answers are noted."""
 
     def __init__(self, model: MemoryAnswers) -> None:
@@ -233,7 +233,7 @@ class _Attached(Live):
         self._model.asker, self._model.on_fault = asker, on_fault
 
 
-def _lines(beat: Beat, record: BeatRecord, shelf: TalkShelf) -> Iterator[str]:
+def _lines(beat: TalkTurn, record: BeatRecord, shelf: TalkShelf) -> Iterator[str]:
     if beat.act is not None:
         yield f"- {_indented(_written(beat.act, shelf.path.parent))}"
     for seen in record.seen:
@@ -249,7 +249,7 @@ def _lines(beat: Beat, record: BeatRecord, shelf: TalkShelf) -> Iterator[str]:
 
 def _written(act: Act, folder: Path) -> str:
     """What somebody did, with the paths of files from the folder of the talk."""
-    if not isinstance(act, Said) or not act.files:
+    if not isinstance(act, PersonLine) or not act.files:
         return str(act)
     names = ", ".join(Path(os.path.relpath(file, folder)).as_posix() for file in act.files)
     return f"{act.who} sends {names}: {act.text}" if act.text else f"{act.who} sends {names}"

@@ -21,7 +21,7 @@ _REGULAR = re.compile(r"/(.+)/", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ExpectedWording:
     """Words that are looked for: exact ones, in which `…` stands for any text with the blanks beside it, or a regular
     expression between slashes, which is searched for in any case. What is not `whole` may have more words around it."""
 
@@ -42,7 +42,7 @@ class Wording:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(wording: Wording) -> re.Pattern[str]:
+def _compiled(wording: ExpectedWording) -> re.Pattern[str]:
     """The pattern of a wording. Raises re.error for a wrong expression."""
     regular = _REGULAR.fullmatch(wording.text)
     if regular is not None:
@@ -51,7 +51,7 @@ def _compiled(wording: Wording) -> re.Pattern[str]:
     return re.compile(rf"\A{gaps}\Z" if wording.whole else gaps, re.DOTALL)
 
 
-def check_wording(wording: Wording) -> str | None:
+def check_wording(wording: ExpectedWording) -> str | None:
     """What is wrong with the regular expression in a wording; None for nothing."""
     try:
         _compiled(wording)
@@ -66,7 +66,7 @@ def _even(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PersonLine:
     """A person says something, perhaps with files; `at_once`, without waiting until the agents have nothing more to
     say."""
 
@@ -84,7 +84,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Pressed:
+class PressedChoice:
     """A person presses a choice of the last open question that has it."""
 
     line: int
@@ -97,7 +97,7 @@ class Pressed:
 
 
 @dataclass(frozen=True, slots=True)
-class Waited:
+class TimePassed:
     """Time passes, or it is a certain time; `at_once`: also of short pauses that pass by themselves."""
 
     line: int
@@ -111,7 +111,7 @@ class Waited:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedAnswer:
     """An agent in another process, which the talk plays, answers what it heard last."""
 
     line: int
@@ -124,7 +124,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class ArrivingEvent:
     """An event of another program arrives, from the client `source`."""
 
     line: int
@@ -139,7 +139,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ProgramAnswer:
     """Another program answers the oldest question of what its events began; `source` is "" for whichever is asked."""
 
     line: int
@@ -151,12 +151,12 @@ class Answered:
         return f"answer{f' from {self.source}' if self.source else ''}: {self.text}"
 
 
-Act: TypeAlias = Said | Pressed | Waited | Played | Arrived | Answered
+Act: TypeAlias = PersonLine | PressedChoice | TimePassed | PlayedAnswer | ArrivingEvent | ProgramAnswer
 """What moves a talk on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScriptedReply:
     """The scripted model's answer to a question of agent `by` in which the words `to` occur, "" for any. A reply in
     `words` is none to a question for a value. One for `always` stands for the rest of the talk. One `after` words is
     none before the model was told of them."""
@@ -171,12 +171,12 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ExpectedWords:
     """An agent shows people these words, or Parley does."""
 
     line: int
     who: str
-    wording: Wording
+    wording: ExpectedWording
     written: bool = False
     """Whether the words are the scripted model's, too."""
 
@@ -185,7 +185,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class TranscriptGap:
     """Anything may be shown here."""
 
     line: int
@@ -199,14 +199,14 @@ class HeardByAny:
     """These words are shown by anybody."""
 
     line: int
-    wording: Wording
+    wording: ExpectedWording
 
     def __str__(self) -> str:
         return f"the words {self.wording}"
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped:
+class ExpectedStep:
     """A step is reached; `line_number` is its number in PBAsm, "" for any of the playbook."""
 
     line: int
@@ -219,7 +219,7 @@ class Stepped:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ExpectedCall:
     """A playbook is called; with these `arguments`, or any where there are none, and the `defaults` of the others.
     `open_end`: the others may be anything."""
 
@@ -239,7 +239,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class ExpectedCondition:
     """A condition on variables of an agent, "" for the first."""
 
     line: int
@@ -252,7 +252,7 @@ class Holds:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class ExpectedEnd:
     """The program ends."""
 
     line: int
@@ -262,18 +262,18 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True)
-class Fails:
+class ExpectedFailure:
     """A playbook fails with an error that nobody catches and that has these words."""
 
     line: int
-    wording: Wording
+    wording: ExpectedWording
 
     def __str__(self) -> str:
         return f"the failure {self.wording}"
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class ExpectedChoices:
     """A question offers these choices."""
 
     line: int
@@ -284,24 +284,24 @@ class Offered:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSentence:
     """A sentence about what was said, which a model judges. It is true where `exact` words were said."""
 
     line: int
     words: str
-    exact: Shown | None = None
+    exact: ExpectedWords | None = None
 
     def __str__(self) -> str:
         return f"judge: {self.words}" if self.exact is None else f"{self.exact}\n(or the same in other words)"
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ExpectedTelling:
     """An agent in another process is told something with these words."""
 
     line: int
     agent: str
-    wording: Wording
+    wording: ExpectedWording
 
     def __str__(self) -> str:
         return f"{self.agent} hears {self.wording}"
@@ -312,34 +312,45 @@ class WorkReturns:
     """The work that an event began gives a result with these words."""
 
     line: int
-    wording: Wording
+    wording: ExpectedWording
 
     def __str__(self) -> str:
         return f"the result {self.wording}"
 
 
-Fact: TypeAlias = WorkReturns | Reached | HeardByAny | Stepped | Called | Holds | Ends | Fails | Offered | Judged
+Fact: TypeAlias = (
+    WorkReturns
+    | ExpectedTelling
+    | HeardByAny
+    | ExpectedStep
+    | ExpectedCall
+    | ExpectedCondition
+    | ExpectedEnd
+    | ExpectedFailure
+    | ExpectedChoices
+    | JudgedSentence
+)
 """What `expect:` asks for, and `never:` forbids."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class TalkTurn:
     """An act of somebody, and all that belongs to it until the next act. Without an act it is the
     beginning."""
 
     act: Act | None
-    replies: tuple[Reply, ...] = ()
-    shown: tuple[Shown | Gap, ...] = ()
+    replies: tuple[ScriptedReply, ...] = ()
+    shown: tuple[ExpectedWords | TranscriptGap, ...] = ()
     expected: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class TalkScript:
     """One talk. `never` is forbidden all through it."""
 
     title: str
     line: int
-    beats: tuple[Beat, ...]
+    beats: tuple[TalkTurn, ...]
     never: tuple[Fact, ...] = ()
 
     @property
@@ -351,11 +362,11 @@ class Talk:
     def people(self) -> tuple[str, ...]:
         """Who says or presses something, in their order."""
         acts = [beat.act for beat in self.beats]
-        return tuple(dict.fromkeys(act.who for act in acts if isinstance(act, Said | Pressed)))
+        return tuple(dict.fromkeys(act.who for act in acts if isinstance(act, PersonLine | PressedChoice)))
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TalkHead:
     """The lines between `---` at the top of a talk file. `people` are ids by the names that people show."""
 
     programs: tuple[Path, ...]
@@ -369,5 +380,5 @@ class TalkFile:
     """The talks of a file."""
 
     path: Path
-    head: Head
-    talks: tuple[Talk, ...]
+    head: TalkHead
+    talks: tuple[TalkScript, ...]

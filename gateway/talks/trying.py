@@ -10,15 +10,15 @@ from datetime import datetime
 from pathlib import Path
 
 from gateway.settings.tree import Settings
-from gateway.talks.running import Loaded, Loader, hold_talk
-from gateway.talks.staging.answers import Answers, Asker
-from gateway.talks.staging.script import Pieces, first_question, wants_a_value
+from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk
+from gateway.talks.staging.answers import AnswerSource, Asker
+from gateway.talks.staging.script import AnswerPieces, first_question, wants_a_value
 from gateway.talks.staging.stage import open_stage
-from gateway.talks.talk import Reply, Talk
+from gateway.talks.talk import ScriptedReply, TalkScript
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, LLMRefused, ProgramError
 from runtime.core.plain_text import shortened
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 from runtime.events.frames import (
     FrameCompleted,
     FrameFailed,
@@ -28,8 +28,8 @@ from runtime.events.frames import (
     LLMRequested,
     OfFrame,
 )
-from runtime.llm.client import Completion, CompletionRequest, LLMClient
-from runtime.llm.models import DEFAULT, SERVICES, Models, NoModelClient
+from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion
+from runtime.llm.models import DEFAULT, SERVICES, ModelRegistry, NoModelClient
 
 _WROTE = re.compile(r' They wrote: "(.*?)"\. What did', re.DOTALL)
 _FORM = re.compile(r" (?:They wrote: |Write nothing for this|Answer with |Write answer if |Only the message itself)")
@@ -71,7 +71,7 @@ class TalkAnswer:
 def asked_by(agent: str, request: CompletionRequest) -> Asked:
     """The first question of a request."""
     last = request.messages[-1].content
-    before, _, rest = last.partition(Form.FROM_PROGRAM)
+    before, _, rest = last.partition(LineForm.FROM_PROGRAM)
     question = _task(first_question(rest or last))
     wrote = _WROTE.search(question)
     heard = wrote[1] if wrote else before
@@ -80,7 +80,7 @@ def asked_by(agent: str, request: CompletionRequest) -> Asked:
 
 def _task(question: str) -> str:
     """A question without what is known, and without what was wrong with the last answer."""
-    rows = question.removeprefix(Form.FROM_PROGRAM).strip().split("\n")
+    rows = question.removeprefix(LineForm.FROM_PROGRAM).strip().split("\n")
     while len(rows) > 1 and rows[0].startswith(("Known: ", "Your last answer could not be used")):
         rows.pop(0)
     return "\n".join(rows)
@@ -91,7 +91,7 @@ async def lines_of(files: Sequence[Path], settings: Settings) -> list[TalkAnswer
 
     Of a talk that fails there are the answers up to its failure.
     """
-    loader = Loader()
+    loader = TalkLoader()
     found: list[TalkAnswer] = []
     async with open_stage(settings) as stage:
         for loaded in [await loader.load(file) for file in files]:
@@ -104,7 +104,7 @@ async def lines_of(files: Sequence[Path], settings: Settings) -> list[TalkAnswer
     return found
 
 
-def _place(loaded: Loaded, talk: Talk, text: str) -> str:
+def _place(loaded: LoadedTalks, talk: TalkScript, text: str) -> str:
     name = loaded.file.path.name
     number = next((reply.line for beat in talk.beats for reply in beat.replies if reply.text == text), None)
     return f"{name}, “{talk.title}”" if number is None else f"{name}:{number}"
@@ -115,7 +115,7 @@ class _Noting:
 
     model = "noting"
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: AnswerSource) -> None:
         self._answers = answers
         self.judges, self.alone = False, answers.alone
         self.noted: list[tuple[Asked, str]] = []
@@ -129,17 +129,17 @@ class _Noting:
         self._asker = asker
         self._answers.attach(asker, on_fault)
 
-    def begin(self, replies: Sequence[Reply], /) -> None:
+    def begin(self, replies: Sequence[ScriptedReply], /) -> None:
         self._answers.begin(replies)
 
-    def unused(self) -> Sequence[Reply]:
+    def unused(self) -> Sequence[ScriptedReply]:
         return self._answers.unused()
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[ModelCompletion]:
         asked = asked_by(self._asker(request), request)
         async with self._answers.client.stream(request) as completion:
-            if isinstance(completion, Pieces):
+            if isinstance(completion, AnswerPieces):
                 self.noted.append((asked, completion.text))
             yield completion
 
@@ -173,7 +173,7 @@ class ScriptedModel:
         self._agents: dict[tuple[str, str], str] = {}
         self._asker: tuple[str, str] = ("", "")
 
-    def models(self, bus: Bus) -> tuple[Models, str]:
+    def models(self, bus: Bus) -> tuple[ModelRegistry, str]:
         """The models of a gateway, and a line about them. The bus says who asks."""
         for begun in (FrameOpened, FrameRestored):
             bus.hear(begun, self._note_frame)
@@ -183,7 +183,7 @@ class ScriptedModel:
         clients: dict[str, LLMClient] = dict.fromkeys({DEFAULT, *self._settings.models} - {*SERVICES.values()}, self)
         clients["compile"] = NoModelClient("A scripted model compiles nothing.")
         files = ", ".join(file.name for file in self._files) or "no talks; words are those of the steps, in brackets"
-        return Models(clients), f"scripted ({files})"
+        return ModelRegistry(clients), f"scripted ({files})"
 
     async def read(self) -> None:
         """Read and hold the talks. Raises ProgramError and ConfigError."""
@@ -204,13 +204,13 @@ class ScriptedModel:
         self._asker = what.session_id, self._agents.get((what.session_id, what.frame), "")
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
         session, agent = self._asker
         if self._saved != self._times():
             await self._read_again()
         if request.purpose not in _QUESTIONS:
             raise LLMRefused("A scripted model answers only what programs ask.")
-        yield Pieces(self._answer(session, agent, request))
+        yield AnswerPieces(self._answer(session, agent, request))
 
     def _answer(self, session: str, agent: str, request: CompletionRequest) -> str:
         """Raises LLMRefused."""

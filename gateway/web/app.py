@@ -16,11 +16,11 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from adapters.web.adapter import WebAdapter
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from adapters.web.visit import CLOSE_TRY_AGAIN
 from gateway.socket_protocol import SocketLink
-from gateway.web.forms import Assets
-from gateway.web.guard import Guard, Hosts, allowed_hosts
+from gateway.web.forms import WebAssets
+from gateway.web.guard import Hosts, RequestGuard, allowed_hosts
 from gateway.web.logins.door import AWAY, LogIn, OpenPages, refused, shown
 from runtime.core.errors import StorageError
 
@@ -32,11 +32,11 @@ CLOSE_WHO_ARE_YOU = 4401
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
 
-Barred = Callable[[Person], Awaitable[Sequence[str]]]
+Barred = Callable[[WebVisitor], Awaitable[Sequence[str]]]
 """The commands that somebody may not give. Raises StorageUnavailable."""
 
 
-async def _nothing_barred(_: Person) -> Sequence[str]:
+async def _nothing_barred(_: WebVisitor) -> Sequence[str]:
     return ()
 
 
@@ -93,7 +93,7 @@ class _Door:
         except StorageError:
             await link.close(CLOSE_TRY_AGAIN, "the store does not answer")
 
-    async def _is_still(self, socket: WebSocket, person: Person) -> bool:
+    async def _is_still(self, socket: WebSocket, person: WebVisitor) -> bool:
         """Whether the log-in of a WebSocket is still that of its person."""
         now = await self._log_in.person(socket)
         return now is not None and now.id == person.id
@@ -139,7 +139,7 @@ def build_web(  # noqa: PLR0913 - the parts of the application
             Route("/session", door.session),
             *log_in.routes(),
             WebSocketRoute("/ws", door.chat),
-            Mount("/assets", Assets(directory=PAGE)),
+            Mount("/assets", WebAssets(directory=PAGE)),
         ],
-        middleware=[Middleware(Guard, hosts=hosts or allowed_hosts("127.0.0.1", ())), *around],
+        middleware=[Middleware(RequestGuard, hosts=hosts or allowed_hosts("127.0.0.1", ())), *around],
     )

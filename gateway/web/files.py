@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import Allowance
+from adapters.web.allowance import KeyedBudgets
 from adapters.web.charters import ShownFiles
 from gateway.web.hooks import body_within, slow_body
 from gateway.web.logins.door import AWAY, LogIn
@@ -53,7 +53,7 @@ class FileRoutes:
         self._log_in = log_in
         self._store = store
         self._shown = shown
-        self._uploads = Allowance(UPLOADS, clock)
+        self._uploads = KeyedBudgets(UPLOADS, clock)
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
 
     def routes(self) -> list[Route]:

@@ -54,7 +54,7 @@ async def small_json(request: Request) -> dict[str, str] | None:
     return {key: value for key, value in data.items() if isinstance(value, str)}
 
 
-class Assets(StaticFiles):
+class WebAssets(StaticFiles):
     """Files that the browser checks each time, so that it never mixes two versions of the page."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:

@@ -90,7 +90,7 @@ def allowed_hosts(bind_host: str, configured: Iterable[str]) -> Hosts:
     return Hosts(names | LOOPBACK_HOSTS, addresses=not names and bind_host not in LOOPBACK_HOSTS)
 
 
-class Guard:
+class RequestGuard:
     """ASGI middleware: refuses requests for a wrong host or from a foreign page, and adds the headers."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
@@ -167,7 +167,7 @@ def _is_address(host: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Scrape:
+class MetricsScrape:
     """Answers requests that carry `token` as `Authorization: Bearer <token>` with `text`, of `content_type`."""
 
     token: str
@@ -184,7 +184,7 @@ class Scrape:
         return Response(await self.text(), headers={"content-type": self.content_type, "cache-control": "no-store"})
 
 
-def health_routes(not_ready: _NotReady, scrape: Scrape | None) -> list[Route]:
+def health_routes(not_ready: _NotReady, scrape: MetricsScrape | None) -> list[Route]:
     """The routes; without `scrape` there are no metrics."""
 
     async def healthz(_: Request) -> Response:
@@ -199,7 +199,7 @@ def health_routes(not_ready: _NotReady, scrape: Scrape | None) -> list[Route]:
     return [Route("/healthz", healthz), Route("/readyz", readyz), *numbers]
 
 
-def build_health(not_ready: _NotReady, scrape: Scrape | None, bind_host: str, hosts: Sequence[str]) -> Starlette:
+def build_health(not_ready: _NotReady, scrape: MetricsScrape | None, bind_host: str, hosts: Sequence[str]) -> Starlette:
     """The application of a process that no person talks with; serve it with gateway.web.server.serve."""
-    guard = Middleware(Guard, hosts=allowed_hosts(bind_host, hosts))
+    guard = Middleware(RequestGuard, hosts=allowed_hosts(bind_host, hosts))
     return Starlette(routes=[*health_routes(not_ready, scrape)], middleware=[guard])

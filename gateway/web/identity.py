@@ -17,7 +17,7 @@ from typing import Any
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from runtime.core.clock import Clock
 from runtime.language.program import AgentKind, Program
 
@@ -72,7 +72,7 @@ def clean_name(name: str) -> str:
     return visible[:MAX_NAME].strip()
 
 
-class Identities:
+class WebIdentities:
     """Makes and reads the cookies. A new password makes all earlier cookies void."""
 
     def __init__(self, secret: str, password: str | None, clock: Clock) -> None:
@@ -91,11 +91,11 @@ class Identities:
             password.encode(errors="surrogatepass"), self._password.encode(errors="surrogatepass")
         )
 
-    def cookie(self, person: Person) -> str:
+    def cookie(self, person: WebVisitor) -> str:
         """The cookie's value for this person."""
         return str(self._serializer.dumps({"id": person.id, "name": person.name}))
 
-    def person(self, cookie: str | None) -> Person | None:
+    def person(self, cookie: str | None) -> WebVisitor | None:
         """The person of the cookie; None when it is missing, not ours, or a year old.
 
         A cookie from the future is accepted: the clock was moved back, or another node's is ahead.
@@ -109,12 +109,12 @@ class Identities:
         data, signed_at = loaded
         if self._clock.now() - signed_at > timedelta(seconds=COOKIE_LASTS_S):
             return None
-        return Person(data["id"], data["name"])
+        return WebVisitor(data["id"], data["name"])
 
     @staticmethod
-    def newcomer(name: str) -> Person:
+    def newcomer(name: str) -> WebVisitor:
         """A person new to this browser."""
-        return Person(f"web:{secrets.token_urlsafe(9)}", name)
+        return WebVisitor(f"web:{secrets.token_urlsafe(9)}", name)
 
 
 def likeness(name: str) -> str:

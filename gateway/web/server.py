@@ -20,7 +20,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from gateway.socket_protocol import SocketProtocol
 from gateway.web.connections import ConnectionBounds, Connections, PatientConfig, Trouble
-from gateway.web.logins.team_logins import FROM_PROXY, MarkProxied, Proxies
+from gateway.web.logins.team_logins import FROM_PROXY, MarkProxied, TrustedProxies
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
@@ -118,7 +118,7 @@ class BoundForwarded:
     Where a proxy does not say for whom it asks, nobody is bound.
     """
 
-    def __init__(self, app: ASGIApp, proxies: Proxies, bound: int) -> None:
+    def __init__(self, app: ASGIApp, proxies: TrustedProxies, bound: int) -> None:
         self._app = app
         self._proxies = proxies
         self._bound = bound
@@ -202,7 +202,7 @@ async def serve(
     """
     listener = listen(host, port)
     rules, seconds = rules or ServerRules(), SystemClock().monotonic
-    proxies, bounds = Proxies(rules.trusted_proxies), rules.bounds or ConnectionBounds.of_process()
+    proxies, bounds = TrustedProxies(rules.trusted_proxies), rules.bounds or ConnectionBounds.of_process()
     believed: Any = app
     if rules.trusted_proxies:
         bounded: Any = BoundForwarded(app, proxies, bounds.per_address)

@@ -8,9 +8,9 @@ from typing import Any
 
 import anyio
 
-from runtime.agents.invitations import Invitations
-from runtime.agents.library import Library
-from runtime.channels.message_queue import Batcher, MessageQueue
+from runtime.agents.invitations import SessionInvitations
+from runtime.agents.library import PlaybookLibrary
+from runtime.channels.message_queue import MessageBatcher, MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
@@ -19,9 +19,9 @@ from runtime.core.plain_text import error_text
 from runtime.events.sessions import PlaybookFailed, PlaybookReturned, PlaybookStarted
 from runtime.execution.calls.builtins import as_they_are
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.frame import Executable
+from runtime.execution.frames.frame import ExecutablePlaybook
 from runtime.execution.frames.outcomes import RaisedFailure, described, reason
-from runtime.execution.host import Host
+from runtime.execution.host import SessionHost
 from runtime.execution.prompt.with_files import heard_with_files
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
@@ -47,11 +47,16 @@ class Agent:
     """An instance of an agent class. Its state is on the tape; this is its mouth, its ears and its pulse."""
 
     def __init__(
-        self, id_: AgentId, context: ExecutionContext, library: Library, host: Host, invitations: Invitations
+        self,
+        id_: AgentId,
+        context: ExecutionContext,
+        library: PlaybookLibrary,
+        host: SessionHost,
+        invitations: SessionInvitations,
     ) -> None:
         self.id = id_
         self.queue = MessageQueue(QUEUE_CAPACITY, context.clock)
-        self._batcher = Batcher(self.queue.put_all, context.clock, context.tasks, self._is_addressed)
+        self._batcher = MessageBatcher(self.queue.put_all, context.clock, context.tasks, self._is_addressed)
         self._running: anyio.CancelScope | None = None
         self._waiting: anyio.CancelScope | None = None
         self._journal = context.journal
@@ -223,7 +228,7 @@ class Agent:
         await self._start(handler, (text,) if takes_text else (), mids=mids)
 
     async def _start(
-        self, executable: Executable, args: tuple[Any, ...], *, begins: bool = False, mids: Sequence[str] = ()
+        self, executable: ExecutablePlaybook, args: tuple[Any, ...], *, begins: bool = False, mids: Sequence[str] = ()
     ) -> None:
         try:
             frame = self._note_start(executable, args, begins=begins, mids=mids)
@@ -238,7 +243,7 @@ class Agent:
 
     def _note_start(
         self,
-        executable: Executable,
+        executable: ExecutablePlaybook,
         args: tuple[Any, ...],
         named: Mapping[str, Any] = NOTHING,
         *,
@@ -263,7 +268,7 @@ class Agent:
         self._journal.note(started)
         return frame
 
-    async def _run(self, frame: str, executable: Executable) -> None:
+    async def _run(self, frame: str, executable: ExecutablePlaybook) -> None:
         self._bus.publish(PlaybookStarted(*self._of(executable)))
         await self._refuse_invitations()
         failure: RaisedFailure | None = None
@@ -277,7 +282,7 @@ class Agent:
             return
         await self._failed(executable, failure)
 
-    async def _failed(self, executable: Executable, failure: RaisedFailure) -> None:
+    async def _failed(self, executable: ExecutablePlaybook, failure: RaisedFailure) -> None:
         error, place = failure.error, failure.raised_at
         self._bus.publish(PlaybookFailed(*self._of(executable), error_text(error), str(place), place.lines))
         self._journal.note(AgentPaused(self.id))
@@ -300,5 +305,5 @@ class Agent:
         self._pages.tell(self._pages.texts(key, **values))
         await self._journal.commit()
 
-    def _of(self, executable: Executable) -> tuple[str, str, str]:
+    def _of(self, executable: ExecutablePlaybook) -> tuple[str, str, str]:
         return self._journal.session, self.id, executable.name

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.invitations import meetings_of
 from runtime.agents.registry import AgentRegistry
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, AgentId, PersonId, ScheduleId, is_human_word, parse_agent_id
 from runtime.core.message import Message
 from runtime.core.plain_text import enumerated
-from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.targets import Population, declared, names_known
+from runtime.execution.speech.pages import SessionPages
+from runtime.execution.speech.targets import SessionPopulation, declared, names_known
 from runtime.language.program import Program
 from runtime.meetings.meeting import OpenToPeople
 from runtime.tape.facts.meetings import HostCued, NoticeHeard
@@ -30,8 +30,8 @@ class SessionAttendance:
         program: Program,
         journal: Journal,
         agents: AgentRegistry,
-        dispatcher: Dispatcher,
-        pages: Pages,
+        dispatcher: MessageDispatcher,
+        pages: SessionPages,
         open_to_people: OpenToPeople,
     ) -> None:
         self._program = program
@@ -93,7 +93,7 @@ class SessionAttendance:
         return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))
 
 
-def attendee(name: str, host: AgentId, state: SessionState, population: Population) -> AgentId | PersonId:
+def attendee(name: str, host: AgentId, state: SessionState, population: SessionPopulation) -> AgentId | PersonId:
     """The id of an agent or a person, or what somebody is called in the program who has not taken part yet.
 
     `user` is who the agent `host` has heard last, else whoever is here. Raises UnknownTarget.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from runtime.agents.library import Library
+from runtime.agents.library import PlaybookLibrary
 from runtime.agents.loops import AgentLoops
 from runtime.agents.meeting_host import MeetingHost
 from runtime.core.errors import ProgramChanged
 from runtime.core.ids import AgentId
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described
-from runtime.execution.host import Host
+from runtime.execution.host import SessionHost
 from runtime.execution.session_context import SessionContext
 from runtime.language.pbasm.versions import differences, outline
 from runtime.tape.facts.frames import FrameReturned
@@ -17,11 +17,16 @@ from runtime.tape.facts.session import MessagesDropped, ProgramAdopted, SessionE
 from runtime.tape.state.frames import FrameState
 
 
-class Continuity:
+class VersionContinuity:
     """Compares the versions that a session's frames depend on with the current program."""
 
     def __init__(
-        self, context: SessionContext, library: Library, host: Host, loops: AgentLoops, meeting_host: MeetingHost
+        self,
+        context: SessionContext,
+        library: PlaybookLibrary,
+        host: SessionHost,
+        loops: AgentLoops,
+        meeting_host: MeetingHost,
     ) -> None:
         self._program = context.program
         self._journal = context.journal

@@ -6,22 +6,27 @@ from typing import Any
 
 from runtime.agents.registry import AgentRegistry
 from runtime.agents.remote_agent import RemoteAgent
-from runtime.channels.channel import Channels
-from runtime.channels.mailbox import Mailboxes, Seat
+from runtime.channels.channel import ChannelRegistry
+from runtime.channels.mailbox import ParticipantSeat, SeatMailboxes
 from runtime.core.errors import QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId, PersonId, person_id
 from runtime.core.message import Message, MessageType
 from runtime.events.talk import MessageUndelivered
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.tape.state.frames import counts
 
 
-class Dispatcher:
+class MessageDispatcher:
     """Finds the agent that a message is for, and delivers it."""
 
     def __init__(
-        self, session: SessionContext, agents: AgentRegistry, channels: Channels, pages: Pages, mailboxes: Mailboxes
+        self,
+        session: SessionContext,
+        agents: AgentRegistry,
+        channels: ChannelRegistry,
+        pages: SessionPages,
+        mailboxes: SeatMailboxes,
     ) -> None:
         """`mailboxes` are those of agents in other processes."""
         self._journal = session.journal
@@ -95,7 +100,7 @@ class Dispatcher:
 
     def seat(self, id_: AgentId) -> RemoteAgent:
         """The seat of an agent in another process."""
-        seat = Seat(self._journal.session, id_, self._pages.address)
+        seat = ParticipantSeat(self._journal.session, id_, self._pages.address)
         return RemoteAgent(seat, self._journal, self._mailboxes, self._undelivered, self._clock, self._bus)
 
     async def _undelivered(self, message: Message, agent: AgentId, reason: str) -> None:

@@ -12,11 +12,11 @@ from runtime.core.address import Address
 from runtime.core.ids import ANYONE, MeetingId, ParticipantId, PersonId, ScheduleId, person_id
 from runtime.core.message import Message, MessageType
 from runtime.core.texts import Texts
-from runtime.execution.calls.ask import Questions, answer_of
-from runtime.execution.speech.pages import Pages
+from runtime.execution.calls.ask import SessionQuestions, answer_of
+from runtime.execution.speech.pages import SessionPages
 from runtime.meetings.invitations import DECLINED, JOINED, MAX_REASON_CHARS, rejected
 from runtime.meetings.meeting import stays_away
-from runtime.meetings.meetings import Meetings
+from runtime.meetings.meetings import SessionMeetings
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.journal import Journal
 from runtime.tape.rules.meetings import question_of
@@ -55,7 +55,12 @@ class HumanAttendees:
     """Brings people into the meetings of one session and out again, and what they say there to all in them."""
 
     def __init__(
-        self, journal: Journal, meetings: Meetings, channels: SessionChannels, pages: Pages, questions: Questions
+        self,
+        journal: Journal,
+        meetings: SessionMeetings,
+        channels: SessionChannels,
+        pages: SessionPages,
+        questions: SessionQuestions,
     ) -> None:
         self._journal = journal
         self._meetings = meetings

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.registry import AgentRegistry, SessionChannels
 from runtime.core.background import OnDemand
@@ -16,7 +16,7 @@ from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import Message, MessageType
-from runtime.execution.frames.frame import Executable, Frame, FrameCall
+from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
 from runtime.execution.session_context import SessionContext
 from runtime.language.program import PlaybookSpec, Program
 from runtime.meetings.invitations import (
@@ -29,14 +29,14 @@ from runtime.meetings.invitations import (
     fitting,
     rejected,
 )
-from runtime.meetings.meetings import Meetings
+from runtime.meetings.meetings import SessionMeetings
 from runtime.tape.state.meetings import MeetingState
 
 _CONSIDERING = "joining"
 """The position of the call by which an agent considers whether it comes."""
 
 
-class Invitations:
+class SessionInvitations:
     """The invitations of one session."""
 
     def __init__(
@@ -44,8 +44,8 @@ class Invitations:
         session: SessionContext,
         agents: AgentRegistry,
         channels: SessionChannels,
-        dispatcher: Dispatcher,
-        meetings: Meetings,
+        dispatcher: MessageDispatcher,
+        meetings: SessionMeetings,
         human_attendees: HumanAttendees,
     ) -> None:
         self._program = session.program
@@ -185,7 +185,7 @@ class Invitations:
         record = frame.state.records[_CONSIDERING]
         return answer_of(record.value, record.error)
 
-    def _found(self, frame: Frame, playbook: str) -> tuple[AgentId, Executable]:
+    def _found(self, frame: Frame, playbook: str) -> tuple[AgentId, ExecutablePlaybook]:
         found = frame.host.find(frame.state.agent, playbook)
         assert found is not None  # the program has it
         return found

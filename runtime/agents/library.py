@@ -12,22 +12,22 @@ from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.frame import Executable, Frame
-from runtime.execution.frames.outside import Outside
+from runtime.execution.frames.frame import ExecutablePlaybook, Frame
+from runtime.execution.frames.outside import OutsideEffects
 from runtime.execution.frames.signatures import CallShape
-from runtime.execution.free.interpreter import Interpreter
-from runtime.execution.processor.idle import Idle
-from runtime.execution.processor.processor import Processor
+from runtime.execution.free.interpreter import FreeInterpreter
+from runtime.execution.processor.idle import IdlePlaybook
+from runtime.execution.processor.processor import StepProcessor
 from runtime.execution.processor.talk import AgentFacts
-from runtime.execution.speech.targets import Population
+from runtime.execution.speech.targets import SessionPopulation
 from runtime.execution.triggers.kinds import HANDLER, judged_triggers, message_trigger, receives_alone
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.meeting import MeetingHosting, MeetingPlaybook
-from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
-from runtime.playbooks.playbook import Execution, LLMPlaybook
+from runtime.playbooks.module import AgentModule, PlaceholderPython, agents_by_name
+from runtime.playbooks.playbook import FrameExecution, LLMPlaybook
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import ExtensionPlaybook, RemotePlaybook
 
@@ -71,19 +71,19 @@ def _shape(playbook: PlaybookSpec) -> CallShape:
     return CallShape((*shape.names, *own), shape.required)
 
 
-class Library:
+class PlaybookLibrary:
     """Finds executables by agent class and name; python code is loaded once per agent class and session."""
 
-    def __init__(self, context: ExecutionContext, population: Population, meeting_host: MeetingHosting) -> None:
+    def __init__(self, context: ExecutionContext, population: SessionPopulation, meeting_host: MeetingHosting) -> None:
         self._program = context.program
         self._context = context
         self._population = population
         self._meeting_host = meeting_host
-        self._modules: dict[str, Module] = {}
+        self._modules: dict[str, AgentModule] = {}
         self._in_python = agents_by_name(context.program.agents)
-        self._executables: dict[tuple[str, str], Executable] = {}
+        self._executables: dict[tuple[str, str], ExecutablePlaybook] = {}
 
-    def find(self, klass: str, name: str) -> Executable | None:
+    def find(self, klass: str, name: str) -> ExecutablePlaybook | None:
         """The playbook `name` of an agent class, or the tool `Agent.name` of a remote one."""
         if "." in name:
             klass, _, name = name.partition(".")
@@ -102,7 +102,7 @@ class Library:
         self._executables[klass, name] = made
         return made
 
-    def callee(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
+    def callee(self, agent: AgentId, name: str) -> tuple[AgentId, ExecutablePlaybook] | None:
         """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
         where there is none. Raises UnknownTarget for another agent's that is not public, PlaybookError for a built-in
         call that the session has not."""
@@ -122,22 +122,22 @@ class Library:
         found = self.find(owner, playbook)
         return (self._population.ensure(owner), found) if found is not None else None
 
-    def executable(self, klass: str, name: str) -> Executable:
+    def executable(self, klass: str, name: str) -> ExecutablePlaybook:
         """The playbook by which a frame of an agent class is executed. Raises ProgramChanged when there is none now."""
         found = self.find(klass, name)
         if found is None:
             raise ProgramChanged(f"{name} was running here and is no longer in the program")
         return found
 
-    def triggered(self, klass: str, code: str) -> Executable | None:
+    def triggered(self, klass: str, code: str) -> ExecutablePlaybook | None:
         """The playbook of a trigger of an agent class; None when there is none now."""
         return self.find(klass, code.split(":")[1]) if code.count(":") else None
 
-    def beginning(self, klass: str) -> Sequence[Executable]:
+    def beginning(self, klass: str) -> Sequence[ExecutablePlaybook]:
         """The playbooks of an agent class with a BGN trigger, in order."""
         return [self._found(klass, spec.name) for spec in self._triggered(klass, TriggerKind.BGN)]
 
-    def receiver(self, klass: str, messages: Sequence[Message]) -> tuple[Executable, bool] | None:
+    def receiver(self, klass: str, messages: Sequence[Message]) -> tuple[ExecutablePlaybook, bool] | None:
         """The playbook of an agent class that is executed when messages such as all of these come, and whether it takes
         what was said."""
         agent = self._program.agent(klass)
@@ -147,7 +147,7 @@ class Library:
                 return self._found(klass, spec.name), bool(spec.params)
         return None
 
-    def handler(self, klass: str) -> Executable | None:
+    def handler(self, klass: str) -> ExecutablePlaybook | None:
         """The handler of messages for an idle agent: the model, or the only Python playbook with an EVT trigger."""
         agent = self._program.agent(klass)
         if agent is None:
@@ -165,37 +165,37 @@ class Library:
     def _triggered(self, klass: str, kind: TriggerKind) -> list[PlaybookSpec]:
         return [spec for spec in self.playbooks(klass) if any(trigger.kind is kind for trigger in spec.triggers)]
 
-    def _found(self, klass: str, name: str) -> Executable:
+    def _found(self, klass: str, name: str) -> ExecutablePlaybook:
         found = self.find(klass, name)
         if found is None:
             raise LookupError(f"{klass} has no playbook {name}")
         return found
 
-    def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> Executable:
+    def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> ExecutablePlaybook:
         version = version_of(agent, spec)
         if spec.kind == "extension":
             trial = self._context.pages.address.platform == SCRATCH
-            return ExtensionPlaybook(spec, self._context.calls, Outside(self._context.journal), trial=trial)
+            return ExtensionPlaybook(spec, self._context.calls, OutsideEffects(self._context.journal), trial=trial)
         if spec.kind == "llm":
             return LLMPlaybook(spec, version, lambda frame, playbook: self._execution(agent, frame, playbook))
         function, contents = self._module(agent).function(spec.name), self._context.contents
         return PythonPlaybook(spec, function, self._context.journal, version, contents)
 
-    def _module(self, agent: AgentSpec) -> Module:
+    def _module(self, agent: AgentSpec) -> AgentModule:
         module = self._modules.get(agent.name)
         if module is None:
-            module = self._modules[agent.name] = Module(agent, self._in_python)
+            module = self._modules[agent.name] = AgentModule(agent, self._in_python)
         return module
 
-    def _execution(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Execution:
-        """The processor of a playbook with steps; a model with statements for all others, but see `Idle`."""
+    def _execution(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> FrameExecution:
+        """The processor of a playbook with steps; a model with statements for all others, but see `IdlePlaybook`."""
         others = [other for other in self._program.agents if other.name != agent.name]
         if self._context.alone and playbook is HANDLER:
-            return Idle(self._context, frame, agent, playbook, judged_triggers(agent, others, playbook.name))
+            return IdlePlaybook(self._context, frame, agent, playbook, judged_triggers(agent, others, playbook.name))
         interpreter = self._interpreter(agent, frame, playbook)
         if not playbook.walked:
             return interpreter
-        return Processor(
+        return StepProcessor(
             self._context,
             frame,
             agent,
@@ -208,8 +208,8 @@ class Library:
             interpreter,
         )
 
-    def _interpreter(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Interpreter:
-        return Interpreter(
+    def _interpreter(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> FreeInterpreter:
+        return FreeInterpreter(
             self._context,
             frame,
             agent,
@@ -218,7 +218,7 @@ class Library:
             PlaceholderPython(lambda: self._module(agent)),
         )
 
-    def _remote(self, klass: str, name: str) -> Executable:
+    def _remote(self, klass: str, name: str) -> ExecutablePlaybook:
         agent = self._program.agent(klass)
         assert agent is not None
         made = RemotePlaybook(agent, name, self._context)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from runtime.agents.agent import Agent
-from runtime.agents.dispatcher import Dispatcher
-from runtime.agents.library import Library
+from runtime.agents.dispatcher import MessageDispatcher
+from runtime.agents.library import PlaybookLibrary
 from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.registry import AgentRegistry, LiveAgent
 from runtime.agents.remote_agent import RemoteAgent
@@ -14,7 +14,7 @@ from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.free.prompt import said_so_far
-from runtime.execution.host import Host
+from runtime.execution.host import SessionHost
 from runtime.language.program import AgentKind, AgentSpec, TriggerKind
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentCreated, AgentDismissed, AgentStopped
@@ -30,9 +30,9 @@ class AgentLoops:
         self,
         context: ExecutionContext,
         agents: AgentRegistry,
-        dispatcher: Dispatcher,
-        library: Library,
-        host: Host,
+        dispatcher: MessageDispatcher,
+        library: PlaybookLibrary,
+        host: SessionHost,
         meeting_host: MeetingHost,
     ) -> None:
         self._context = context

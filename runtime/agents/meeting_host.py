@@ -6,15 +6,15 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from runtime.agents.attendance import attendee
-from runtime.agents.invitations import Invitations
+from runtime.agents.invitations import SessionInvitations
 from runtime.agents.registry import AgentRegistry
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.execution.frames.frame import Frame
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing
-from runtime.meetings.meetings import Meetings
+from runtime.meetings.meetings import SessionMeetings
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.meetings import MeetingState
@@ -38,10 +38,10 @@ class MeetingHost:
         self,
         journal: Journal,
         agents: AgentRegistry,
-        pages: Pages,
+        pages: SessionPages,
         places: Places,
-        meetings: Meetings,
-        invitations: Invitations,
+        meetings: SessionMeetings,
+        invitations: SessionInvitations,
     ) -> None:
         self._journal = journal
         self._agents = agents

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from runtime.agents.remote_agent import RemoteAgent
-from runtime.channels.channel import Channel, Channels
+from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import Acknowledgements, AgentParticipant, HumanParticipant, Participant
+from runtime.channels.participant import AgentParticipant, HumanParticipant, MessageAcknowledgements, Participant
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import (
     ANYONE,
@@ -24,8 +24,8 @@ from runtime.core.ids import (
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.prompt.message_text import PAST_VARIABLE, past_lines
 from runtime.execution.prompt.with_files import heard_with_files
-from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.targets import Target, human_of
+from runtime.execution.speech.pages import SessionPages
+from runtime.execution.speech.targets import SpeechTarget, human_of
 from runtime.language.program import AgentKind, Program
 from runtime.language.remote import participant_of
 from runtime.language.syntax.humans import humans_of
@@ -64,7 +64,9 @@ class LiveAgent(Protocol):
 class AgentRegistry:
     """The agents and people of one session. An agent is made by a fact; `AgentLoops` adds it here on hearing that."""
 
-    def __init__(self, program: Program, journal: Journal, pages: Pages, guests: Mapping[str, Participant]) -> None:
+    def __init__(
+        self, program: Program, journal: Journal, pages: SessionPages, guests: Mapping[str, Participant]
+    ) -> None:
         """`guests` are the participants that extensions add, by name."""
         self._program = program
         self._journal = journal
@@ -179,7 +181,7 @@ class SessionChannels:
     """The channels of one session: each created when first needed, that of a meeting with the meeting."""
 
     def __init__(
-        self, journal: Journal, agents: AgentRegistry, channels: Channels, open_to_people: OpenToPeople
+        self, journal: Journal, agents: AgentRegistry, channels: ChannelRegistry, open_to_people: OpenToPeople
     ) -> None:
         self._journal = journal
         self._agents = agents
@@ -187,14 +189,14 @@ class SessionChannels:
         self._open_to_people = open_to_people
 
     @property
-    def acknowledgements(self) -> Acknowledgements:
+    def acknowledgements(self) -> MessageAcknowledgements:
         return self._channels.acknowledgements
 
     def queue(self, agent: AgentId) -> MessageQueue:
         """The queue from which an agent's playbooks read."""
         return self._agents.get(agent).queue
 
-    def channel(self, agent: AgentId, target: Target) -> Channel:
+    def channel(self, agent: AgentId, target: SpeechTarget) -> Channel:
         """The channel from `agent` to `target`."""
         return (
             self.direct(agent, target.recipient or ANYONE) if target.meeting is None else self.meeting(target.meeting)

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.bus import Bus
-from runtime.channels.mailbox import Letter, Mailboxes, Seat
+from runtime.channels.mailbox import ParticipantSeat, SeatLetter, SeatMailboxes
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
@@ -46,7 +46,13 @@ class RemoteAgent:
     """
 
     def __init__(
-        self, seat: Seat, journal: Journal, mailboxes: Mailboxes, undelivered: Undelivered, clock: Clock, bus: Bus
+        self,
+        seat: ParticipantSeat,
+        journal: Journal,
+        mailboxes: SeatMailboxes,
+        undelivered: Undelivered,
+        clock: Clock,
+        bus: Bus,
     ) -> None:
         self.id = seat.agent
         self.queue = MessageQueue(1, clock)
@@ -61,7 +67,7 @@ class RemoteAgent:
         self.participant = AgentParticipant(seat.agent, self.state.klass, self.accept)
 
     @property
-    def seat(self) -> Seat:
+    def seat(self) -> ParticipantSeat:
         """The seat as it is now: another one after each stop."""
         return replace(self._seat, stops=self.state.stops)
 
@@ -125,7 +131,7 @@ class RemoteAgent:
         participant = str(self.state.participant)
         about = (self._journal.session, self.id, message.id, participant)
         try:
-            await self._mailboxes.put(participant, Letter(self.seat, message.id, self._content(message)))
+            await self._mailboxes.put(participant, SeatLetter(self.seat, message.id, self._content(message)))
         except MailboxFull as error:
             self._journal.note(MessagesDropped(self.id, [message.id]))
             await self._undelivered(message, self.id, str(error))

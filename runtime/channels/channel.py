@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
-from runtime.channels.participant import Ack, Acknowledgements, Participant, Watching
+from runtime.channels.participant import Ack, MessageAcknowledgements, Participant, Watching
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RoutingError, UnknownStream
 from runtime.core.ids import (
@@ -67,7 +67,7 @@ class Channel:
         channel_id: ChannelId,
         participants: Sequence[Participant],
         bus: Bus,
-        acknowledgements: Acknowledgements | None = None,
+        acknowledgements: MessageAcknowledgements | None = None,
     ) -> None:
         if not channel_id or not participants:
             raise RoutingError(
@@ -80,7 +80,7 @@ class Channel:
         self._streams: dict[StreamId, _Stream] = {}
         self._opening: list[anyio.Event] = []
         self._bus = bus
-        self.acknowledgements = acknowledgements or Acknowledgements(SystemClock())
+        self.acknowledgements = acknowledgements or MessageAcknowledgements(SystemClock())
         self.failures = 0
         """The number of failed deliveries and of observers that raised."""
 
@@ -321,7 +321,7 @@ class Channel:
         return UnknownStream(f"stream {stream_id} is not in progress in {self.id}; it has ended or was never started")
 
 
-class Channels:
+class ChannelRegistry:
     """One channel for any two, whoever speaks first, and one for each meeting.
 
     The callbacks of `on_created` get each channel once, before anything is said in it; what they raise is counted in
@@ -330,11 +330,11 @@ class Channels:
     """
 
     def __init__(
-        self, bus: Bus, acknowledgements: Acknowledgements | None = None, tasks: TaskGroup | None = None
+        self, bus: Bus, acknowledgements: MessageAcknowledgements | None = None, tasks: TaskGroup | None = None
     ) -> None:
         self._bus = bus
         self._tasks = tasks
-        self.acknowledgements = acknowledgements or Acknowledgements(SystemClock())
+        self.acknowledgements = acknowledgements or MessageAcknowledgements(SystemClock())
         self._channels: dict[ChannelId, Channel] = {}
         self._on_created: list[OnCreated] = []
         self.failures = 0

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
-from runtime.channels.channel import Channel, Channels, OnCreated
+from runtime.channels.channel import Channel, ChannelRegistry, OnCreated
 from runtime.channels.participant import Participant
 from runtime.core.errors import QueueFull
 from runtime.core.ids import GuestId, MessageId, StreamId
@@ -34,7 +34,7 @@ _Failed = type[ObserverFailed] | type[WatcherFailed] | type[MessageUndelivered]
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class ExtensionGuest:
     """A participant that programs speak to by its name.
 
     At most `parallel` messages are delivered at the same time; with 1 they come in order.
@@ -55,7 +55,7 @@ class ChannelExtension:
     on_channel: Sequence[OnCreated] = ()
     on_stream: Sequence[OnStream] = ()
     on_message: Sequence[OnMessage] = ()
-    guests: Mapping[str, Guest] = field(default_factory=dict)
+    guests: Mapping[str, ExtensionGuest] = field(default_factory=dict)
 
 
 class _Calls:
@@ -216,7 +216,7 @@ class ExtendedChannels:
         for calls in self._queues:
             calls.close()
 
-    def attach(self, channels: Channels) -> None:
+    def attach(self, channels: ChannelRegistry) -> None:
         """Follow every channel that is made here from now on, from its first word."""
         if self._followers or self._on_message:
             channels.on_created(self._follow)

@@ -18,7 +18,7 @@ START = "0-0"
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class ParticipantSeat:
     """A participant's place in a session: the agent that it plays there. What it says goes to `address`.
 
     `stops` is how often people stopped what goes on there: what it does about something from before comes to nothing.
@@ -36,10 +36,10 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class SeatLetter:
     """A message for a seat. `content` is what the participant reads, as JSON data."""
 
-    seat: Seat
+    seat: ParticipantSeat
     message: MessageId
     content: Mapping[str, Any]
 
@@ -50,11 +50,11 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
+class MailboxEntry:
     """A letter with its place in a mailbox; entry ids rise."""
 
     entry_id: str
-    letter: Letter
+    letter: SeatLetter
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ class MailboxReader:
 class MailboxRead:
     """The result of a read. `replaced`: another reader has taken over, and this one must stop."""
 
-    mail: tuple[Mail, ...] = ()
+    mail: tuple[MailboxEntry, ...] = ()
     replaced: bool = False
 
 
-class Mailboxes(Protocol):
+class SeatMailboxes(Protocol):
     """Mailboxes by participant. Raises StorageUnavailable, and the errors named below."""
 
-    async def put(self, participant: str, letter: Letter, /) -> bool:
+    async def put(self, participant: str, letter: SeatLetter, /) -> bool:
         """Store a letter; False when it is there, or was in the last days. Raises MailboxFull."""
 
     async def read(
@@ -87,13 +87,13 @@ class Mailboxes(Protocol):
         Removes nothing. Can be cancelled.
         """
 
-    async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
+    async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[MailboxEntry]:
         """The oldest mail, up to and including an entry."""
 
-    async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
+    async def take_out(self, participant: str, mail: Sequence[MailboxEntry], /) -> None:
         """Remove an acknowledged letter; `put` still recognises it for some days."""
 
-    async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
+    async def seat(self, participant: str, seat_id: str, /) -> ParticipantSeat | None:
         """The place of a seat; None if the participant never had it, or received nothing there for a month."""
 
     async def attend(self, participant: str, connection: str, /) -> MailboxReader:
@@ -103,7 +103,7 @@ class Mailboxes(Protocol):
 class NoMailboxes:
     """The mailboxes of a gateway without remote participants, which refuse every letter."""
 
-    async def put(self, participant: str, _letter: Letter, /) -> bool:
+    async def put(self, participant: str, _letter: SeatLetter, /) -> bool:
         raise MailboxFull(f"Nobody can connect as {participant} here.")
 
     async def read(
@@ -112,14 +112,14 @@ class NoMailboxes:
         del wait_s, at_most
         return MailboxRead()
 
-    async def waiting(self, _participant: str, _until: str, /, *, at_most: int) -> Sequence[Mail]:
+    async def waiting(self, _participant: str, _until: str, /, *, at_most: int) -> Sequence[MailboxEntry]:
         del at_most
         return ()
 
-    async def take_out(self, _participant: str, _mail: Sequence[Mail], /) -> None:
+    async def take_out(self, _participant: str, _mail: Sequence[MailboxEntry], /) -> None:
         return
 
-    async def seat(self, _participant: str, _seat_id: str, /) -> Seat | None:
+    async def seat(self, _participant: str, _seat_id: str, /) -> ParticipantSeat | None:
         return None
 
     async def attend(self, _participant: str, connection: str, /) -> MailboxReader:

@@ -193,7 +193,7 @@ class MessageQueue:
         self._serve(messages)
 
 
-class Batcher:
+class MessageBatcher:
     """Collects the messages of one agent and delivers them in the order in which they came.
 
     Only what an agent says to a whole meeting waits. A person's message, one for this agent alone and a notice about

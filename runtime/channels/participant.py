@@ -106,7 +106,7 @@ class _Expected:
         news.set()
 
 
-class Acknowledgements:
+class MessageAcknowledgements:
     """The acknowledgements of one session's messages.
 
     Only expected ones are remembered, up to a bound, so nothing grows while nobody waits.

@@ -1,11 +1,11 @@
 """The words with which lines of ours begin in a prompt, and texts of people, files, agents, tools and models, made
 harmless where they enter one: no line of theirs poses as ours.
 
-Who writes a line of ours takes its beginning from `Form`. What people see of others' texts stays, to the eye. A line
-that could be taken for ours begins with `| `. Line separators of all kinds become line ends, since a model reads each
-as one. What nobody sees, but a model reads, goes: tags, selectors without a sign, marks that turn the direction. What
-joins letters and emoji stays between them, for words and pictures fall apart without it; the comparison looks through
-it.
+Who writes a line of ours takes its beginning from `LineForm`. What people see of others' texts stays, to the eye. A
+line that could be taken for ours begins with `| `. Line separators of all kinds become line ends, since a model reads
+each as one. What nobody sees, but a model reads, goes: tags, selectors without a sign, marks that turn the direction.
+What joins letters and emoji stays between them, for words and pictures fall apart without it; the comparison looks
+through it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _INSIDE: Final = re.compile("(?<=; )\\$(?=\\w+ ?= ?)|”(?=[^“”]{1,60}: ?“
 _LOOKED_THROUGH: Final = frozenset({"Mn", "Me", "Cf", "Cc", "Co", "Cn", "Cs"})
 
 
-class Form(StrEnum):
+class LineForm(StrEnum):
     """The beginning of a line of ours. `known` is the part of it by which a line is taken for ours."""
 
     known: str
@@ -207,7 +207,7 @@ class Form(StrEnum):
     PLAYBOOK = "## {name}(", "## {call}"
 
 
-def _pattern(form: Form) -> str:
+def _pattern(form: LineForm) -> str:
     """A form as lines are compared with it: in lower case, with any blanks between its words and signs."""
     parts = (
         _FIELDS[field] if field else re.escape((word or sign).lower())
@@ -217,13 +217,13 @@ def _pattern(form: Form) -> str:
     return r"\s*".join(parts) + end
 
 
-def _any_of(forms: Iterable[Form]) -> re.Pattern[str]:
+def _any_of(forms: Iterable[LineForm]) -> re.Pattern[str]:
     return re.compile("|".join(map(_pattern, forms)))
 
 
-_SIGNS: Final = {form.known[0].lower() for form in Form if form.known[0] != "{"}
-_BY_SIGN: Final = {sign: _any_of(form for form in Form if form.known[0].lower() == sign) for sign in sorted(_SIGNS)}
-_OPEN: Final = _any_of(form for form in Form if form.known[0] == "{")
+_SIGNS: Final = {form.known[0].lower() for form in LineForm if form.known[0] != "{"}
+_BY_SIGN: Final = {sign: _any_of(form for form in LineForm if form.known[0].lower() == sign) for sign in sorted(_SIGNS)}
+_OPEN: Final = _any_of(form for form in LineForm if form.known[0] == "{")
 """Those that begin with somebody's name."""
 
 

@@ -37,7 +37,7 @@ class RoomPost:
 
 
 @dataclass(frozen=True, slots=True)
-class Reaction:
+class MessageReaction:
     """A mark on a message, such as 👍, and the name of who put it there."""
 
     name: str
@@ -66,7 +66,7 @@ class RoomMessage:
     quote: Quote | None = None
     files: tuple[Attachment, ...] = ()
     choices: tuple[Choice, ...] = ()
-    reactions: Mapping[str, Reaction] = field(default_factory=dict)
+    reactions: Mapping[str, MessageReaction] = field(default_factory=dict)
     edited: bool = False
     deleted: bool = False
     to: str = ""
@@ -85,7 +85,7 @@ class RoomChange:
     deleted: bool | None = None
     files: tuple[Attachment, ...] | None = None
     choices: tuple[Choice, ...] | None = None
-    reacted: tuple[str, Reaction | None] | None = None
+    reacted: tuple[str, MessageReaction | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

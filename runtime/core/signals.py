@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Signal:
+class WakeSignal:
     """Wakes all who wait; nobody hears it who waits later."""
 
     __slots__ = ("_waiting",)
@@ -37,7 +37,7 @@ class Signal:
                 self._waiting = tuple(other for other in self._waiting if other is not future)
 
 
-class Listeners(Generic[T]):
+class ListenerList(Generic[T]):
     """The functions to call with each value, in the order in which they subscribed."""
 
     __slots__ = ("_functions",)

@@ -49,7 +49,7 @@ _FIELD = r"[\d*/,A-Za-z#-]+"
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class SetTimes:
     """Set times. One of three: five fields of crontab in a zone's time, seconds between two times, or one time."""
 
     cron: str = ""
@@ -94,7 +94,7 @@ def zone_named(name: str) -> ZoneInfo | None:
         return None
 
 
-def read_times(text: str, now: datetime, zone: ZoneInfo) -> tuple[Timing, str, str] | None:
+def read_times(text: str, now: datetime, zone: ZoneInfo) -> tuple[SetTimes, str, str] | None:
     """The times with which a text begins, the words that say them, and the rest; None where it begins with none.
 
     A single time may have passed already. "At 9" without a day is the next time that it is 9 in the zone.
@@ -108,7 +108,7 @@ def read_times(text: str, now: datetime, zone: ZoneInfo) -> tuple[Timing, str, s
     return None
 
 
-def _repeated(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> Timing | None:
+def _repeated(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> SetTimes | None:
     clock = _clock_of(found)
     if clock is None:
         return None
@@ -130,18 +130,18 @@ def _day_number(name: str) -> int:
     return next(number for number, day in enumerate(_DAYS) if day.startswith(name.lower()[:3]))
 
 
-def _hourly(_found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> Timing | None:
-    return Timing(cron="0 * * * *")
+def _hourly(_found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> SetTimes | None:
+    return SetTimes(cron="0 * * * *")
 
 
-def _interval(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> Timing | None:
+def _interval(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> SetTimes | None:
     seconds = _seconds(found)
-    return Timing(every_s=seconds) if seconds else None
+    return SetTimes(every_s=seconds) if seconds else None
 
 
-def _later(found: re.Match[str], now: datetime, _zone: ZoneInfo) -> Timing | None:
+def _later(found: re.Match[str], now: datetime, _zone: ZoneInfo) -> SetTimes | None:
     seconds = _seconds(found)
-    return Timing(at=now.astimezone(UTC) + timedelta(seconds=seconds)) if seconds else None
+    return SetTimes(at=now.astimezone(UTC) + timedelta(seconds=seconds)) if seconds else None
 
 
 def _seconds(found: re.Match[str]) -> float | None:
@@ -161,7 +161,7 @@ def _number(word: str | None) -> float:
     return float(NUMBER_WORDS.index(lower)) if lower in NUMBER_WORDS else float(lower)
 
 
-def _once(found: re.Match[str], now: datetime, zone: ZoneInfo) -> Timing | None:
+def _once(found: re.Match[str], now: datetime, zone: ZoneInfo) -> SetTimes | None:
     clock, groups = _clock_of(found), found.groupdict()
     if clock is None:
         return None
@@ -176,38 +176,38 @@ def _once(found: re.Match[str], now: datetime, zone: ZoneInfo) -> Timing | None:
     hour, minute = clock
     weekday = groups.get("weekday")
     coming = _crontab(f"{minute} {hour} * * {_day_number(weekday) if weekday else '*'}")
-    return None if coming is None else Timing(at=coming.next(now, now, zone))
+    return None if coming is None else SetTimes(at=coming.next(now, now, zone))
 
 
-def _at(day: date, clock: tuple[int, int], zone: ZoneInfo) -> Timing | None:
+def _at(day: date, clock: tuple[int, int], zone: ZoneInfo) -> SetTimes | None:
     """The time on a day, by the rules of crontab where the clocks change."""
     hour, minute = clock
     before = datetime(day.year, day.month, day.day, tzinfo=zone) - timedelta(seconds=1)
     coming = _crontab(f"{minute} {hour} {day.day} {day.month} *")
-    return None if coming is None else Timing(at=coming.next(before, before, zone))
+    return None if coming is None else SetTimes(at=coming.next(before, before, zone))
 
 
-def _iso(found: re.Match[str], _now: datetime, zone: ZoneInfo) -> Timing | None:
+def _iso(found: re.Match[str], _now: datetime, zone: ZoneInfo) -> SetTimes | None:
     try:
         at = datetime.fromisoformat(found[0].upper())
     except ValueError:
         return None
     if at.tzinfo is not None:
-        return Timing(at=at.astimezone(UTC))
+        return SetTimes(at=at.astimezone(UTC))
     return _at(at.date(), (at.hour, at.minute), zone)
 
 
-def _fields(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> Timing | None:
+def _fields(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> SetTimes | None:
     return _crontab(" ".join(found["fields"].split()))
 
 
-def _crontab(fields: str) -> Timing | None:
+def _crontab(fields: str) -> SetTimes | None:
     """The times of five fields; None for fields that mean none."""
     try:
         next(CronSim(fields, datetime(2026, 1, 1, tzinfo=UTC)))
     except (CronSimError, StopIteration):
         return None
-    return Timing(cron=fields) if len(fields.split()) == _CRON_FIELDS else None
+    return SetTimes(cron=fields) if len(fields.split()) == _CRON_FIELDS else None
 
 
 def _clock_of(found: re.Match[str]) -> tuple[int, int] | None:

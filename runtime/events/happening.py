@@ -68,7 +68,7 @@ def keys_of(kind: type[Any]) -> tuple[str, ...]:
     return _parts(kind)[0]
 
 
-class Event(NamedTuple):
+class BusEvent(NamedTuple):
     """One thing that happened; `at` is UTC."""
 
     what: Happening

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from runtime.core.message import Message, MessageType
-from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.builtins import BuiltinCalls
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.llm.client import LLMClient, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.tape.state.frames import FrameState
@@ -67,8 +67,8 @@ class ExecutionContext(SessionContext):
     up.
     """
 
-    builtins: Builtins
-    pages: Pages
+    builtins: BuiltinCalls
+    pages: SessionPages
     sandbox: Sandbox
     llm: LLMClient
     may_ask: MayAsk

@@ -11,15 +11,15 @@ import anyio
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError, UnknownTarget
 from runtime.core.ids import AgentId
-from runtime.core.signals import Listeners
+from runtime.core.signals import ListenerList
 from runtime.execution.frames.events import FrameEvents
-from runtime.execution.frames.frame import Executable, Frame, FrameCall
+from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
 from runtime.execution.frames.outcomes import RaisedFailure, described, failed_call, raised_at, site
-from runtime.execution.frames.signatures import Builtin, Later
+from runtime.execution.frames.signatures import BuiltinCall, Later
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.tape.facts.frames import CallDropped, FrameReturned, FrameStarted
 from runtime.tape.journal import as_data
 from runtime.tape.state.frames import CallKey, CallSite, FrameState, told
@@ -36,7 +36,7 @@ MAX_BELOW = 100
 """Playbooks under way below what an agent began, beyond which no call that a model wrote begins another."""
 
 
-Find = Callable[[AgentId, str], tuple[AgentId, Executable] | None]
+Find = Callable[[AgentId, str], tuple[AgentId, ExecutablePlaybook] | None]
 """`FrameHost.find`: given the agent that calls, and the name that it calls."""
 
 
@@ -45,7 +45,7 @@ async def _nothing(_when: When, _frame: Frame) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Triggers:
+class PlaybookTriggers:
     """Work around a program's playbooks: before and after each, and the playbooks that changed variables of an agent
     start."""
 
@@ -53,16 +53,16 @@ class Triggers:
     fired_by: Callable[[AgentId, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
 
 
-class Host:
+class SessionHost:
     """The host calls of one session, each in a task of the session's group."""
 
     def __init__(
         self,
         session: SessionContext,
-        pages: Pages,
+        pages: SessionPages,
         find: Find,
-        calls: Mapping[str, Builtin],
-        triggers: Triggers,
+        calls: Mapping[str, BuiltinCall],
+        triggers: PlaybookTriggers,
         events: FrameEvents,
     ) -> None:
         """`find` finds playbooks, `events` tells what becomes of frames."""
@@ -76,7 +76,7 @@ class Host:
         self._triggers = triggers
         self._events = events
         self._scopes: dict[CallKey, anyio.CancelScope] = {}
-        self.returned = Listeners[Collection[AgentId]]()
+        self.returned = ListenerList[Collection[AgentId]]()
         """Told, when a frame is no more, of the agents on which it and what it called were executed."""
 
     def start(self, frame: Frame, call: FrameCall, /) -> None:
@@ -156,7 +156,7 @@ class Host:
         await self.run_child(frame, call, *found)
 
     async def run_child(
-        self, frame: Frame, call: FrameCall, agent: AgentId, playbook: Executable, *, hidden: bool = False
+        self, frame: Frame, call: FrameCall, agent: AgentId, playbook: ExecutablePlaybook, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; continues it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
@@ -196,7 +196,7 @@ class Host:
             state, depth = frames[state.caller.frame], depth + 1
         return depth
 
-    def _check_room(self, caller: Frame, playbook: Executable) -> None:
+    def _check_room(self, caller: Frame, playbook: ExecutablePlaybook) -> None:
         """Raise PlaybookError when a model's statements have the largest number of playbooks in progress."""
         state = self._journal.state
         if not caller.state.statements:
@@ -218,7 +218,7 @@ class Host:
         outside = meeting is not None and agent != caller.state.agent and agent not in meeting.joined
         return None if outside else number
 
-    async def run_frame(self, id_: str, playbook: Executable) -> RaisedFailure | None:
+    async def run_frame(self, id_: str, playbook: ExecutablePlaybook) -> RaisedFailure | None:
         """Run a frame to its end and write down what came of it; returns the failure that ended it, if one did.
 
         Nothing happens to one that was stopped before it could run.

@@ -14,8 +14,8 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
 from runtime.execution.prompt.with_files import sent
-from runtime.llm.client import ChatMessage, Completion, CompletionRequest, Usage, model_for, name_for
-from runtime.stores.kept import Prompted
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage, model_for, name_for
+from runtime.stores.kept import PromptMessage
 from runtime.tape.facts.session import ModelAnswered
 
 
@@ -46,7 +46,7 @@ class ModelCalls:
         self._model = context.llm.model
         self._asked: _Asks | None = None
         self._heard_seq = 0
-        self._sending: tuple[CompletionRequest, Completion | None] | None = None
+        self._sending: tuple[CompletionRequest, ModelCompletion | None] | None = None
         self._broke: str | None = None
 
     def _asks(self) -> _Asks:
@@ -130,7 +130,7 @@ class ModelCalls:
         self._read_on_s = self._context.clock.monotonic()
 
     @asynccontextmanager
-    async def answer(self, request: CompletionRequest) -> AsyncIterator[Completion]:
+    async def answer(self, request: CompletionRequest) -> AsyncIterator[ModelCompletion]:
         """The model's answer; what has come of it is counted when an exception leaves it."""
         self._sending = request, None
         async with self._context.llm.stream(request) as completion:
@@ -228,9 +228,9 @@ def _came(usage: Usage) -> bool:
     return bool(usage.input_tokens or usage.output_tokens)
 
 
-def _prompted(message: ChatMessage) -> Prompted:
+def _prompted(message: ChatMessage) -> PromptMessage:
     """A message without its pictures' bytes: whoever hears of the call may hear of many before it gets to them."""
     pictures = (
         f"{one.media_type}, {len(one.data) * 3 // 4 - one.data[-2:].count('='):,} bytes" for one in message.pictures
     )
-    return Prompted(message.role, message.content, tuple(pictures))
+    return PromptMessage(message.role, message.content, tuple(pictures))

@@ -13,22 +13,22 @@ from dataclasses import dataclass
 
 from runtime.core.address import Address
 from runtime.core.ids import PersonId, ScheduleId
-from runtime.stores.memories import NOBODY, Scope
+from runtime.stores.memories import NOBODY, MemoryScope
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.state.tasks import OrderState
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MemoryStanding:
     """The scope of what is remembered or recalled now, and whose words are answered; NOBODY where no person's are, or
     several people's at once."""
 
-    scope: Scope
+    scope: MemoryScope
     owner: str
 
 
-def standing_of(state: SessionState, frame: FrameState, conversation: Address, program: str) -> Standing | None:
+def standing_of(state: SessionState, frame: FrameState, conversation: Address, program: str) -> MemoryStanding | None:
     """Where a frame of a session stands; None where nothing is remembered or recalled."""
     if any(_is_held_elsewhere(state, one) for one in _callers(state, frame)):
         return None
@@ -36,24 +36,24 @@ def standing_of(state: SessionState, frame: FrameState, conversation: Address, p
         return _of_task(state, state.order, frame, program)
     alone = _alone_in_private(state)
     if alone is not None:
-        return Standing(Scope("person", program, alone), alone)
+        return MemoryStanding(MemoryScope("person", program, alone), alone)
     heard = next((agent for agent in _agents(state, frame) if agent.person is not None), None)
     clear = heard is not None and not heard.crowd and not isinstance(heard.person, ScheduleId)
     owner = str(heard.person) if heard is not None and clear else NOBODY
-    return Standing(Scope("place", program, conversation.key), owner)
+    return MemoryStanding(MemoryScope("place", program, conversation.key), owner)
 
 
-def _of_task(state: SessionState, order: OrderState, frame: FrameState, program: str) -> Standing | None:
+def _of_task(state: SessionState, order: OrderState, frame: FrameState, program: str) -> MemoryStanding | None:
     """The standing of the frame that gave the order. With words of others it is nobody's, and no longer private."""
     elsewhere = any(meeting.place is not None for meeting in state.meetings.values())
     if not order.scope or elsewhere:
         return None
-    scope = Scope.of_key(order.scope)
+    scope = MemoryScope.of_key(order.scope)
     others = bool({str(one) for one in _people(state)} - {order.owner})
     mixed = others or any(agent.crowd for agent in _agents(state, frame))
     if scope.program != program or (mixed and scope.kind == "person"):
         return None
-    return Standing(scope, NOBODY if mixed else order.owner)
+    return MemoryStanding(scope, NOBODY if mixed else order.owner)
 
 
 def handed_on(state: SessionState, frame: FrameState, conversation: Address, program: str) -> tuple[str, str]:
@@ -64,9 +64,9 @@ def handed_on(state: SessionState, frame: FrameState, conversation: Address, pro
 
 def may_still_recall(state: SessionState, scope: str) -> bool:
     """Whether a task that could recall what is in a scope, by its key, may do so when it is ordered again."""
-    if not scope or Scope.of_key(scope).kind != "person":
+    if not scope or MemoryScope.of_key(scope).kind != "person":
         return bool(scope)
-    alone = Scope.of_key(scope).whose
+    alone = MemoryScope.of_key(scope).whose
     return _alone_in_private(state) == alone if state.order is None else _people(state) <= {PersonId(alone)}
 
 

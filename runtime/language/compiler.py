@@ -15,10 +15,10 @@ import anyio
 from anyio import to_thread
 
 from runtime.core.errors import CompileError, ParleyError
-from runtime.language.diagnostics import Diagnostic, Problems, Span
+from runtime.language.diagnostics import Diagnostic, DiagnosticList, Span
 from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, read_locks
 from runtime.language.locking.locked_steps import unused_entries, with_locked
-from runtime.language.lowering.lowerer import Lowered, Lowerer, LoweringReport, Unclassified
+from runtime.language.lowering.lowerer import AgentLowerer, LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.read_back import read_lowered
 from runtime.language.pbasm.notation import build, check_trigger_codes, read_agent, signature
 from runtime.language.program import AgentKind, AgentSpec, Program
@@ -58,7 +58,7 @@ OnProgress = Callable[[CompileProgress], None]
 async def compile_program(
     paths: Sequence[str | Path],
     *,
-    lowerer: Lowerer,
+    lowerer: AgentLowerer,
     cache_dir: Path | None = None,
     on_progress: OnProgress | None = None,
     with_locks: bool = True,
@@ -78,14 +78,14 @@ async def compile_program(
 async def compile_parsed(
     parsed: ParsedProgram,
     *,
-    lowerer: Lowerer,
+    lowerer: AgentLowerer,
     cache_dir: Path | None = None,
     on_progress: OnProgress | None = None,
     locks: Locks = NO_LOCKS,
 ) -> CompileResult:
     """Compile a syntax tree. Steps that stay free are read as `locks` say."""
     compilation = _Compilation(parsed, lowerer, locks, cache_dir, on_progress)
-    problems = Problems()
+    problems = DiagnosticList()
     check_people(parsed.agents, problems)
     check_trigger_codes(parsed.agents, problems)
     problems.stop_if_any(parsed.lines)
@@ -111,7 +111,7 @@ class _Compilation:
     def __init__(
         self,
         parsed: ParsedProgram,
-        lowerer: Lowerer,
+        lowerer: AgentLowerer,
         locks: Locks,
         cache_dir: Path | None,
         on_progress: OnProgress | None,
@@ -156,14 +156,14 @@ class _Compilation:
             await to_thread.run_sync(_write_cache, path, lowered)
         self._tell(agent.name, "compiled")
 
-    def _take(self, agent: ParsedAgent, cached: Lowered) -> bool:
+    def _take(self, agent: ParsedAgent, cached: LoweredAgent) -> bool:
         try:
             self._read(agent, cached)
         except CompileError:
             return False
         return True
 
-    def _read(self, agent: ParsedAgent, lowered: Lowered) -> None:
+    def _read(self, agent: ParsedAgent, lowered: LoweredAgent) -> None:
         completed, used = with_locked(lowered, agent, self._parsed, self._locks)
         self.agents[agent.name] = read_lowered(completed.pbasm, agent)
         self.reports[agent.name] = completed.report
@@ -195,20 +195,20 @@ def _interface(parsed: ParsedProgram) -> list[str]:
     ]
 
 
-def _read_cache(path: Path) -> Lowered | None:
+def _read_cache(path: Path) -> LoweredAgent | None:
     """The cached result, or None; a truncated file or one of another kind counts as none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         notes, decided = (
-            tuple(Unclassified(**{**note, "span": Span(**note["span"])}) for note in data[key])
+            tuple(UnclassifiedStep(**{**note, "span": Span(**note["span"])}) for note in data[key])
             for key in ("unclassified", "decided")
         )
-        return Lowered(str(data["pbasm"]), LoweringReport(notes, decided))
+        return LoweredAgent(str(data["pbasm"]), LoweringReport(notes, decided))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _write_cache(path: Path, lowered: Lowered) -> None:
+def _write_cache(path: Path, lowered: LoweredAgent) -> None:
     write_whole(path, json.dumps({"pbasm": lowered.pbasm, **asdict(lowered.report)}, ensure_ascii=False))
 
 

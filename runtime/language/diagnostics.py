@@ -120,7 +120,7 @@ class SourceLine:
         return len(self.text) - len(self.text.lstrip()) + 1
 
 
-class Problems:
+class DiagnosticList:
     """The diagnostics so far; only the first 50 are kept."""
 
     def __init__(self) -> None:

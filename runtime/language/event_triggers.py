@@ -34,7 +34,7 @@ _OF_OTHERS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class EventPlaybook:
     """A playbook of an agent class that begins on events of a pattern. `program` is its name in the settings."""
 
     program: str
@@ -48,14 +48,14 @@ class Begun:
         return f"{self.program}.{self.klass}.{self.playbook.name}"
 
 
-def begun_on_events(name: str, program: Program) -> Iterator[Begun]:
+def begun_on_events(name: str, program: Program) -> Iterator[EventPlaybook]:
     """The triggers of a program by events, in their order; `name` is what the settings call it."""
     for agent in program.agents:
         for playbook in agent.playbooks:
             for trigger in playbook.triggers:
                 pattern = event_trigger(trigger.text)
                 if pattern is not None:
-                    yield Begun(name, agent.name, playbook, pattern)
+                    yield EventPlaybook(name, agent.name, playbook, pattern)
 
 
 def arguments_of(playbook: PlaybookSpec, event: CloudEvent) -> dict[str, Any]:

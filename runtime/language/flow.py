@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtime.language.program import Op, Step
+from runtime.language.program import OpCode, Step
 from runtime.language.vocabulary.phrase import phrase
 
 _LOOP = phrase("a loop by its words")
@@ -14,18 +14,18 @@ _TARGET = re.compile(r"\s*(?:to\s+)?(?:step\s+)?(\d+(?:\.\d+)*)\s*(.*)", re.IGNO
 
 def is_loop(step: Step) -> bool:
     """Whether a step repeats the steps below it: by its words, or by a jump back from there."""
-    if step.op is Op.LOP:
+    if step.op is OpCode.LOP:
         return True
-    if step.op is not Op.CND:
+    if step.op is not OpCode.CND:
         return False
     if _LOOP.begins(step.text.lstrip()):
         return True
-    return any(inner.op is Op.JMP and jump_target(inner) == step.line for inner in step.walk())
+    return any(inner.op is OpCode.JMP and jump_target(inner) == step.line for inner in step.walk())
 
 
 def is_else(step: Step) -> bool:
     """Whether a step is the other side of the previous condition."""
-    return step.op is Op.ELS or (step.op is Op.CND and _ELSE.begins(step.text.lstrip()) is not None)
+    return step.op is OpCode.ELS or (step.op is OpCode.CND and _ELSE.begins(step.text.lstrip()) is not None)
 
 
 def jump_target(step: Step) -> str | None:

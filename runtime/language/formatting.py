@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from runtime.core.errors import ParleyError
 from runtime.language.compiler import compile_parsed
-from runtime.language.diagnostics import Diagnostic, Problems, ProgramRejected, SourceLine, Span
+from runtime.language.diagnostics import Diagnostic, DiagnosticList, ProgramRejected, SourceLine, Span
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.syntax.blocks import Block, Fence, Heading, Text, scan
+from runtime.language.syntax.blocks import Block, FencedBlock, HeadingLine, TextLine, scan
 from runtime.language.syntax.listing import is_item, is_rule, item_parts
 from runtime.language.syntax.parser import is_list_heading, is_setting, parse
 from runtime.language.syntax.source import is_import, own_lines, read_text
@@ -31,7 +31,7 @@ def formatted(text: str, file: str) -> str:
     Frontmatter, fences, comments, tables and indented lines stay as they are to the character, and lines keep the ends
     that they have (LF or CRLF).
     """
-    problems = Problems()
+    problems = DiagnosticList()
     lines = own_lines(text, file)
     blocks = scan(lines, problems)
     problems.stop_if_any()
@@ -85,11 +85,11 @@ class _Piece:
     @property
     def read(self) -> str:
         """What the language reads of a row of text, without comments."""
-        return self.block.line.text if isinstance(self.block, Text) else ""
+        return self.block.line.text if isinstance(self.block, TextLine) else ""
 
     @property
     def comment(self) -> bool:
-        return self.block is None or (isinstance(self.block, Text) and not self.read.strip() and bool(self.rows[0]))
+        return self.block is None or (isinstance(self.block, TextLine) and not self.read.strip() and bool(self.rows[0]))
 
 
 def _pieces(rows: Sequence[str], blocks: Sequence[Block], start: int) -> Iterator[_Piece]:
@@ -97,13 +97,13 @@ def _pieces(rows: Sequence[str], blocks: Sequence[Block], start: int) -> Iterato
     at = start
     while at < len(rows):
         block = by_row.get(at)
-        count = len(block.lines) + 2 if isinstance(block, Fence) else 1
+        count = len(block.lines) + 2 if isinstance(block, FencedBlock) else 1
         yield _Piece(rows[at : at + count], block)
         at += count
 
 
 def _first(block: Block) -> SourceLine:
-    return block.opening if isinstance(block, Fence) else block.line
+    return block.opening if isinstance(block, FencedBlock) else block.line
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class _Layout:
 
     def take(self, piece: _Piece) -> None:
         """Take the next piece."""
-        if isinstance(piece.block, Text) and not piece.rows[0].strip():
+        if isinstance(piece.block, TextLine) and not piece.rows[0].strip():
             self._blank += 1
             if self._list is not None:
                 self._list.blank()
@@ -133,12 +133,12 @@ class _Layout:
 
     def _laid_out(self, piece: _Piece) -> Sequence[str]:
         row = piece.rows[0]
-        if isinstance(piece.block, Heading):
+        if isinstance(piece.block, HeadingLine):
             self._list = ListLayout() if is_list_heading(piece.block) else None
             return [_heading(row)]
         if self._list is None:
             return piece.rows if len(piece.rows) > 1 or row[:1] in (" ", "\t") else [row.rstrip()]
-        if isinstance(piece.block, Fence):
+        if isinstance(piece.block, FencedBlock):
             return self._list.fence(piece.rows)
         if piece.comment:
             self._list.blank()
@@ -150,9 +150,9 @@ class _Layout:
         above = self._above
         if above is None:
             return min(self._blank, 1) if self.rows else 0
-        if isinstance(piece.block, Heading) and piece.block.level <= _MOST_LEVEL_APART:
+        if isinstance(piece.block, HeadingLine) and piece.block.level <= _MOST_LEVEL_APART:
             return 1 if self._blank or not above.comment else 0
-        if isinstance(above.block, Heading) and is_list_heading(above.block):
+        if isinstance(above.block, HeadingLine) and is_list_heading(above.block):
             return 0
         verbatim = piece.block is None or (self._list is None and row[:1] in (" ", "\t"))
         return self._blank if verbatim else min(self._blank, 1)

@@ -41,7 +41,7 @@ class TriggerKind(StrEnum):
     EVT = "EVT"
 
 
-class Op(StrEnum):
+class OpCode(StrEnum):
     """The operation codes of PBAsm."""
 
     EXE = "EXE"
@@ -90,7 +90,7 @@ class Step:
     """One instruction. `line` is "01" or "02.01"; `text` is what follows the code."""
 
     line: str
-    op: Op
+    op: OpCode
     text: str
     span: Span
     children: tuple[Step, ...] = ()

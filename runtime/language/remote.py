@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Program
 
 Transport = Literal["stdio", "streamable-http", "memory", "a2a"]
@@ -92,7 +92,7 @@ def is_tool(program: Program, name: str) -> bool:
     return agent is not None and remote_of(agent) is not None
 
 
-def check_remote(said: Mapping[str, Any], lines: Sequence[SourceLine], problems: Problems) -> None:
+def check_remote(said: Mapping[str, Any], lines: Sequence[SourceLine], problems: DiagnosticList) -> None:
     """Note what is wrong with a `remote:` block; its first line is `remote:`."""
 
     def wrong(key: str, message: str, hint: str = "") -> None:

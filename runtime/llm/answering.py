@@ -19,7 +19,15 @@ import anyio
 
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
-from runtime.llm.client import CompletionRequest, KnowsPrices, KnowsSight, ModelOptions, Prices, Provider, Usage
+from runtime.llm.client import (
+    CompletionRequest,
+    KnowsPrices,
+    KnowsSight,
+    ModelOptions,
+    ModelProvider,
+    TokenPrices,
+    Usage,
+)
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
@@ -43,10 +51,10 @@ class AnsweringClient:
 
     def __init__(
         self,
-        provider: Provider,
+        provider: ModelProvider,
         options: ModelOptions,
         clock: Clock,
-        prices: Prices | None = None,
+        prices: TokenPrices | None = None,
         habit: ThoughtHabit | None = None,
     ) -> None:
         """`prices` go before those of litellm's list."""
@@ -87,11 +95,11 @@ class StreamedAnswer:
 
     def __init__(
         self,
-        provider: Provider,
+        provider: ModelProvider,
         request: CompletionRequest,
         options: ModelOptions,
         clock: Clock,
-        prices: Prices | None = None,
+        prices: TokenPrices | None = None,
         habit: ThoughtHabit | None = None,
     ) -> None:
         self._prices = prices

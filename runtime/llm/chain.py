@@ -44,7 +44,7 @@ _STORE_LIMIT_S = 1.0
 """Nobody waits longer for what other nodes know: a model that fails shows it by itself."""
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """A model of a chain, by its name in the settings."""
 
     name: str
@@ -54,7 +54,7 @@ class Link(NamedTuple):
 class ModelChain:
     """Several models in the order of preference; at least two."""
 
-    def __init__(self, links: Sequence[Link], cooldowns: Cooldowns, on_event: Tell) -> None:
+    def __init__(self, links: Sequence[ChainLink], cooldowns: ModelCooldowns, on_event: Tell) -> None:
         self.links = tuple(links)
         self._cooldowns = cooldowns
         self._on_event = on_event
@@ -86,13 +86,13 @@ class ModelChain:
         finally:
             await answer.aclose()
 
-    async def order(self) -> Sequence[Link]:
+    async def order(self) -> Sequence[ChainLink]:
         """The models to ask, in order: those that do not cool down; where all do, those that are ready first."""
         cooling = await self._cooldowns.current()
         ready = [link for link in self.links if link.name not in cooling]
         return ready or sorted(self.links, key=lambda link: cooling[link.name].until_s)
 
-    async def failed(self, link: Link, error: LLMError, following: Link | None) -> None:
+    async def failed(self, link: ChainLink, error: LLMError, following: ChainLink | None) -> None:
         """A model has failed, and `following` is asked in its place, if there is one."""
         if not isinstance(error, LLMProcessLost):  # that is not the provider's doing
             await self._cooldowns.begin(link.name, error)
@@ -103,7 +103,7 @@ class ModelChain:
         following_model = None if following is None else following.client.model
         self._on_event(ModelFellBack(link.client.model, following_model, f"{type(error).__name__}: {error}"))
 
-    async def answered(self, link: Link) -> None:
+    async def answered(self, link: ChainLink) -> None:
         await self._cooldowns.end(link.name)
 
 
@@ -144,13 +144,13 @@ class _ChainAnswer:
                 await self._chain.failed(link, error, None)
                 raise
 
-    async def _begun(self) -> tuple[Link, str | None]:
+    async def _begun(self) -> tuple[ChainLink, str | None]:
         """The first model that answers, and its first piece; None for an empty answer.
 
         When none does, the first of those whose failure may pass is asked again, with pauses.
         """
         order = await self._chain.order()
-        failures: list[tuple[Link, LLMError]] = []
+        failures: list[tuple[ChainLink, LLMError]] = []
         for number, link in enumerate(order):
             try:
                 return link, await self._first(link, max_retries=0)
@@ -163,7 +163,7 @@ class _ChainAnswer:
             raise failures[-1][1]
         return patient, await self._first(patient)
 
-    async def _first(self, link: Link, max_retries: int | None = None) -> str | None:
+    async def _first(self, link: ChainLink, max_retries: int | None = None) -> str | None:
         if self._answer is not None:
             await self._answer.aclose()
         request = self._request
@@ -178,31 +178,31 @@ class _ChainAnswer:
         return await anext(self._pieces, None)
 
 
-class Cooldowns:
+class ModelCooldowns:
     """The models that cool down, by their names in the settings. Without `keep_in` only this process knows of them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._known: dict[str, Cooldown] = {}
+        self._known: dict[str, ModelCooldown] = {}
         self._records: SharedRecords | None = None
 
     def keep_in(self, records: SharedRecords) -> None:
         """From now on other nodes know too."""
         self._records = records
 
-    async def current(self) -> Mapping[str, Cooldown]:
+    async def current(self) -> Mapping[str, ModelCooldown]:
         """Those that cool down now."""
         await self._read()
         now_s = self._clock.now().timestamp()
         return {name: one for name, one in self._known.items() if one.until_s > now_s}
 
-    async def begin(self, name: str, error: LLMError) -> Cooldown:
+    async def begin(self, name: str, error: LLMError) -> ModelCooldown:
         """A model has failed. Each failure after a cool-down doubles the next one, up to LONGEST_S."""
         now_s, last = self._clock.now().timestamp(), self._known.get(name)
         if last is not None and last.until_s > now_s:  # another request has found out meanwhile
             return last
         times = 1 if last is None else last.times + 1
-        begun = Cooldown(now_s + _seconds(error, times), times, type(error).__name__)
+        begun = ModelCooldown(now_s + _seconds(error, times), times, type(error).__name__)
         self._known[name] = begun
         if self._records is not None:
             with anyio.move_on_after(_STORE_LIMIT_S):
@@ -223,11 +223,11 @@ class Cooldowns:
                 kept = await self._records.all()
             except StorageUnavailable:
                 return
-            self._known = {name: Cooldown(**json.loads(text)) for name, text in kept.items()}
+            self._known = {name: ModelCooldown(**json.loads(text)) for name, text in kept.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Cooldown:
+class ModelCooldown:
     """A model is not asked before `until_s` (since the epoch). It has failed `times` in a row; `why` is the name of the
     last error."""
 

@@ -41,7 +41,7 @@ class ModelTimeouts:
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class TokenPrices:
     """US dollars for a million tokens: those in, those in that come from the cache, and those out."""
 
     usd_in: float
@@ -85,7 +85,7 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PromptPicture:
     """A picture of a prompt: Base64 of what its type says."""
 
     media_type: str
@@ -105,11 +105,11 @@ class ChatMessage:
     role: Literal["system", "user", "assistant"]
     content: str
     cacheable: bool = False
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[PromptPicture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class VoiceRecording:
     """A recording to write down: Base64 of what its type says. Its name has the ending that belongs to the type."""
 
     name: str
@@ -134,7 +134,7 @@ class CompletionRequest:
     """None means the provider's default."""
     schema: Mapping[str, Any] | None = None
     """The JSON schema of the whole answer, if the provider can enforce it."""
-    recording: Recording | None = None
+    recording: VoiceRecording | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Usage:
     cut: bool = False
 
 
-class Completion(Protocol):
+class ModelCompletion(Protocol):
     """The answer, in pieces as they arrive. `usage` is complete when the iteration has ended, else an estimate."""
 
     def __aiter__(self) -> AsyncIterator[str]: ...
@@ -167,7 +167,7 @@ class Completion(Protocol):
     def usage(self) -> Usage: ...
 
 
-class Provider(Protocol):
+class ModelProvider(Protocol):
     """A source of a model: one attempt at an answer, without waiting or retries."""
 
     def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
@@ -200,7 +200,7 @@ class KnowsSightOfAll(Protocol):
 class KnowsPrices(Protocol):
     """A provider that may know what its model costs."""
 
-    def prices(self) -> Prices | None:
+    def prices(self) -> TokenPrices | None:
         """The prices by the provider's data, as far as they are known by now."""
 
 
@@ -215,7 +215,7 @@ class LLMClient(Protocol):
     def model(self) -> str:
         """The model's name, for people and logs."""
 
-    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]: ...
+    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]: ...
 
 
 @runtime_checkable
@@ -253,7 +253,7 @@ async def warm_up(client: LLMClient) -> None:
         await client.warm_up()
 
 
-class Sight:
+class VisionRecord:
     """A node's knowledge about the sight of its models."""
 
     def __init__(self, client: LLMClient | None = None, said: bool | None = None) -> None:

@@ -26,10 +26,10 @@ from runtime.llm.client import (
     CompletionRequest,
     ModelOptions,
     ModelTimeouts,
-    Picture,
-    Prices,
-    Recording,
+    PromptPicture,
+    TokenPrices,
     Usage,
+    VoiceRecording,
 )
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
@@ -89,11 +89,11 @@ class FrameReader:
 def request_from(data: Mapping[str, Any]) -> CompletionRequest:
     """The request that `asdict` encoded."""
     messages = tuple(
-        ChatMessage(**{**message, "pictures": tuple(Picture(**one) for one in message["pictures"])})
+        ChatMessage(**{**message, "pictures": tuple(PromptPicture(**one) for one in message["pictures"])})
         for message in data["messages"]
     )
     recording = data.get("recording")
-    told = {"messages": messages, "stop": tuple(data["stop"]), "recording": recording and Recording(**recording)}
+    told = {"messages": messages, "stop": tuple(data["stop"]), "recording": recording and VoiceRecording(**recording)}
     return CompletionRequest(**{**data, **told})
 
 
@@ -107,9 +107,9 @@ def usage_from(data: Mapping[str, Any]) -> Usage:
     return Usage(**data)
 
 
-def prices_from(data: Mapping[str, Any] | None) -> Prices | None:
+def prices_from(data: Mapping[str, Any] | None) -> TokenPrices | None:
     """The prices that `asdict` encoded."""
-    return None if data is None else Prices(**data)
+    return None if data is None else TokenPrices(**data)
 
 
 def error_data(error: LLMError) -> dict[str, Any]:

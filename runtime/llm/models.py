@@ -14,17 +14,17 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from runtime.core.errors import NoModelSet
-from runtime.llm.chain import Cooldowns
+from runtime.llm.chain import ModelCooldowns
 from runtime.llm.client import (
     DESCRIBE,
     EMBED,
     SPEAK,
     TRANSCRIBE,
-    Completion,
     CompletionRequest,
     KnowsSight,
     KnowsSightOfAll,
     LLMClient,
+    ModelCompletion,
     Usage,
     model_for,
     name_for,
@@ -44,10 +44,10 @@ MAX_PIECES = 100_000
 """The most pieces of one answer that may wait; reading continues once they are taken."""
 
 
-class Models:
+class ModelRegistry:
     """Models by their names in the settings."""
 
-    def __init__(self, clients: Mapping[str, LLMClient], cooldowns: Cooldowns | None = None) -> None:
+    def __init__(self, clients: Mapping[str, LLMClient], cooldowns: ModelCooldowns | None = None) -> None:
         """One of the names is DEFAULT. `cooldowns` are those of all chains."""
         self._clients = clients
         self.cooldowns = cooldowns
@@ -100,7 +100,7 @@ class Models:
         """The model that is asked first; another one may answer."""
         return self._client(request).model
 
-    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
+    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]:
         return self._client(request).stream(request)
 
     def _client(self, request: CompletionRequest) -> LLMClient:
@@ -121,7 +121,7 @@ class NoModelClient:
         """The name for logs."""
         return "none"
 
-    def stream(self, _request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
+    def stream(self, _request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]:
         """A completion that raises NoModelSet when it is iterated."""
         return _Unavailable(self.reason)
 
@@ -178,7 +178,7 @@ class ReadingAhead:
 class _Ahead:
     def __init__(self, pieces: MemoryObjectReceiveStream[str]) -> None:
         self._pieces = pieces
-        self._completion: Completion | None = None
+        self._completion: ModelCompletion | None = None
         self._failure: Exception | None = None
         self._scope = anyio.CancelScope()
         self._over = anyio.Event()

@@ -33,7 +33,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMProcessLost
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ModelLost, ModelReady
-from runtime.llm.client import CompletionRequest, ModelOptions, Prices, Provider, Usage
+from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage
 from runtime.llm.frames import Frame, FrameReader, error_from, packed, packed_request, prices_from, usage_from
 
 _ROOT = Path(__file__).parents[2]
@@ -106,7 +106,7 @@ class ModelProcess:
         """Whether one of the models takes pictures; None when its provider's data do not say."""
         return (await self._ready()).sees[number]
 
-    def prices(self, number: int) -> Prices | None:
+    def prices(self, number: int) -> TokenPrices | None:
         """What one of the models costs by its provider's data; None while that is not known."""
         link = self._link
         return link.prices[number] if link is not None and link.is_ready else None
@@ -118,7 +118,7 @@ class ModelProcess:
             if link.is_ready:
                 return link
 
-    def provider(self, number: int = 0) -> Provider:
+    def provider(self, number: int = 0) -> ModelProvider:
         """The provider of one of the models, counted from 0."""
         return _OneModel(self, number)
 
@@ -225,7 +225,7 @@ class _OneModel:
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         return await self._process.sees(self._number)
 
-    def prices(self) -> Prices | None:
+    def prices(self) -> TokenPrices | None:
         return self._process.prices(self._number)
 
 
@@ -239,7 +239,7 @@ class _Link:
         self.is_ready = False
         self.sees: Sequence[bool | None] = ()
         """Whether each model takes pictures; None where its provider's data do not say."""
-        self.prices: Sequence[Prices | None] = ()
+        self.prices: Sequence[TokenPrices | None] = ()
         self.is_over = False
         self._stream = stream
         self._numbers = count()

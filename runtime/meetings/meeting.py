@@ -14,7 +14,7 @@ from runtime.core.address import Address
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import AgentId, ParticipantId, PersonId, parse_meeting_id
 from runtime.core.message import NO_MEETING
-from runtime.core.prompt_forms import Form, foreign_name
+from runtime.core.prompt_forms import LineForm, foreign_name
 from runtime.meetings.invitations import LEFT, rejected
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.meetings import MeetingState
@@ -89,8 +89,8 @@ def who(state: SessionState, participant: ParticipantId) -> str:
     """An agent or a person as agents know them: `TaxAgent (agent 1001)`, `Ada (user)`."""
     agent = state.agent(participant)
     if agent is not None:
-        return Form.AGENT.format(whom=agent.klass, number=agent.id)
-    return Form.PERSON.format(whom=foreign_name(state.called(participant)))
+        return LineForm.AGENT.format(whom=agent.klass, number=agent.id)
+    return LineForm.PERSON.format(whom=foreign_name(state.called(participant)))
 
 
 def check_takes_part(state: SessionState, meeting: MeetingState, participant: ParticipantId) -> None:

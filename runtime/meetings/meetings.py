@@ -71,7 +71,7 @@ class Attendance(Protocol):
         """The agents that wait for the meeting, in it or not."""
 
 
-class Meetings:
+class SessionMeetings:
     """The meetings of one session."""
 
     def __init__(self, journal: Journal, attendance: Attendance, clock: Clock, bus: Bus) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError
-from runtime.execution.frames.frame import Executable, Frame
+from runtime.execution.frames.frame import ExecutablePlaybook, Frame
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.tape.journal import as_data
@@ -29,7 +29,7 @@ class MeetingHosting(Protocol):
 class MeetingPlaybook:
     """Wraps the playbook that says what its agent does in the meeting."""
 
-    def __init__(self, spec: PlaybookSpec, inner: Executable, meeting_host: MeetingHosting) -> None:
+    def __init__(self, spec: PlaybookSpec, inner: ExecutablePlaybook, meeting_host: MeetingHosting) -> None:
         self.spec = spec
         self.name = inner.name
         self.version = inner.version

@@ -125,7 +125,7 @@ def agents_by_name(agents: Sequence[AgentSpec]) -> Mapping[str, object]:
     }
 
 
-class Module:
+class AgentModule:
     """The Python code of an agent class: its fences, executed once, with the host calls as functions."""
 
     def __init__(self, agent: AgentSpec, agents: Mapping[str, object]) -> None:
@@ -180,7 +180,7 @@ class Module:
 class PlaceholderPython:
     """The Python of an agent class for the placeholders of its descriptions. See `AuthorsPython`."""
 
-    def __init__(self, module: Callable[[], Module]) -> None:
+    def __init__(self, module: Callable[[], AgentModule]) -> None:
         """`module` is asked for when a placeholder names something that is known nowhere else."""
         self._module = module
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from runtime.core.errors import PlaybookError, ProgramChanged
 from runtime.execution.frames.frame import Frame, shortened
-from runtime.language.pbasm.versions import Version, stands_on
+from runtime.language.pbasm.versions import FrameVersion, stands_on
 from runtime.language.program import Param, PlaybookSpec
 from runtime.language.value_types import coerced
 from runtime.playbooks.own_types import as_text
@@ -76,9 +76,9 @@ def state_values(params: Sequence[Param], values: Mapping[str, Any]) -> dict[str
     return {param.name: values[param.name] for param in params if param.state}
 
 
-def check_signature(frame: Frame, version: Version) -> Version:
+def check_signature(frame: Frame, version: FrameVersion) -> FrameVersion:
     """The version that the frame was begun with. Raises ProgramChanged when it was called in another way."""
-    name, begun = frame.state.playbook, Version.read(frame.state.version)
+    name, begun = frame.state.playbook, FrameVersion.read(frame.state.version)
     if begun.kind != version.kind:
         raise ProgramChanged(f"{name} is being executed here, and is of another kind now ({version.kind})")
     if begun.signature != version.signature:
@@ -86,7 +86,7 @@ def check_signature(frame: Frame, version: Version) -> Version:
     return begun
 
 
-class Execution(Protocol):
+class FrameExecution(Protocol):
     """The execution of one frame."""
 
     async def run(self) -> Any:
@@ -98,7 +98,9 @@ class LLMPlaybook:
 
     kind = "llm"
 
-    def __init__(self, spec: PlaybookSpec, version: str, execution: Callable[[Frame, PlaybookSpec], Execution]) -> None:
+    def __init__(
+        self, spec: PlaybookSpec, version: str, execution: Callable[[Frame, PlaybookSpec], FrameExecution]
+    ) -> None:
         self.spec = spec
         self.name = spec.name
         self.version = version
@@ -112,7 +114,7 @@ class LLMPlaybook:
 
     async def adopt(self, frame: Frame, /) -> None:
         """The frame's current step, and those that contain it, must be unchanged."""
-        now = Version.read(self.version)
+        now = FrameVersion.read(self.version)
         begun = check_signature(frame, now)
         for line in stands_on(frame.state.step) if frame.state.step else ():
             if begun.steps.get(line) != now.steps.get(line):

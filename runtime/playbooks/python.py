@@ -22,7 +22,7 @@ from runtime.execution.frames.drive import drive, rehearse
 from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.prompt.with_files import FileContents, referred
-from runtime.language.pbasm.versions import Version
+from runtime.language.pbasm.versions import FrameVersion
 from runtime.language.program import Param, PlaybookSpec
 from runtime.playbooks.own_types import OwnTypes, as_text
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
@@ -130,8 +130,8 @@ class PythonPlaybook:
 
     async def adopt(self, frame: Frame, /) -> None:
         """Code that changed must do what the journal has: it is run through the recorded results."""
-        begun = check_signature(frame, Version.read(self.version))
-        if begun.code == Version.read(self.version).code or not inspect.iscoroutinefunction(self._function):
+        begun = check_signature(frame, FrameVersion.read(self.version))
+        if begun.code == FrameVersion.read(self.version).code or not inspect.iscoroutinefunction(self._function):
             return
         failure: JournalError | None = None
         async with self._given(frame) as given, self._executing(frame, given) as body:

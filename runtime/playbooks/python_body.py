@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.core.errors import PlaybookError, Unjournaled
-from runtime.execution.frames.frame import SENT_BYTES, FrameCall, Handed
+from runtime.execution.frames.frame import SENT_BYTES, FrameCall, HandedResult
 from runtime.execution.frames.loop import RUNNING
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.first_implementation import KEYWORDS
@@ -257,7 +257,7 @@ class PythonBody:
         for task in list(self.tasks):
             task.cancel()
 
-    async def hand(self, result: Handed, /) -> None:
+    async def hand(self, result: HandedResult, /) -> None:
         self._seen.maps[1] = dict(result.variables)
         name, future = self._futures.pop(result.pos)
         if result.pos in self._assigning:
@@ -270,7 +270,7 @@ class PythonBody:
         else:
             future.set_result(seen_by_code(name, result.value))
 
-    def _assignment_done(self, result: Handed) -> None:
+    def _assignment_done(self, result: HandedResult) -> None:
         """The variable is set, or was refused: then the calls that wait behind it are not made."""
         self._held_by = None
         name = self._assigning.pop(result.pos)

@@ -22,7 +22,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Frame, FrameCall, shortened
 from runtime.execution.frames.outcomes import rebuilt
-from runtime.execution.frames.outside import Effect, Outside
+from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.playbooks.playbook import bound, typed, typed_result
@@ -59,7 +59,7 @@ class RemotePlaybook:
         self._tool_name = name
         self._context = context
         self._servers = context.servers
-        self._outside = Outside(context.journal)
+        self._outside = OutsideEffects(context.journal)
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -87,7 +87,7 @@ class RemotePlaybook:
             await self._servers.ready_for(self._agent)
             return await self._servers.call(self._agent, self._tool(), state.kwargs, key=key)
 
-        effect = Effect(self.name, happen, repeatable=REPEATABLE in state.args)
+        effect = OutsideEffect(self.name, happen, repeatable=REPEATABLE in state.args)
         return await self._outside.value(frame, call, effect)
 
     async def _be_allowed(self, frame: Frame) -> None:
@@ -175,7 +175,7 @@ class ExtensionPlaybook:
     kind = "extension"
 
     def __init__(
-        self, spec: PlaybookSpec, calls: Mapping[str, ExtensionCall], outside: Outside, *, trial: bool
+        self, spec: PlaybookSpec, calls: Mapping[str, ExtensionCall], outside: OutsideEffects, *, trial: bool
     ) -> None:
         self.name = spec.name
         self._spec = spec
@@ -202,6 +202,6 @@ class ExtensionPlaybook:
                 f"{self.name} is not called in a scratch room, because it may change something outside. "
                 "Its extension can say only_reads=True where it changes nothing."
             )
-        effect = Effect(self.name, lambda _key: call.happen(arguments), repeatable=call.repeatable)
+        effect = OutsideEffect(self.name, lambda _key: call.happen(arguments), repeatable=call.repeatable)
         value = await self._outside.value(frame, FrameCall("0", self.name, (), arguments), effect)
         return typed_result(self.name, self._spec.returns, value)

@@ -36,7 +36,7 @@ from pydantic import ValidationError
 from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
 from runtime.core.plain_text import one_line
 from runtime.language.remote import RemoteSpec
-from runtime.remote.http import ATTEMPT, MAX_ANSWER_BYTES, Attempt, http_client
+from runtime.remote.http import ATTEMPT, MAX_ANSWER_BYTES, RequestAttempt, http_client
 from runtime.remote.stdio import Said, stdio_streams
 from runtime.remote.tools import KEY
 
@@ -55,7 +55,7 @@ _SESSION_GONE = "Session terminated"
 
 
 @dataclass(frozen=True, slots=True)
-class Wiring:
+class ConnectionWiring:
     """A connection's needs besides its spec: values of the variables, and who hears what.
 
     `variables` are those that the spec names, `environment` what every process gets. `progressed` hears how far a call
@@ -70,7 +70,7 @@ class Wiring:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class AnswerLost:
     """The connection ended before an answer came. `sent`: the request may have reached the server."""
 
     sent: bool
@@ -86,14 +86,14 @@ class ToolServer(Protocol):
     async def tools(self) -> list[Tool]:
         """All tools of the server. Raises RemoteFault and RemoteUnavailable."""
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | Lost:
+    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | AnswerLost:
         """Have the server do something once. Raises RemoteFault when it refuses or its answer cannot be read."""
 
 
 class Connection:
     """A server of MCP that answers. `closed` is set when it does no more, `changed` when its tools are others."""
 
-    def __init__(self, client: Client, wiring: Wiring) -> None:
+    def __init__(self, client: Client, wiring: ConnectionWiring) -> None:
         self.closed = anyio.Event()
         self.changed = anyio.Event()
         self._client = client
@@ -112,9 +112,9 @@ class Connection:
                     break
             return found
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | Lost:
+    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | AnswerLost:
         """Have the server do something once. Raises RemoteFault when it refuses or its answer cannot be read."""
-        attempt = Attempt()
+        attempt = RequestAttempt()
         token = ATTEMPT.set(attempt)
         try:
             return await self._client.call_tool(
@@ -126,20 +126,20 @@ class Connection:
             raise RemoteFault(f"it was done, and its answer cannot be read: {one_line(str(error), 300)}") from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.HTTPError) as error:
             self.closed.set()
-            return Lost(attempt.sent, str(error) or "the connection ended")
+            return AnswerLost(attempt.sent, str(error) or "the connection ended")
         finally:
             ATTEMPT.reset(token)
 
-    def _outcome(self, error: MCPError, attempt: Attempt) -> Lost:
+    def _outcome(self, error: MCPError, attempt: RequestAttempt) -> AnswerLost:
         why = one_line(error.message, 300)
         if error.message == _SESSION_GONE or (attempt.status == NOT_FOUND and error.code != METHOD_NOT_FOUND):
             self.closed.set()
-            return Lost(sent=False, why="the server was restarted")
+            return AnswerLost(sent=False, why="the server was restarted")
         if error.code == CONNECTION_CLOSED:
             self.closed.set()
-            return Lost(attempt.sent, "the connection ended")
+            return AnswerLost(attempt.sent, "the connection ended")
         if attempt.status is not None and attempt.status >= 500:
-            return Lost(sent=True, why=f"the server answered HTTP {attempt.status}")
+            return AnswerLost(sent=True, why=f"the server answered HTTP {attempt.status}")
         raise RemoteFault(_refusal(attempt.status, why)) from error
 
     async def _progressed(self, progress: float, total: float | None, message: str | None) -> None:
@@ -166,7 +166,7 @@ class Connection:
 
 
 @asynccontextmanager
-async def open_connection(spec: RemoteSpec, wiring: Wiring) -> AsyncIterator[Connection]:
+async def open_connection(spec: RemoteSpec, wiring: ConnectionWiring) -> AsyncIterator[Connection]:
     """A connection for as long as it is needed. Raises RemoteUnavailable when none is possible within `connect_s`."""
     handlers: list[Connection] = []
 
@@ -174,7 +174,7 @@ async def open_connection(spec: RemoteSpec, wiring: Wiring) -> AsyncIterator[Con
         for connection in handlers:
             await connection.heard(message)
 
-    attempt = Attempt()
+    attempt = RequestAttempt()
     with _translated(attempt), anyio.CancelScope() as limit:
         limit.deadline = anyio.current_time() + wiring.connect_s
         async with AsyncExitStack() as stack:
@@ -193,7 +193,7 @@ async def open_connection(spec: RemoteSpec, wiring: Wiring) -> AsyncIterator[Con
         raise RemoteUnavailable(f"no answer in {wiring.connect_s:g} s")
 
 
-async def _target(spec: RemoteSpec, wiring: Wiring, stack: AsyncExitStack) -> Any:
+async def _target(spec: RemoteSpec, wiring: ConnectionWiring, stack: AsyncExitStack) -> Any:
     if spec.transport == "memory":
         return await anyio.to_thread.run_sync(_load_server, spec)
     if spec.transport == "streamable-http":
@@ -239,7 +239,7 @@ def _unchanged_logging() -> Iterator[None]:
 
 
 @contextmanager
-def _translated(attempt: Attempt | None = None) -> Iterator[None]:
+def _translated(attempt: RequestAttempt | None = None) -> Iterator[None]:
     """The SDK's exceptions as our errors; ours and groups of them as the first of them."""
     try:
         yield

@@ -11,12 +11,12 @@ import httpx2
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 """The most bytes of one answer; the rest is not read."""
 
-ATTEMPT: ContextVar[Attempt | None] = ContextVar("ATTEMPT", default=None)
+ATTEMPT: ContextVar[RequestAttempt | None] = ContextVar("ATTEMPT", default=None)
 """The attempt of this task's requests. The SDK passes a task's context on to its requests."""
 
 
 @dataclass(slots=True)
-class Attempt:
+class RequestAttempt:
     """The known state of one request. `sent` is False if it certainly reached nobody; `status` is HTTP's."""
 
     sent: bool = True

@@ -39,7 +39,7 @@ from runtime.events.sessions import (
 from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec
 from runtime.language.remote import RemoteSpec
-from runtime.remote.connection import Lost, ToolServer, Wiring, open_connection
+from runtime.remote.connection import AnswerLost, ConnectionWiring, ToolServer, open_connection
 from runtime.remote.tools import remote_tools, wraps
 
 MAX_ERROR_CHARS = 500
@@ -270,7 +270,7 @@ class RemoteServer:
                     connection = await self._connection_for(what)
                     sent = True
                     came = await self._once(what, connection, tool, arguments, key)
-                    if not isinstance(came, Lost):
+                    if not isinstance(came, AnswerLost):
                         return came[0]
                     sent = came.sent
                     if came.sent and not tool.repeatable:
@@ -284,12 +284,12 @@ class RemoteServer:
 
     async def _once(
         self, what: str, connection: ToolServer, tool: RemoteTool, arguments: Mapping[str, Any], key: str
-    ) -> tuple[Any] | Lost:
+    ) -> tuple[Any] | AnswerLost:
         try:
             came = await connection.call(tool.tool, arguments, key)
         except RemoteFault as error:
             raise RemoteFault(self._hidden(f"{what}: {error}")) from error
-        if isinstance(came, Lost):
+        if isinstance(came, AnswerLost):
             self._bus.publish(RemoteLost(*self._which, what, came.why))
             return came
         if came.is_error:
@@ -318,8 +318,8 @@ class RemoteServer:
             if name not in self._options.variables:
                 raise RemoteUnavailable(f"{name} is not set; put it into the environment or .env")
 
-    def _wiring(self) -> Wiring:
-        return Wiring(
+    def _wiring(self) -> ConnectionWiring:
+        return ConnectionWiring(
             self._options.connect_s,
             self._options.environment,
             self._options.variables,

@@ -44,7 +44,7 @@ class GuestError:
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
+class CodeSnippet:
     """A statement to run.
 
     `names` are the variables it sees (JSON data). `functions` are the host functions it may call, dotted names
@@ -59,7 +59,7 @@ class Snippet:
     keep: Sequence[str] = ()
 
 
-class Evaluation(Protocol):
+class SnippetEvaluation(Protocol):
     """A snippet in execution. It runs until it waits for host calls or has ended; then it is quiet."""
 
     async def start(self) -> None:
@@ -87,7 +87,7 @@ class Evaluation(Protocol):
 class Sandbox(Protocol):
     """Runs snippets within limits of time, memory and calls; a broken snippet never harms the host."""
 
-    def evaluate(self, snippet: Snippet, /) -> AbstractAsyncContextManager[Evaluation]:
+    def evaluate(self, snippet: CodeSnippet, /) -> AbstractAsyncContextManager[SnippetEvaluation]:
         """An evaluation; leaving the context ends it, finished or not."""
 
 

@@ -27,8 +27,8 @@ import pydantic_monty as monty
 
 from runtime.core.errors import NoWorker, SandboxError
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
-from runtime.sandbox.executor import CallOutcome, GuestError, HostCall, NotData, Snippet, as_data
-from runtime.sandbox.wrapping import BARE, Wrapping
+from runtime.sandbox.executor import CallOutcome, CodeSnippet, GuestError, HostCall, NotData, as_data
+from runtime.sandbox.wrapping import BARE, WorkerWrapper
 
 _CLOSE_WAIT_S = 0.1
 _LEAVE_LIMIT_S = 5.0
@@ -63,7 +63,9 @@ class MontySandbox:
     the number of workers wait their turn, each for as long as others compute, never for as long as others wait.
     """
 
-    def __init__(self, *, max_workers: int = 4, limits: SandboxLimits | None = None, wrapping: Wrapping = BARE) -> None:
+    def __init__(
+        self, *, max_workers: int = 4, limits: SandboxLimits | None = None, wrapping: WorkerWrapper = BARE
+    ) -> None:
         self._limits = limits or SandboxLimits()
         self._max_workers = max_workers
         self.wrapping = wrapping
@@ -102,7 +104,7 @@ class MontySandbox:
             await anyio.sleep(_CLOSE_WAIT_S)
 
     @asynccontextmanager
-    async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[MontyEvaluation]:
+    async def evaluate(self, snippet: CodeSnippet, /) -> AsyncIterator[MontyEvaluation]:
         """An evaluation of `snippet`. Between `start` and `resolve` calls it holds no worker.
 
         Raises NoWorker, from `start` and `resolve`, when no worker is available.
@@ -155,7 +157,7 @@ class MontyEvaluation:
     Names that are not identifiers are not handed in; of dotted functions only those that the code can mention are.
     """
 
-    def __init__(self, sandbox: MontySandbox, snippet: Snippet, limits: SandboxLimits) -> None:
+    def __init__(self, sandbox: MontySandbox, snippet: CodeSnippet, limits: SandboxLimits) -> None:
         self._sandbox = sandbox
         self._snippet = snippet
         self._limits = limits

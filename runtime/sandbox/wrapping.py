@@ -27,7 +27,7 @@ LANDLOCK = Path(landlock.__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapping:
+class WorkerWrapper:
     """`wrapper` is the program to start workers with, None for the bare worker; `reason` says why, for people."""
 
     wrapper: Path | None
@@ -39,17 +39,17 @@ class Wrapping:
         return self.wrapper is not None
 
 
-BARE = Wrapping(None, "nobody asked for a jail")
+BARE = WorkerWrapper(None, "nobody asked for a jail")
 
 
-async def wrap_worker(directory: Path, *, bwrap: str = "bwrap", by_landlock: Path = LANDLOCK) -> Wrapping:
+async def wrap_worker(directory: Path, *, bwrap: str = "bwrap", by_landlock: Path = LANDLOCK) -> WorkerWrapper:
     """Write the wrapper script into `directory` (which exists and belongs to us) and try it.
 
     Never raises for a machine without a jail: the reason says what is missing.
     """
     worker = _worker_binary()
     if worker is None:
-        return Wrapping(None, "the sandbox's worker program 'monty' was not found; install pydantic-monty again")
+        return WorkerWrapper(None, "the sandbox's worker program 'monty' was not found; install pydantic-monty again")
     script = anyio.Path(directory) / "sandbox-worker"
     jail = shutil.which(bwrap)
     failures = []
@@ -58,14 +58,14 @@ async def wrap_worker(directory: Path, *, bwrap: str = "bwrap", by_landlock: Pat
     else:
         failure = await _tried(script, _script(_bubblewrap(jail, worker)))
         if failure is None:
-            return Wrapping(Path(script), f"workers run inside {bwrap}: no network, no files, no environment")
+            return WorkerWrapper(Path(script), f"workers run inside {bwrap}: no network, no files, no environment")
         failures.append(f"{bwrap} does not work here ({failure})")
     failure = await _tried(script, _script([sys.executable, "-I", "-S", str(by_landlock), str(worker)]))
     if failure is None:
         text = f"workers run behind Landlock and seccomp: no network, no files, no environment; {failures[0]}"
-        return Wrapping(Path(script), text)
+        return WorkerWrapper(Path(script), text)
     failures.append(f"nor does Landlock ({failure})")
-    return Wrapping(None, f"{', '.join(failures)}; model-written code runs without a jail around its worker")
+    return WorkerWrapper(None, f"{', '.join(failures)}; model-written code runs without a jail around its worker")
 
 
 async def _tried(script: anyio.Path, content: str) -> str | None:

@@ -9,55 +9,55 @@ from functools import partial
 from anyio.abc import TaskGroup
 
 from runtime.agents.attendance import SessionAttendance
-from runtime.agents.continuity import Continuity
-from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.continuity import VersionContinuity
+from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
-from runtime.agents.invitations import Invitations
-from runtime.agents.library import Library
+from runtime.agents.invitations import SessionInvitations
+from runtime.agents.library import PlaybookLibrary
 from runtime.agents.loops import AgentLoops
 from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.registry import AgentRegistry, SessionChannels
-from runtime.channels.channel import Channels
+from runtime.channels.channel import ChannelRegistry
 from runtime.channels.mailbox import NoMailboxes
-from runtime.channels.participant import Acknowledgements
+from runtime.channels.participant import MessageAcknowledgements
 from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
-from runtime.execution.calls.ask import Questions
-from runtime.execution.calls.builtins import Builtins, LogCalls
+from runtime.execution.calls.ask import SessionQuestions
+from runtime.execution.calls.builtins import BuiltinCalls, LogCalls
 from runtime.execution.calls.files import ProgramFiles
 from runtime.execution.calls.meetings import MeetingCalls
-from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
+from runtime.execution.calls.reminders import SessionReminders, Times, ZoneOf
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.signatures import calls_of
-from runtime.execution.frames.step_watcher import StepWatcher, Watched
-from runtime.execution.host import Host, Triggers
+from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
+from runtime.execution.host import PlaybookTriggers, SessionHost
 from runtime.execution.prompt.with_files import FileContents, WithFiles
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import SpeechDelivery
-from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.utterances import Utterances
+from runtime.execution.speech.pages import SessionPages
+from runtime.execution.speech.utterances import SessionUtterances
 from runtime.execution.triggers.kinds import times_of
-from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
+from runtime.execution.triggers.triggers import CallTriggers, TriggerHandlers, VariableRules
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.llm.models import ReadingAhead
-from runtime.meetings.meetings import Meetings
-from runtime.sessions.commands.alter import Alterations
-from runtime.sessions.commands.fork import Forks, Merge
+from runtime.meetings.meetings import SessionMeetings
+from runtime.sessions.commands.alter import SessionAlterations
+from runtime.sessions.commands.fork import ForkMerge, SessionForks
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.session_commands import SessionCommands
-from runtime.sessions.commands.undo import Undo, Undoing
+from runtime.sessions.commands.undo import SessionUndo, UndoneExchanges
 from runtime.sessions.features import KeepsZones, SessionPart, SessionParts
-from runtime.sessions.inbound.arrivals import Arrivals
-from runtime.sessions.inbound.binding import Binding
+from runtime.sessions.inbound.arrivals import SessionArrivals
+from runtime.sessions.inbound.binding import HumanBinding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.open_questions import OpenQuestions
-from runtime.sessions.inbound.participants import Participants
+from runtime.sessions.inbound.participants import SessionParticipants
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.succession import Succession
+from runtime.sessions.succession import SessionSuccession
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.sessions import TIMER, SessionRecord
 from runtime.tape.journal import Journal
@@ -67,18 +67,18 @@ from runtime.tape.journal import Journal
 class Assembly:
     """The parts that a session itself turns to."""
 
-    pages: Pages
+    pages: SessionPages
     loops: AgentLoops
-    builtins: Builtins
-    questions: Questions
+    builtins: BuiltinCalls
+    questions: SessionQuestions
     event_handler: EventHandler
-    arrivals: Arrivals
+    arrivals: SessionArrivals
     commands: SessionCommands
     parts: Sequence[SessionPart]
     """What features do in the session, and those of the core that take part in the same way."""
-    continuity: Continuity
-    undo: Undo
-    forks: Forks
+    continuity: VersionContinuity
+    undo: SessionUndo
+    forks: SessionForks
     watcher: StepWatcher | None
     going_on: Sequence[Callable[[TaskGroup], None]]
     """What begins what goes on by itself, where the program can."""
@@ -88,7 +88,7 @@ class Assembly:
         for part in self.parts:
             part.start(tasks)
 
-    async def restored(self, succession: Succession | None) -> None:
+    async def restored(self, succession: SessionSuccession | None) -> None:
         """The tapes were read."""
         for part in self.parts:
             await part.restored(succession)
@@ -116,7 +116,7 @@ class Assembly:
         for part in self.parts:
             part.take(event)
 
-    async def take_back(self, undoing: Undoing) -> None:
+    async def take_back(self, undoing: UndoneExchanges) -> None:
         """Take back what came of exchanges."""
         await self.undo.withdraw(undoing)
         for part in self.parts:
@@ -151,37 +151,37 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     broken: Callable[[], str | None],
 ) -> Assembly:
     """All parts of a session, before any agent lives. `broken` says why its program cannot go on."""
-    watcher = None if around.debugger is None else around.debugger(Watched(record.address.key, program, journal))
+    watcher = None if around.debugger is None else around.debugger(WatchedSession(record.address.key, program, journal))
     session = SessionContext(program, journal, tasks, around.clock, around.bus, watcher)
 
     # What people see, and who is there.
-    pages = Pages(session, around.outbox, record.address, around.texts, around.task_places)
+    pages = SessionPages(session, around.outbox, record.address, around.texts, around.task_places)
     meeting_reports = MeetingReports(program, journal, pages, around.texts, around.habits.meetings)
-    channels = Channels(around.bus, Acknowledgements(around.clock), tasks)
+    channels = ChannelRegistry(around.bus, MessageAcknowledgements(around.clock), tasks)
     guests = {name: one for feature in around.features for name, one in feature.guests(channels, journal).items()}
     agents = AgentRegistry(program, journal, pages, guests)
     mailboxes = next((feature.mailboxes for feature in around.features if feature.mailboxes is not None), NoMailboxes())
-    dispatcher = Dispatcher(session, agents, channels, pages, mailboxes)
+    dispatcher = MessageDispatcher(session, agents, channels, pages, mailboxes)
     conduits = SessionChannels(journal, agents, channels, meeting_reports.open_to_people)
 
     # What programs say and wait for.
     specs = {spec.name: spec for spec in program.agents}
-    variables = VariableRules(specs, journal, Handlers(journal, around.bus))
+    variables = VariableRules(specs, journal, TriggerHandlers(journal, around.bus))
     delivery = SpeechDelivery(session, pages, agents)
-    utterances = Utterances(session, pages, conduits, agents, delivery)
+    utterances = SessionUtterances(session, pages, conduits, agents, delivery)
     frame_events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
-    builtins = Builtins(session, pages, conduits, utterances, variables, frame_events)
-    reminders = Reminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
+    builtins = BuiltinCalls(session, pages, conduits, utterances, variables, frame_events)
+    reminders = SessionReminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
     given = SessionParts(
         *(record, program, journal, tasks, around, inbox, pages, reminders, builtins, agents, dispatcher),
         lambda klass, playbook: library.find(klass, playbook),
         broken,
     )
-    questions = Questions(journal, pages, builtins)
+    questions = SessionQuestions(journal, pages, builtins)
     attendance = SessionAttendance(program, journal, agents, dispatcher, pages, meeting_reports.open_to_people)
-    meetings = Meetings(journal, attendance, around.clock, around.bus)
+    meetings = SessionMeetings(journal, attendance, around.clock, around.bus)
     human_attendees = HumanAttendees(journal, meetings, conduits, pages, questions)
-    invitations = Invitations(session, agents, conduits, dispatcher, meetings, human_attendees)
+    invitations = SessionInvitations(session, agents, conduits, dispatcher, meetings, human_attendees)
     places = MeetingPlaces(given)
     meeting_host = MeetingHost(journal, agents, pages, places, meetings, invitations)
 
@@ -206,7 +206,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         calls={name: call for feature in around.features for name, call in feature.outside.items()},
         told=next((feature.told for feature in features if feature.told is not None), None),
     )
-    library = Library(context, agents, meeting_host)
+    library = PlaybookLibrary(context, agents, meeting_host)
     calls = calls_of(
         journal,
         *(
@@ -221,12 +221,12 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         *(ArtifactCalls(journal, variables), ProgramFiles(program)),
         MeetingCalls(journal, meetings, meeting_host.invite),
     )
-    host = Host(
+    host = SessionHost(
         session,
         pages,
         library.callee,
         calls,
-        Triggers(CallTriggers(specs, variables.handlers).run, variables.fired_by),
+        PlaybookTriggers(CallTriggers(specs, variables.handlers).run, variables.fired_by),
         frame_events,
     )
 
@@ -237,11 +237,11 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         *(journal, dispatcher, human_attendees, pages, open_questions),
         loops if busy == "interrupt" else None,
     )
-    binding = Binding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
+    binding = HumanBinding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
     parts = [
-        *(*features, open_questions, Merge(given)),
-        *(Participants(given, conduits, meetings, delivery), places, meeting_reports),
-        *(MeetingCommands(given, meeting_host, human_attendees), Alterations(given), _TimesThatCome(given)),
+        *(*features, open_questions, ForkMerge(given)),
+        *(SessionParticipants(given, conduits, meetings, delivery), places, meeting_reports),
+        *(MeetingCommands(given, meeting_host, human_attendees), SessionAlterations(given), _TimesThatCome(given)),
     ]
     journal.noted.subscribe(
         *(conduits.noted, loops.noted, frame_events.noted, pages.signs.noted, event_handler.noted),
@@ -257,15 +257,15 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         builtins,
         questions,
         event_handler,
-        Arrivals(journal, pages, around.past, binding, parts),
+        SessionArrivals(journal, pages, around.past, binding, parts),
         SessionCommands(
             *(context, loops, event_handler, binding),
             parts,
         ),
         parts,
-        Continuity(context, library, host, loops, meeting_host),
-        Undo(given, loops, event_handler, places),
-        Forks(given),
+        VersionContinuity(context, library, host, loops, meeting_host),
+        SessionUndo(given, loops, event_handler, places),
+        SessionForks(given),
         watcher,
         (reminders.start, invitations.start),
     )

@@ -24,18 +24,18 @@ from runtime.core.errors import (
 from runtime.core.ids import SessionId
 from runtime.core.page import PageSpec
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.events.service import ArchiveFailed
 from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
 from runtime.language.program import Program
 from runtime.sessions.beginning import Beginning, is_of_beginning, why_none
 from runtime.sessions.commands.fork import forked
-from runtime.sessions.inbound.backlog import Backlog, Stop
+from runtime.sessions.inbound.backlog import ShardBacklog, StopRequest
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.rest import Outcome
 from runtime.sessions.session import Session
-from runtime.sessions.succession import Succession
+from runtime.sessions.succession import SessionSuccession
 from runtime.stores.inbox import FORK, SESSION_COMMANDS, TASK, Inbox, InboxEntry, InboxEvent, bring
 from runtime.stores.orders import refusal
 from runtime.stores.sessions import Lease, SessionRecord, is_below_question
@@ -49,7 +49,7 @@ RETRY_S = 1.0
 """Pause before a session that failed is restored, times the number of its attempts."""
 
 
-class Conversation:
+class ConversationTask:
     """Feeds the sessions of one conversation. Ends when nothing is going on, or when the shard is lost."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Conversation:
         self._lease = lease
         self._around = around
         self._inbox = inbox
-        self._backlog = Backlog()
+        self._backlog = ShardBacklog()
         self._broken = broken
         self._attempts = 0
         self._cause = ""
@@ -85,7 +85,7 @@ class Conversation:
         return len(self._backlog)
 
     @property
-    def listens(self) -> Signal:
+    def listens(self) -> WakeSignal:
         """Sent when its session asks for the next event, and when it has ended."""
         return self._backlog.wanted
 
@@ -115,7 +115,7 @@ class Conversation:
         """
         record = wake
         first: InboxEntry | None = None
-        succession: Succession | None = None
+        succession: SessionSuccession | None = None
         version: Program | None = None
         while True:
             record = record or await self._current()
@@ -149,7 +149,9 @@ class Conversation:
             if not self.waiting and record is None:
                 return True
 
-    def _session_of(self, record: SessionRecord, succession: Succession | None, version: Program | None) -> Session:
+    def _session_of(
+        self, record: SessionRecord, succession: SessionSuccession | None, version: Program | None
+    ) -> Session:
         if record.program not in self._around.programs:
             self._broken = self._around.texts("session.program_gone", program=record.program)
         return Session(record, self._lease, self._around, self._inbox, succession, version)
@@ -240,7 +242,7 @@ class Conversation:
         elif (command := SESSION_COMMANDS.get(entry.event.kind)) is not None and command.unanswered is not None:
             await self._say(entry, self._around.texts(command.unanswered), entry.event.asker)
 
-    async def _stop(self, stop: Stop) -> None:
+    async def _stop(self, stop: StopRequest) -> None:
         """There is nothing to stop; what was said before is void all the same, unless the stop is for a meeting."""
         if stop.entry.event.place is not None:
             self._backlog.put_back(stop.passed)

@@ -12,7 +12,7 @@ FailureKind = Literal["uncaught", "dead_letter", "schedule"]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class SessionFailure:
     """Something that failed: fact `seq` of a session says how. `mark` tells it from others."""
 
     kind: FailureKind
@@ -29,7 +29,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportReference:
     """The report that a failure is in: its number, and how many failures it has."""
 
     number: int
@@ -41,10 +41,10 @@ class ReportDesk(Protocol):
     """Takes failures, each as often as it comes, and counts it once. Raises StorageUnavailable, and nothing else: what
     fails in making a report begins no other."""
 
-    async def take(self, failure: Failure, /) -> Reported: ...
+    async def take(self, failure: SessionFailure, /) -> ReportReference: ...
 
 
-async def report(failure: Failure, parts: Iterable[object]) -> None:
+async def report(failure: SessionFailure, parts: Iterable[object]) -> None:
     """Have a failure taken by the one of these parts that takes them, if any does. Raises StorageUnavailable."""
     for part in parts:
         if isinstance(part, ReportDesk):

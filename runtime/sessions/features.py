@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from anyio.abc import TaskGroup
 
-from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.registry import AgentRegistry
-from runtime.channels.channel import Channels
-from runtime.channels.mailbox import Mailboxes
+from runtime.channels.channel import ChannelRegistry
+from runtime.channels.mailbox import SeatMailboxes
 from runtime.channels.participant import Participant
 from runtime.core.address import Address
 from runtime.core.texts import Texts
-from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.builtins import BuiltinCalls
 from runtime.execution.calls.extensions import ExtensionCall
-from runtime.execution.calls.reminders import Reminders, ZoneOf
+from runtime.execution.calls.reminders import SessionReminders, ZoneOf
 from runtime.execution.execution_context import MayAsk, Told
-from runtime.execution.frames.frame import Executable
+from runtime.execution.frames.frame import ExecutablePlaybook
 from runtime.execution.prompt.with_files import FileContents
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.language.program import Program
-from runtime.sessions.succession import Succession
+from runtime.sessions.succession import SessionSuccession
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.journal import Journal
@@ -43,12 +43,12 @@ class SessionParts:
     around: NodeContext
     """What all sessions of the node share."""
     inbox: Inbox
-    pages: Pages
-    reminders: Reminders
-    builtins: Builtins
+    pages: SessionPages
+    reminders: SessionReminders
+    builtins: BuiltinCalls
     agents: AgentRegistry
-    dispatcher: Dispatcher
-    find: Callable[[str, str], Executable | None]
+    dispatcher: MessageDispatcher
+    find: Callable[[str, str], ExecutablePlaybook | None]
     """The playbook of a class, by their names, as it is executed."""
     broken: Callable[[], str | None]
     """Why the program cannot go on; None where it can."""
@@ -76,7 +76,7 @@ class SessionPart:
         self._record, self._program, self._journal = parts.record, parts.program, parts.journal
         self._around, self._inbox, self._pages = parts.around, parts.inbox, parts.pages
 
-    async def restored(self, succession: Succession | None, /) -> None:
+    async def restored(self, succession: SessionSuccession | None, /) -> None:
         """The tapes were read; `succession` says how the session continues another."""
 
     def start(self, tasks: TaskGroup) -> None:
@@ -123,7 +123,7 @@ class NodePart:
 
     programs: Mapping[str, Program] = {}
     """Programs of its own, by name, which it alone orders."""
-    mailboxes: Mailboxes | None = None
+    mailboxes: SeatMailboxes | None = None
     """What waits for agents in other processes, where it has that."""
     outside: Mapping[str, ExtensionCall] = {}
     """Calls of these programs that are outside effects, by name."""
@@ -133,7 +133,7 @@ class NodePart:
         """What stands for it in sessions that keep nothing anywhere else; None where its calls are not possible."""
         return None
 
-    def guests(self, _channels: Channels, _journal: Journal, /) -> Mapping[str, Participant]:
+    def guests(self, _channels: ChannelRegistry, _journal: Journal, /) -> Mapping[str, Participant]:
         """Participants of its own in a session, by name; from now on it follows the channels."""
         return {}
 

@@ -18,7 +18,7 @@ from runtime.core.clock import LOOK_S, Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.stores.sessions import TIMER, Lease, SessionStore, Timer, Timers
+from runtime.stores.sessions import TIMER, Lease, SessionStore, SessionTimer, SessionTimers
 
 AT_ONCE = 100
 """The number of one shard's times that ring before other shards have their turn."""
@@ -46,7 +46,7 @@ class Times(Protocol[Kept]):
         """What is due by then, the earliest first."""
 
 
-class Bells(Generic[Due]):
+class ShardBells(Generic[Due]):
     """Rings what is due in the shards that this node holds. `run` must be running.
 
     `ring` takes what has rung out of `times`, and returns False where it has to be tried again.
@@ -103,14 +103,14 @@ class Bells(Generic[Due]):
         self.note(shard, now_s + RETRY_S if refused else first_s)
 
 
-class Resting:
+class RestingSessions:
     """The resting sessions of one node, in the order in which they came to rest.
 
     With more than `most` of them, those that have rested longest leave memory, and each does after `idle_s`. Without an
     `alarm` those that wait for a time stay.
     """
 
-    def __init__(self, most: int = MOST, idle_s: float = 900.0, alarm: Alarm | None = None) -> None:
+    def __init__(self, most: int = MOST, idle_s: float = 900.0, alarm: TimerAlarm | None = None) -> None:
         self._most = most
         self.idle_s = idle_s
         self.alarm = alarm
@@ -132,24 +132,24 @@ class Resting:
         self._leave.pop(session, None)
 
 
-class Alarm:
+class TimerAlarm:
     """Rings the timers of the shards that this node holds. `run` must be running.
 
     A node that dies between an event and the end of its timer makes the next one ring again: the inbox knows the event
     by its id, which is the session and its last fact's number.
     """
 
-    def __init__(self, timers: Timers, store: SessionStore, inbox: Inbox, clock: Clock) -> None:
+    def __init__(self, timers: SessionTimers, store: SessionStore, inbox: Inbox, clock: Clock) -> None:
         self._timers = timers
         self._store = store
         self._inbox = inbox
         self._clock = clock
-        self._bells = Bells(timers, self._ring, clock)
+        self._bells = ShardBells(timers, self._ring, clock)
         self.watch = self._bells.watch
         self.forget = self._bells.forget
         self.run = self._bells.run
 
-    async def set(self, lease: Lease, timer: Timer, seq: int) -> bool:
+    async def set(self, lease: Lease, timer: SessionTimer, seq: int) -> bool:
         done = await self._timers.set(lease, timer, seq)
         if done:
             self._bells.note(lease.shard, timer.due_s)
@@ -158,7 +158,7 @@ class Alarm:
     async def cancel(self, lease: Lease, session: SessionId, seq: int) -> bool:
         return await self._timers.cancel(lease, session, seq)
 
-    async def _ring(self, shard: int, timer: Timer) -> bool:
+    async def _ring(self, shard: int, timer: SessionTimer) -> bool:
         record = await self._store.session(shard, timer.session)
         if record is not None and not record.ended:
             id_ = f"{TIMER}.{timer.session}.{record.seq}"

@@ -19,9 +19,9 @@ from runtime.llm.client import LLMClient
 from runtime.meetings.meeting import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.features import NodePart, alone
-from runtime.sessions.idle import Resting
+from runtime.sessions.idle import RestingSessions
 from runtime.sessions.inbound.arrivals import PastSource
-from runtime.sessions.versions import NoVersions, Versions
+from runtime.sessions.versions import NoVersions, ProgramVersions
 from runtime.stores.sessions import PlaceStore, SessionStore
 
 Busy = Literal["queue", "steer", "interrupt"]
@@ -86,8 +86,8 @@ class NodeContext:
     task_places: Mapping[str, Address] = field(default_factory=dict)
     """The conversations that may be told what came of work, by the names that programs use."""
     debugger: WatchSession | None = None
-    resting: Resting = field(default_factory=Resting)
-    versions: Versions = field(default_factory=NoVersions)
+    resting: RestingSessions = field(default_factory=RestingSessions)
+    versions: ProgramVersions = field(default_factory=NoVersions)
     seen: bool = False
     """Whether other programs see events of these sessions."""
 

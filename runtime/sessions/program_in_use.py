@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.agents.continuity import Continuity
+from runtime.agents.continuity import VersionContinuity
 from runtime.core.errors import ProgramChanged
 from runtime.core.texts import Texts
 from runtime.language.pbasm.versions import listed
@@ -41,7 +41,7 @@ class ProgramInUse:
         """Whether the program is served in another version than when the session came into memory."""
         return self._around.program(self._name) is not self._served
 
-    async def take_up(self, digest: str, continuity: Continuity) -> None:
+    async def take_up(self, digest: str, continuity: VersionContinuity) -> None:
         """Go on with `program`; `digest` is that of the version on the tapes.
 
         Where a node took that one up later, or the session cannot go on with the program, it reverts to it. Raises

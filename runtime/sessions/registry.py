@@ -19,9 +19,9 @@ from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
 from runtime.core.message import Choice
 from runtime.core.page import PageSpec
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.events.sessions import ContentIsLocked
-from runtime.sessions.conversation import Conversation
+from runtime.sessions.conversation import ConversationTask
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
@@ -96,14 +96,14 @@ class Comebacks:
 class _Living:
     """A conversation in memory, under the one lease for which its backlog was read."""
 
-    conversation: Conversation
+    conversation: ConversationTask
     lease: Lease
     scope: anyio.CancelScope
     ended: bool = False
-    end: Signal = field(default_factory=Signal)
+    end: WakeSignal = field(default_factory=WakeSignal)
 
 
-class Registry:
+class ConversationRegistry:
     """Brings each event to its conversation. All conversations are tasks of one group."""
 
     def __init__(self, around: NodeContext, inbox: Inbox, tasks: TaskGroup) -> None:
@@ -222,7 +222,7 @@ class Registry:
                 await page.finish(self._on(event.address.platform).texts("session.content_locked"))
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
-        conversation = Conversation(lease.shard, key, lambda: lease, self._on(platform_in(key)), self._inbox)
+        conversation = ConversationTask(lease.shard, key, lambda: lease, self._on(platform_in(key)), self._inbox)
         living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope())
         self._tasks.start_soon(self._live, key, living, wake)
         return living

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 
 from runtime.events.sessions import SessionRested
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.sessions.node_context import NodeContext
-from runtime.stores.sessions import Lease, SessionRecord, Timer
+from runtime.stores.sessions import Lease, SessionRecord, SessionTimer
 from runtime.tape.journal import Journal
 
 UNATTENDED_IDLE_S = 10.0
@@ -52,7 +52,7 @@ class SessionRest:
         """
         return self._around.resting.idle_s if spoken_with else min(self._around.resting.idle_s, UNATTENDED_IDLE_S)
 
-    def possible(self, pages: Pages) -> bool:
+    def possible(self, pages: SessionPages) -> bool:
         """Whether the session may leave memory, because nothing happens until somebody acts or a timer rings."""
         due_s = self._journal.state.next_due()
         if due_s is not None and (self._around.resting.alarm is None or due_s <= self._around.clock.now().timestamp()):
@@ -69,7 +69,7 @@ class SessionRest:
         if due_s is None or alarm is None:
             self._publish()
             return Outcome.RESTING
-        if not await alarm.set(self._lease(), Timer(self._record.id, due_s), state.seq):
+        if not await alarm.set(self._lease(), SessionTimer(self._record.id, due_s), state.seq):
             return Outcome.STIRRED
         self._publish(datetime.fromtimestamp(due_s, UTC).isoformat())
         return Outcome.RESTING

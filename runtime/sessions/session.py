@@ -11,24 +11,24 @@ from anyio.abc import TaskGroup
 from runtime.agents.loops import begins
 from runtime.core.background import OnDemand
 from runtime.core.errors import TapeConflict
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.events.sessions import SessionRestored, SessionStarted
 from runtime.events.talk import MessageReceived
 from runtime.language.pbasm.versions import outline
 from runtime.language.program import AgentKind, Program
 from runtime.sessions.assembly import assembled
 from runtime.sessions.beginning import why_none
-from runtime.sessions.inbound.backlog import Backlog, Stop
+from runtime.sessions.inbound.backlog import ShardBacklog, StopRequest
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.program_in_use import ProgramInUse, news_of, trouble_of
 from runtime.sessions.rest import Outcome, SessionRest
 from runtime.sessions.snapshots import Snapshots
-from runtime.sessions.succession import Succession, commit_of
+from runtime.sessions.succession import SessionSuccession, commit_of
 from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.facts.session import NewsTold, ProgramBroken, SessionBegun, SessionLoaded
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 
 SETTLED_WITHIN_S = 20.0
 """How long a session that is succeeded waits for its platform; what people do not see by then they never see."""
@@ -43,7 +43,7 @@ class Session:
         lease: Callable[[], Lease],
         around: NodeContext,
         inbox: Inbox,
-        succession: Succession | None = None,
+        succession: SessionSuccession | None = None,
         version: Program | None = None,
     ) -> None:
         """`succession` says how a session that the store does not have continues its parent. `version` stands in for
@@ -62,17 +62,17 @@ class Session:
         self._broken: str | None = None
         self.stored = succession is None and record.seq > 0
         """Whether the store has it."""
-        self.successor: Succession | None = None
+        self.successor: SessionSuccession | None = None
         """What goes on in its place, where it was succeeded."""
         self.unfinished: list[InboxEntry] = []
         """The events that were being taken when the session ended, for the next one to take."""
         self._listening = self._spoken_with = False
-        self._written = Signal()
+        self._written = WakeSignal()
         self._idle: anyio.CancelScope | None = None
         self._tasks = anyio.create_task_group()
         self._parts = assembled(record, self._program, self._journal, self._tasks, around, inbox, lambda: self._broken)
 
-    async def _write(self, batch: Batch) -> None:
+    async def _write(self, batch: CommitBatch) -> None:
         begun_from = None if self.stored else self._succession
         await self._around.store.commit(commit_of(batch, self._lease(), self.record, begun_from, stored=self.stored))
         self.stored = True
@@ -107,7 +107,7 @@ class Session:
             await self._parts.pages.rest()
             await self._journal.commit()
 
-    async def run(self, backlog: Backlog, first: InboxEntry | None, broken: str | None) -> Outcome:
+    async def run(self, backlog: ShardBacklog, first: InboxEntry | None, broken: str | None) -> Outcome:
         """Live until the program ends, a new session is asked for, or nothing happens for a while.
 
         `first` begins a session that has no tape yet, and is the first thing that a restored one takes. `broken` says
@@ -193,7 +193,7 @@ class Session:
             self._parts.event_handler.restore()
         self._around.bus.publish(SessionRestored(*self._where))
 
-    def _go_on(self, succession: Succession, first: InboxEntry) -> None:
+    def _go_on(self, succession: SessionSuccession, first: InboxEntry) -> None:
         """Begin where another session stood: all of it is for the commit that makes it so."""
         self._consume(first)
         self._parts.arrivals.meet(first.event)
@@ -227,7 +227,7 @@ class Session:
         await self._taken(entry)
         self._around.bus.publish(SessionStarted(*self._where))
 
-    async def _serve(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:
+    async def _serve(self, backlog: ShardBacklog, first: InboxEntry | None) -> Outcome:
         heard: Outcome | None = None
         with anyio.CancelScope() as listening:
             self._parts.builtins.ended.subscribe(lambda _: listening.cancel())
@@ -245,7 +245,7 @@ class Session:
         await self._journal.rest()
         return heard or Outcome.ENDED
 
-    async def _listen(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:
+    async def _listen(self, backlog: ShardBacklog, first: InboxEntry | None) -> Outcome:
         self._listening = True
         entry = first
         while True:
@@ -330,14 +330,14 @@ class Session:
         self.unfinished.remove(entry)
         return Outcome.ENDED
 
-    def _obey_stops(self, backlog: Backlog, tasks: TaskGroup) -> None:
+    def _obey_stops(self, backlog: ShardBacklog, tasks: TaskGroup) -> None:
         """A stop waits for nothing: neither for what was said before it, nor for the store."""
         obeying = OnDemand(lambda: self._stop(backlog))
         backlog.on_stop = obeying.wake
         obeying.start(tasks)
         obeying.wake()
 
-    async def _stop(self, backlog: Backlog) -> None:
+    async def _stop(self, backlog: ShardBacklog) -> None:
         while (stop := backlog.take_stop()) is not None:
             self.unfinished += stop.entries
             if self._journal.state.ended:
@@ -345,7 +345,7 @@ class Session:
             if await self._parts.turned_away(stop.entry.event):
                 self.unfinished = [entry for entry in self.unfinished if entry not in stop.passed]
                 backlog.put_back(stop.passed)
-                stop = Stop(stop.entry)
+                stop = StopRequest(stop.entry)
             else:
                 self._parts.arrivals.meet(stop.entry.event)
                 await self._parts.commands.stop(stop)

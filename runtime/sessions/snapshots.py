@@ -12,7 +12,7 @@ from runtime.core.errors import StorageError
 from runtime.stores.sessions import Lease, SessionRecord, SessionStore
 from runtime.tape.journal import Journal
 from runtime.tape.snapshot import Snapshot, rules_version, snapshot_of, state_from
-from runtime.tape.tape import Branch, opened
+from runtime.tape.tape import TapeBranch, opened
 
 FACTS_BETWEEN = 500
 """The number of facts between snapshots: to fold these takes about as long as to read a snapshot."""
@@ -35,7 +35,7 @@ class Snapshots:
         record: SessionRecord,
         lease: Callable[[], Lease],
         journal: Journal,
-        origin: Branch | None = None,
+        origin: TapeBranch | None = None,
     ) -> None:
         """`origin` is the session to continue, which the store does not have yet."""
         self._store = store

@@ -9,7 +9,7 @@ from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.session import SessionBranched
-from runtime.tape.journal import Batch
+from runtime.tape.journal import CommitBatch
 
 WORDS_CHARS = 120
 """The number of characters kept of a message that our texts quote."""
@@ -24,7 +24,7 @@ _JOINER = "\u200d"
 
 
 @dataclass(frozen=True, slots=True)
-class Succession:
+class SessionSuccession:
     """A session that is to go on from its parent: what people are told first, which session it stands in for, and, of a
     fork, where its result goes. `places` are those of the meetings of the session that it stands in for, and
     `taken_in` is that of its record."""
@@ -47,7 +47,7 @@ class Succession:
 
 
 def commit_of(
-    batch: Batch, lease: Lease, record: SessionRecord, begun_from: Succession | None, *, stored: bool
+    batch: CommitBatch, lease: Lease, record: SessionRecord, begun_from: SessionSuccession | None, *, stored: bool
 ) -> Commit:
     """The commit of a batch; the first one makes the session of `record`, which continues another `begun_from`."""
     return Commit(

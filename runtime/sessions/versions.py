@@ -7,7 +7,7 @@ from typing import Protocol
 from runtime.language.program import Program
 
 
-class Versions(Protocol):
+class ProgramVersions(Protocol):
     """The programs that nodes have served, by digest. Raises StorageUnavailable, and nothing else."""
 
     async def find(self, digest: str, /) -> Program | None:

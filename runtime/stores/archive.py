@@ -35,7 +35,7 @@ VERSION = 1
 _FILE = re.compile(rf'"{FILE_URL}([0-9a-f]{{64}})"')
 
 
-class Archive(Protocol):
+class SessionArchive(Protocol):
     """Stores sessions until they are removed. Raises ArchiveUnavailable, and nothing else."""
 
     async def put(self, whole: WholeSession, /) -> None:

@@ -155,7 +155,7 @@ async def among_sessions(
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class PersonKeys:
     """A person by id, the keys of the conversations that were theirs alone, the sessions they took part in, and the
     names they had there."""
 
@@ -165,7 +165,7 @@ class Whose:
     names: frozenset[str] = frozenset()
 
 
-class Traces(Protocol):
+class PersonTraces(Protocol):
     """Every method can be called again. Raises StorageUnavailable, and nothing else."""
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:
@@ -177,7 +177,7 @@ class Traces(Protocol):
     async def files(self, ids: Collection[str], /) -> None:
         """Remove files from our own store."""
 
-    async def person(self, whose: Whose, /) -> int:
+    async def person(self, whose: PersonKeys, /) -> int:
         """Forget everything that names a person or a conversation of theirs; how many entries that were.
 
         Schedules; events that wait or could not be processed, also those by which forks of their sessions begin or

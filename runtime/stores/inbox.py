@@ -39,7 +39,7 @@ MERGED = "merged"
 
 PARTICIPANT = "participant"
 """The kind of an event by which somebody in another process does something; `text` is what
-`runtime.sessions.inbound.participants.Act` writes."""
+`runtime.sessions.inbound.participants.SeatAct` writes."""
 
 
 ANSWER = "answer"
@@ -48,17 +48,17 @@ choices, `text` the words. A question that is open no longer, or for somebody el
 
 ALTERED = "altered"
 """The kind of an event that changes a variable of an agent in a scratch room; `text` is what
-`runtime.sessions.commands.alter.Alteration` writes."""
+`runtime.sessions.commands.alter.VariableAlteration` writes."""
 
 TASK = "task"
-"""The kind of the event that begins a task; `text` is what `runtime.stores.orders.Order` writes."""
+"""The kind of the event that begins a task; `text` is what `runtime.stores.orders.TaskOrder` writes."""
 
 TASK_CANCEL = "task_cancel"
 """The kind of the event that ends a task; its text says why."""
 
 TASK_OVER = "task_over"
 """The kind of the event that brings what came of a task to its orderer; `text` is what
-`runtime.stores.orders.Result` writes."""
+`runtime.stores.orders.TaskResult` writes."""
 
 TASK_ASKS = "task_asks"
 """The kind of the event that says that a task waits for people's answer, or no longer; `text` is what

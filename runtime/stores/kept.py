@@ -18,20 +18,20 @@ KEPT_S: Final = 7 * 86_400
 """How long a call is kept."""
 
 
-class Most(NamedTuple):
+class CallBounds(NamedTuple):
     """The most calls of a shard, and their bytes, compressed; the oldest go first."""
 
     calls: int
     size_bytes: int
 
 
-MOST: Final = Most(100, 1024 * 1024)
-MOST_FAILED: Final = Most(20, 128 * 1024)
+MOST: Final = CallBounds(100, 1024 * 1024)
+MOST_FAILED: Final = CallBounds(20, 128 * 1024)
 """Of those that failed, which push no others out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prompted:
+class PromptMessage:
     """One message of a prompt; `pictures` are told by type and size alone."""
 
     role: str
@@ -59,7 +59,7 @@ class ModelCall:
     step: str | None
     model: str
     purpose: str
-    prompt: tuple[Prompted, ...]
+    prompt: tuple[PromptMessage, ...]
     reply: str
     whole: bool
     seconds: float

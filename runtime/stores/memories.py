@@ -24,7 +24,7 @@ def scope_kind(text: str) -> ScopeKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MemoryScope:
     """The scope of a memory: in the private chats of one person, in one place, or wherever the program serves.
 
     `whose` is a person's id, the key of a conversation, or "". Memories of one program are of no use to another.
@@ -47,7 +47,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class StoredMemory:
     """A memory. `owner` is whose words it comes from, and in whose turns alone it is used; NOBODY for one about a place
     or a program.
 
@@ -57,7 +57,7 @@ class Memory:
     """
 
     id: str
-    scope: Scope
+    scope: MemoryScope
     owner: str
     about: str
     text: str
@@ -75,27 +75,29 @@ class VectorStore(Protocol):
     Raises StorageUnavailable and nothing else.
     """
 
-    async def vectors(self, scope: Scope, memories: Sequence[Memory], model: str, /) -> Mapping[str, bytes]:
+    async def vectors(self, scope: MemoryScope, memories: Sequence[StoredMemory], model: str, /) -> Mapping[str, bytes]:
         """The vectors of these memories of a scope that the model made, by the memories' ids."""
 
-    async def keep_vectors(self, scope: Scope, vectors: Sequence[tuple[Memory, bytes]], model: str, /) -> None:
+    async def keep_vectors(
+        self, scope: MemoryScope, vectors: Sequence[tuple[StoredMemory, bytes]], model: str, /
+    ) -> None:
         """Keep the vectors of memories of a scope, those alone that are kept themselves and as long as they are."""
 
 
 class MemoryStore(Protocol):
     """Raises StorageUnavailable and nothing else. Every method may be repeated."""
 
-    async def keep(self, memory: Memory, /, *, keep_s: float) -> None:
+    async def keep(self, memory: StoredMemory, /, *, keep_s: float) -> None:
         """Keep a memory under a number of its own, for at least `keep_s` seconds.
 
         One that is kept already stays as it is, and one that was forgotten stays forgotten.
         """
 
-    async def version(self, scope: Scope, /) -> str:
+    async def version(self, scope: MemoryScope, /) -> str:
         """A text that is another one whenever the memories of the scope are; "" where there were never any."""
 
-    async def all(self, scope: Scope, /) -> Sequence[Memory]:
+    async def all(self, scope: MemoryScope, /) -> Sequence[StoredMemory]:
         """The memories of a scope, the oldest first. What cannot be decrypted is left out."""
 
-    async def forget(self, scope: Scope, ids: Sequence[str], /) -> int:
+    async def forget(self, scope: MemoryScope, ids: Sequence[str], /) -> int:
         """Delete memories; how many there were."""

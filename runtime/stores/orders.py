@@ -29,7 +29,7 @@ class JsonLetter:
 
 
 @dataclass(frozen=True, slots=True)
-class Order(JsonLetter):
+class TaskOrder(JsonLetter):
     """The order with number `number` of the session `orderer`, which is in the conversation `home`. People see the
     task's messages at `place`; both addresses are as `ADDRESS` writes them. All tasks that come of the task `root` may
     use `tokens` and `dollars` together, 0 for any number. `event` is the type of the event of a client on which it
@@ -63,7 +63,7 @@ class Order(JsonLetter):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(JsonLetter):
+class TaskResult(JsonLetter):
     """The end of task `number` of the session `orderer`. The facts `first` to `last` of the session `task` say how
     it came about. `where` is the place where an error of the type `error_type` was raised, as `RAISED_AT` writes it."""
 
@@ -106,14 +106,14 @@ class TaskLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ModelSpending:
     """The cost of models so far."""
 
     tokens: float = 0
     dollars: float = 0
 
 
-SpentOf = Callable[[str], Awaitable[Spent]]
+SpentOf = Callable[[str], Awaitable[ModelSpending]]
 """What a task and all the tasks that come of it have spent, by its id."""
 
 
@@ -121,10 +121,10 @@ def refusal(order: InboxEvent, error: str, now: datetime) -> InboxEvent | None:
     """The answer to an order that no session can take: the task has failed. Known by its id, where it is repeated. None
     where nobody can tell who ordered it."""
     try:
-        taken = Order.read(order.text)
+        taken = TaskOrder.read(order.text)
     except (ValueError, TypeError):
         return None
     task = session_of(order.address)
-    letter = Result(taken.number, taken.orderer, SessionId(str(task)), "failed", None, error, first=0, last=0)
+    letter = TaskResult(taken.number, taken.orderer, SessionId(str(task)), "failed", None, error, first=0, last=0)
     home = ADDRESS.read(taken.home)
     return InboxEvent(f"{TASK_OVER}.{task}", home, order.person_id, "", str(letter), now, kind=TASK_OVER)

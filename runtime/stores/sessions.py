@@ -12,7 +12,7 @@ from typing import Protocol
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch, Fact, TapeStore
+from runtime.tape.tape import Fact, TapeBranch, TapeStore
 
 SHARDS = 64
 """Part of the data format: a conversation's shard is crc32 of its key modulo this."""
@@ -44,15 +44,15 @@ class SessionRecord:
     started_at: datetime
     seq: int
     ended: bool = False
-    parent: Branch | None = None
+    parent: TapeBranch | None = None
     replaced_by: SessionId | None = None
     archived: bool = False
     taken_in: str = field(default="", compare=False)
 
-    def at(self, seq: int) -> Branch:
+    def at(self, seq: int) -> TapeBranch:
         """The parent of a session that continues this one from fact `seq`: the owner of that fact."""
         inherited = self.parent is not None and seq <= self.parent.seq
-        return Branch(self.parent.session if inherited and self.parent is not None else self.id, seq)
+        return TapeBranch(self.parent.session if inherited and self.parent is not None else self.id, seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +164,17 @@ class ShareStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Timer:
+class SessionTimer:
     """A session that has left memory until a time: `due_s` is UTC, in seconds since the epoch."""
 
     session: SessionId
     due_s: float
 
 
-class Timers(Protocol):
+class SessionTimers(Protocol):
     """At most one timer a session, kept with its shard. Raises LeaseLost or StorageUnavailable, and nothing else."""
 
-    async def set(self, lease: Lease, timer: Timer, seq: int, /) -> bool:
+    async def set(self, lease: Lease, timer: SessionTimer, seq: int, /) -> bool:
         """From now on the timer brings the session back, and no restart does. Setting it again changes its time.
 
         False, and nothing changed, when the session's last fact is not number `seq`.
@@ -186,10 +186,10 @@ class Timers(Protocol):
     async def first(self, shard: int, /) -> float | None:
         """The time of the shard's next timer; None when it has none."""
 
-    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
+    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[SessionTimer]:
         """The timers due by then, the earliest first."""
 
-    async def done(self, shard: int, timer: Timer, /) -> None:
+    async def done(self, shard: int, timer: SessionTimer, /) -> None:
         """Take a timer away, unless it was set to another time meanwhile."""
 
 
@@ -219,7 +219,7 @@ class PlaceStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Living:
+class LivingNodes:
     """The live nodes by name, with the seconds for which each still counts as alive; `news` is the latest news.
 
     `left` are those who have said that they leave, for as long as they would else have counted as alive. Who is in
@@ -234,10 +234,10 @@ class Living:
 class NodeStore(Protocol):
     """The roster of nodes. Raises StorageUnavailable, and nothing else."""
 
-    async def announce(self, holder: LeaseHolder, /) -> Living:
+    async def announce(self, holder: LeaseHolder, /) -> LivingNodes:
         """Stay alive for another `ttl_s`. A new node is news."""
 
-    async def living(self) -> Living: ...
+    async def living(self) -> LivingNodes: ...
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         """Announce that this node takes no more leases."""

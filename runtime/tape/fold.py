@@ -10,7 +10,7 @@ from runtime.core.address import SCRATCH
 from runtime.core.errors import Divergence
 from runtime.core.ids import AgentId
 from runtime.tape.facts import session as facts
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import QuestionAskedAgain
 from runtime.tape.facts.registry import KINDS, RULES, content_of, rule
 from runtime.tape.rules import course  # noqa: F401 - its rules
@@ -28,7 +28,7 @@ MAX_DURING = 50
 """Messages that are remembered as said during one exchange."""
 
 
-def apply(state: SessionState, seq: int, content: Content, at_s: float = 0.0) -> None:
+def apply(state: SessionState, seq: int, content: FactContent, at_s: float = 0.0) -> None:
     """Make fact number `seq` true in `state`, at a time in seconds since the epoch.
 
     Raises Divergence for a fact that cannot follow.

@@ -16,8 +16,8 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LeaseLost, StorageError
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
-from runtime.core.signals import Listeners, Signal
-from runtime.tape.facts.content import Content
+from runtime.core.signals import ListenerList, WakeSignal
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.registry import FactListeners
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
@@ -38,7 +38,7 @@ _SMALL = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CommitBatch:
     """The contents of one commit. `expect` is the last committed `seq`; `consume` are inbox entry ids."""
 
     expect: int
@@ -52,7 +52,7 @@ class Batch:
     """The facts that are events for other programs: the `seq` and the type of each."""
 
 
-Committer: TypeAlias = Callable[[Batch], Awaitable[None]]
+Committer: TypeAlias = Callable[[CommitBatch], Awaitable[None]]
 """Makes a batch durable, or raises StorageError: then the session must go, its state is ahead of the tape."""
 
 
@@ -103,7 +103,7 @@ class _Copy:
             raise TypeError("a large value")
 
 
-def _settled(content: Content) -> tuple[Mapping[str, Any], Content]:
+def _settled(content: FactContent) -> tuple[Mapping[str, Any], FactContent]:
     """The stored form of a fact and what it says, as they read after a restart. Raises as `as_data` does."""
     try:
         settled = content.settled(_Copy().of)
@@ -156,7 +156,7 @@ class Journal:
         self.committed = 0
         """The number of the last fact on the tape."""
         self._writing = OnDemand(self._write)
-        self._changed = Signal()
+        self._changed = WakeSignal()
         self._failed: StorageError | None = None
         self._left = False
         self._listeners: dict[str, Callable[[], None]] = {}
@@ -168,9 +168,9 @@ class Journal:
         """The last fact on the tape at which nothing was going on, as far as is known: others can go on from there."""
         self.noted = FactListeners()
         """Told of every fact when it was noted."""
-        self.written = Listeners[None]()
+        self.written = ListenerList[None]()
         """Told of every commit when it was made."""
-        self.rests = Listeners[None]()
+        self.rests = ListenerList[None]()
         """Told when work has come to rest without a fact."""
         self.running = RunningCode(self.state)
         self.settles = False
@@ -202,7 +202,7 @@ class Journal:
         apply_fact(self.state, fact)
         self.committed = fact.seq
 
-    def note(self, content: Content) -> int:
+    def note(self, content: FactContent) -> int:
         """Make a fact true now and durable with the next commit; returns its `seq`. What it says must be JSON data.
 
         Raises ValueError for more than a fact takes."""
@@ -320,13 +320,13 @@ class Journal:
         self._announce()
         self.written.tell(None)
 
-    def _take(self) -> Batch:
+    def _take(self) -> CommitBatch:
         facts, self._facts = self._facts, []
         events, self._events = self._events, []
         consume, self._consume = self._consume, []
         self._awake = self.awake()
         owed, self._owed = self._owed, {}
-        return Batch(
+        return CommitBatch(
             expect=self.committed,
             facts=tuple(facts),
             consume=tuple(consume),
@@ -348,7 +348,7 @@ class Journal:
         if caller and caller in self._listeners:
             self._listeners[caller]()
 
-    def _tape(self, content: Content) -> TapeId:
+    def _tape(self, content: FactContent) -> TapeId:
         if content.on_session_tape:
             return session_tape(self.session)
         frame = self.state.frames.get(content.frame_id() or "")

@@ -128,7 +128,7 @@ class _Kept:
             self.states.insert(at, snapshot_of(state))
 
 
-class Moments:
+class TapeMoments:
     """Folds facts up to a moment. `snapshot` is the store's: the newest of a version of the rules, of no more than so
     many facts."""
 

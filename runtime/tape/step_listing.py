@@ -17,7 +17,7 @@ from runtime.core.errors import Divergence
 from runtime.core.ids import as_named
 from runtime.core.message import Message
 from runtime.core.plain_text import shortened
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import (
     CallReturned,
     FrameReturned,
@@ -119,7 +119,7 @@ class _Listing:
         apply(self._state, fact.seq, content, fact.at.timestamp())
         self._after(content)
 
-    def _before(self, fact: Content) -> None:
+    def _before(self, fact: FactContent) -> None:
         match fact:
             case FrameStarted():
                 self._recaps[fact.frame] = _heard(self._messages(fact.agent, fact.messages))
@@ -136,7 +136,7 @@ class _Listing:
             case WaitEnded():
                 self._before_took(fact)
 
-    def _after(self, fact: Content) -> None:
+    def _after(self, fact: FactContent) -> None:
         match fact:
             case FrameStarted():
                 self._after_start(fact)
@@ -159,7 +159,7 @@ class _Listing:
             frame = self._state.frames[frame.caller.frame]
         return frame
 
-    def _at(self, fact: Content) -> _Open | None:
+    def _at(self, fact: FactContent) -> _Open | None:
         """The stretch that a fact belongs to; one begins where none is open."""
         frame = self._state.frames.get(fact.frame_id() or "")
         return self._opened(self._owner(frame)) if frame is not None else None

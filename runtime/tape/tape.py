@@ -55,7 +55,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class TapeBranch:
     """The origin of a session: the facts of another one up to number `seq`, inclusive."""
 
     session: SessionId
@@ -76,7 +76,7 @@ class TapeStore(Protocol):
         """The facts of one tape with `seq` above `after`, in order."""
 
 
-class Following(Protocol):
+class TapeFollowing(Protocol):
     """One who waits for news of a tape."""
 
     async def news(self) -> None:
@@ -96,7 +96,7 @@ class TapeReader(TapeStore, Protocol):
         """The facts with `seq` above `after`, and those to come as they come, without a gap, until the session is
         deleted. Who has had enough stops reading."""
 
-    def following(self, session: SessionId) -> AbstractAsyncContextManager[Following]:
+    def following(self, session: SessionId) -> AbstractAsyncContextManager[TapeFollowing]:
         """News of a session from now on, for who reads by himself."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.ids import ScheduleId
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import CallReturned, FailureReported, FrameReturned, TranscriptCompacted
 from runtime.tape.facts.people import FeedbackGiven, MessageHeard
 from runtime.tape.facts.registry import content_of
@@ -67,7 +67,7 @@ def is_reserved(type_: str) -> bool:
     return type_ in SESSION_EVENTS or type_.startswith(CONTROL)
 
 
-def event_type(fact: Content, before: SessionState) -> str | None:
+def event_type(fact: FactContent, before: SessionState) -> str | None:
     """The type of the event that a fact is for others, if it is one; `before` is the state without it."""
     choose = _TYPES.get(type(fact))
     return None if choose is None else choose(fact, before)
@@ -98,7 +98,7 @@ def _of_call(fact: CallReturned, before: SessionState) -> str | None:
     return TOOL_RESULT if CallKey(fact.frame, fact.pos) in before.intents else None
 
 
-_TYPES: Mapping[type[Content], Callable[[Any, SessionState], str | None]] = {
+_TYPES: Mapping[type[FactContent], Callable[[Any, SessionState], str | None]] = {
     MessageHeard: _of_message,
     AgentCreated: lambda _fact, _: AGENT_SPAWN,
     FrameReturned: _of_return,
@@ -145,7 +145,7 @@ def _task_over(fact: OrderOver) -> _Said:
     return None, data, {"error": fact.error or ""}
 
 
-_SAID: Mapping[type[Content], Callable[[Any], _Said]] = {
+_SAID: Mapping[type[FactContent], Callable[[Any], _Said]] = {
     MessageHeard: _heard,
     AgentCreated: lambda fact: (fact.id, {"class": fact.klass}, {}),
     FrameReturned: _returned,

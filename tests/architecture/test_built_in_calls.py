@@ -10,7 +10,7 @@ import pytest
 from gateway.capabilities import FEATURES
 from runtime.core.errors import OutcomeUnknown, PlaybookError, SharedStateConflict, UnknownTarget
 from runtime.execution.calls.table import SIGNATURES
-from runtime.execution.frames.signatures import Signature, declared
+from runtime.execution.frames.signatures import CallSignature, declared
 from runtime.execution.free import prompt, scope, statement_rules, verifier
 from runtime.execution.free.prompt import signature
 from runtime.execution.free.statement import CONTROL
@@ -35,15 +35,15 @@ KNOWN_ERRORS = {error.__name__ for error in (OutcomeUnknown, PlaybookError, Shar
 GIVEN = {"str": "a text", "bool": "True", "int": "a whole number", "float": "a number", "list": "a list"}
 
 
-def calls() -> list[tuple[Signature, list[Signature]]]:
+def calls() -> list[tuple[CallSignature, list[CallSignature]]]:
     """The calls, each with its other names."""
-    functions: dict[object, list[Signature]] = {}
+    functions: dict[object, list[CallSignature]] = {}
     for one in SIGNATURES.values():
         functions.setdefault(one.function, []).append(one)
     return [(one, also) for one, *also in functions.values()]
 
 
-def beginning(one: Signature, also: list[Signature]) -> str:
+def beginning(one: CallSignature, also: list[CallSignature]) -> str:
     """What the page has of a call first: its signature, and what it does."""
     written = signature(one.name, one.params, None)
     if one.shape.more:
@@ -56,7 +56,7 @@ def errors_in(section: str) -> set[str]:
     return set(re.findall(r"`([A-Z]\w+)`:", section)) - {"Exception"}
 
 
-def raised_beside(one: Signature) -> set[str]:
+def raised_beside(one: CallSignature) -> set[str]:
     """The errors that the module of a call raises."""
     tree = ast.parse(Path(inspect.getfile(one.function)).read_text())
     made = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
@@ -90,7 +90,7 @@ def test_the_page_of_calls_has_each_in_the_order_of_the_code() -> None:
 
 
 @pytest.mark.parametrize(("one", "also"), calls(), ids=lambda given: getattr(given, "name", ""))
-def test_the_page_says_of_a_call_what_its_code_says(one: Signature, also: list[Signature]) -> None:
+def test_the_page_says_of_a_call_what_its_code_says(one: CallSignature, also: list[CallSignature]) -> None:
     section = SECTIONS[one.name]
     assert section.startswith(beginning(one, also)), beginning(one, also)
     [given] = re.findall(r"^- Gives: (.+)$", section, re.MULTILINE)
@@ -143,7 +143,7 @@ def test_former_names_of_arguments_stand_for_present_ones() -> None:
 
 
 @pytest.mark.parametrize("one", [one for one in SIGNATURES.values() if one.example], ids=lambda one: one.name)
-def test_an_example_is_a_call_of_its_own(one: Signature) -> None:
+def test_an_example_is_a_call_of_its_own(one: CallSignature) -> None:
     called = next(node for node in ast.walk(ast.parse(one.example)) if isinstance(node, ast.Call))
     assert isinstance(called.func, ast.Name)
     assert (called.func.id, one.shape.mismatch(called)) == (one.name, None)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.storage.encoding.encryption import Encryption, Key
-from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.storage.encoding.encryption import ContentEncryption, Key
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
 
 SETUPS = ("alone", *(pytest.param(name, marks=pytest.mark.several_servers) for name in ("cluster", "sentinel")))
@@ -15,7 +15,7 @@ SETUPS = ("alone", *(pytest.param(name, marks=pytest.mark.several_servers) for n
 ENCRYPTED = "encrypted"
 """One server alone, with everything encrypted."""
 
-SEALING = Encryption([Key(bytes(range(32)))])
+SEALING = ContentEncryption([Key(bytes(range(32)))])
 
 
 def location_of(setup: str, request: pytest.FixtureRequest) -> Path | str:
@@ -28,6 +28,6 @@ def location_of(setup: str, request: pytest.FixtureRequest) -> Path | str:
     return servers.url
 
 
-def sealing_of(setup: str) -> Sealing:
+def sealing_of(setup: str) -> ContentSealing:
     """How content is written in a set-up."""
     return SEALING if setup == ENCRYPTED else PLAIN

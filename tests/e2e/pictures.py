@@ -19,7 +19,7 @@ from typing import Any
 import anyio
 from playwright.async_api import Browser, FilePayload, Page, Route, ViewportSize, async_playwright, expect
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Choice
 from tests.e2e.browsing import entered, say, saying
@@ -69,7 +69,7 @@ async def _chat(pictures: _Pictures) -> None:
         await adapter.send(LOBBY, TABLE, speaker=GUIDE, nonce="n1", final=True)
         await say(grace, "Can you put that on one page for the board, @TaxAccountant?")
         await expect(page.locator(".message.person")).to_have_count(2)
-        file = File("summary.pdf", "application/pdf", b"%PDF" * 400)
+        file = FileData("summary.pdf", "application/pdf", b"%PDF" * 400)
         await adapter.upload(
             LOBBY, file, "Done, with the tax beside it.", speaker=ACCOUNTANT, nonce="n2", reply_to=None
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.features.files.describing import Describer
+from gateway.features.files.describing import FileDescriber
 from gateway.features.files.intake import TakenFile
 from gateway.features.files.node import NodeFiles
 from gateway.features.voice.session import NodeVoices
@@ -15,7 +15,7 @@ from runtime.core.errors import NotDelivered
 from runtime.core.files import FileAccess, file_id
 from runtime.core.message import Attachment
 from runtime.execution.prompt.with_files import FileContents
-from runtime.llm.client import LLMClient, Sight
+from runtime.llm.client import LLMClient, VisionRecord
 from runtime.sessions.features import NodePart
 from runtime.sessions.node_context import unlimited
 
@@ -24,7 +24,7 @@ class Untouched:
     """Takes files as they come, and keeps none."""
 
     def __init__(self) -> None:
-        self.sight = Sight()
+        self.sight = VisionRecord()
 
     async def take(
         self, address: Address, files: Sequence[Attachment], once: str, /, *, person: str = ""
@@ -64,7 +64,7 @@ def with_files(more: dict[str, Any], llm: LLMClient, bus: Bus) -> dict[str, Any]
     takes = intake or Untouched()
     takes.sight = more.pop("sight", takes.sight)
     access: FileAccess = files or Kept(takes)
-    describer = Describer(llm, takes, more.get("allowance", unlimited), bus.publish, describes=describes)
+    describer = FileDescriber(llm, takes, more.get("allowance", unlimited), bus.publish, describes=describes)
     parts: list[NodePart] = [NodeFiles(access, takes, describer)]
     if (intake, listener, speaker) != (None, None, None):
         parts.append(NodeVoices(access, listener, speaker))

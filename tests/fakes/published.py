@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gateway.clients.events import EventTriggers
-from gateway.clients.scopes import Scopes
+from gateway.clients.scopes import ClientScopes
 from gateway.clients.tasks.service import TaskDoor, TaskOrdering
 from gateway.features.publishing.node import ProgramEvents
 from runtime.core.address import Address
@@ -20,7 +20,7 @@ async def unknown(_address: Address, _event: str) -> KnownEvent | None:
     return None
 
 
-def events_of(world: World, programs: Mapping[str, Program], publishers: Mapping[str, Scopes]) -> ProgramEvents:
+def events_of(world: World, programs: Mapping[str, Program], publishers: Mapping[str, ClientScopes]) -> ProgramEvents:
     """The door for the events of these programs."""
     door = TaskDoor(programs, world, world, unknown, world.clock, TaskLimits())  # type: ignore[arg-type]
     return ProgramEvents(publishers, EventTriggers(TaskOrdering(door)))

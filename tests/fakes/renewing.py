@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from gateway.cluster.renewal import Renewal, Stores
+from gateway.cluster.renewal import LeaseRenewal, Stores
 from runtime.core.clock import Clock
 from runtime.stores.sessions import LeaseHolder, LeaseStore, NodeStore
 
@@ -15,11 +15,11 @@ async def in_this_loop(work: Callable[[], Awaitable[None]]) -> None:
     await work()
 
 
-def renewing(leases: LeaseStore, nodes: NodeStore, holder: LeaseHolder, clock: Clock) -> Renewal:
+def renewing(leases: LeaseStore, nodes: NodeStore, holder: LeaseHolder, clock: Clock) -> LeaseRenewal:
     """What renews over these stores."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Stores]:
         yield leases, nodes
 
-    return Renewal(opened, holder, clock, runner=in_this_loop)
+    return LeaseRenewal(opened, holder, clock, runner=in_this_loop)

@@ -22,9 +22,9 @@ from runtime.execution.calls.extensions import ExtensionCall
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.failures import ReportDesk
-from runtime.sessions.idle import Alarm, Resting
+from runtime.sessions.idle import RestingSessions, TimerAlarm
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.orders import TaskLimits
@@ -145,7 +145,7 @@ class Sleepers:
         assert token is not None
         lease = Lease(self.shard, token)
         store, inbox = Mortal(self.store, self.world), Mortal(self.inbox, self.world)
-        alarm = Alarm(Mortal(self.timers, self.world), store, inbox, clock)
+        alarm = TimerAlarm(Mortal(self.timers, self.world), store, inbox, clock)
         runs = Runs(Mortal(self.runs, self.world), clock, self._note_failing)
         schedules = Schedules(Mortal(self.schedules, self.world), inbox, clock, self.limits, self.attend, runs)
         bus = Bus(clock)
@@ -159,7 +159,7 @@ class Sleepers:
             Model(),
             clock,
             bus,
-            resting=Resting(idle_s=self.idle_s, alarm=alarm),
+            resting=RestingSessions(idle_s=self.idle_s, alarm=alarm),
             features=(
                 NodeTasks(TaskLimits()),
                 *reporting,
@@ -169,7 +169,7 @@ class Sleepers:
         )
         async with anyio.create_task_group() as tasks:
             self.world.tasks = tasks
-            registry = Registry(around, inbox, tasks)
+            registry = ConversationRegistry(around, inbox, tasks)
             await registry.gained(lease)
             tasks.start_soon(alarm.run)
             tasks.start_soon(schedules.run)
@@ -187,7 +187,7 @@ class Sleepers:
     async def _note_failing(self, failing: Failing) -> None:
         self.failing.append(failing)
 
-    async def _hand_over(self, registry: Registry, lease: Lease) -> None:
+    async def _hand_over(self, registry: ConversationRegistry, lease: Lease) -> None:
         cursor = "0"
         while True:
             for entry in await self.inbox.read({self.shard: cursor}, wait_s=3600):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 
-from adapters.telegram.codec.markup import Entity, Rendered
+from adapters.telegram.codec.markup import Entity, RenderedText
 from tests.fidelity import reading_discord, reading_slack, reading_telegram
 from tests.fidelity.measuring import PLATFORMS, Score, Shown, score_of
 from tests.fidelity.seen import Seen
@@ -26,7 +26,7 @@ def _telegramify() -> Reader:
     def read(markdown: str) -> list[Seen]:
         text, entities = convert(markdown)
         known = [Entity(one.type, one.offset, one.length, one.url) for one in entities]
-        shown = reading_telegram.read(Rendered(text, tuple(known)))
+        shown = reading_telegram.read(RenderedText(text, tuple(known)))
         return [one for one in shown if one.char != _BULLET]
 
     return read

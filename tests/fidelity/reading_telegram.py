@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from adapters.telegram.codec.markup import Rendered
+from adapters.telegram.codec.markup import RenderedText
 from tests.fakes.telegram.rich import check_rich
 from tests.fidelity.seen import PERSON, Seen, seen
 
@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"https?://\S+")
 _USER_NAME = re.compile(r"(?<![\w@])@\w{3,32}")
 
 
-def read(message: Rendered) -> list[Seen]:
+def read(message: RenderedText) -> list[Seen]:
     units = message.text.encode("utf-16-le")
     looks: dict[int, str] = {}
     links: dict[int, str] = {}

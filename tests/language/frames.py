@@ -14,7 +14,6 @@ from runtime.language.instructions.model import (
     Ask,
     Call,
     Condition,
-    Group,
     Instruction,
     Jump,
     Leave,
@@ -22,7 +21,8 @@ from runtime.language.instructions.model import (
     Meaning,
     Return,
     Set,
-    Variable,
+    StepGroup,
+    VariableTarget,
     Wait,
 )
 from runtime.language.lowering.rules import RulesLowerer
@@ -140,7 +140,7 @@ def _goes(part: Meaning) -> str:
             return type(part).__name__.lower()
 
 
-def _names(variables: tuple[Variable, ...]) -> str:
+def _names(variables: tuple[VariableTarget, ...]) -> str:
     return ", ".join(
         f"${one.name}{''.join(f'.{at}' if isinstance(at, str) else f'[{in_symbols(at)}]' for at in one.path)}"
         for one in variables
@@ -148,6 +148,6 @@ def _names(variables: tuple[Variable, ...]) -> str:
 
 
 def _done(instructions: list[Instruction]) -> str:
-    parts = [part for one in instructions for part in one.parts if part != Group("")]
+    parts = [part for one in instructions for part in one.parts if part != StepGroup("")]
     loops = isinstance(parts[0], Loop)
     return "; ".join(does(part) for part in parts if not (loops and isinstance(part, Jump)))

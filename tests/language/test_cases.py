@@ -13,11 +13,11 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.instructions.decode import decode
-from runtime.language.instructions.model import Free, Group, Prose
+from runtime.language.instructions.model import Free, Prose, StepGroup
 from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import HEADER, read, write
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.syntax.nodes import ParsedProgram
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
@@ -92,7 +92,9 @@ async def test_what_stays_free_is_left_to_a_model(case: Case, folder: Path) -> N
     steps = [step for one in playbooks for step in one.walk_steps() if (step.line, step.span.line) in free]
     parts = [part for step in steps for part in decode(step).parts]
     assert bool(steps) == bool(free)
-    assert all(isinstance(getattr(part, "value", None), Prose) for part in parts if not isinstance(part, Free | Group))
+    assert all(
+        isinstance(getattr(part, "value", None), Prose) for part in parts if not isinstance(part, Free | StepGroup)
+    )
 
 
 @having("pbasm")
@@ -156,4 +158,4 @@ def test_there_are_cases_of_everything_and_each_expects_something() -> None:
 
 def test_every_operation_is_shown() -> None:
     shown = "\n".join(case.expected.get("pbasm", "") for case in CASES)
-    assert [op for op in Op if not re.search(rf":{op}\b", shown)] == []
+    assert [op for op in OpCode if not re.search(rf":{op}\b", shown)] == []

@@ -10,7 +10,7 @@ from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.phrases import plain
 from runtime.language.lowering.scope import Reach
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
 from tests.language.case import read_cases
@@ -39,7 +39,7 @@ def test_the_rules_do_with_each_step_of_the_corpus_what_the_grammar_reads_but_fo
             for item in (one for playbook in agent.playbooks for step in playbook.steps for one in step.walk()):
                 if len(read := settings_of(plain(item.text))) == 1 and not read[0].in_words:
                     found = rules.classify(item.text)
-                    called = found.op is Op.QUE and found.text.startswith(read[0].targets[0])
-                    if not (found.known and (called or (found.op is Op.EXE and not found.after))):
+                    called = found.op is OpCode.QUE and found.text.startswith(read[0].targets[0])
+                    if not (found.known and (called or (found.op is OpCode.EXE and not found.after))):
                         apart[f"- {item.text}"] = f"{found.op} {found.text}"
     assert sorted(apart.items()) == sorted(dict(rows(FOLDER / "disagreements.md"))["corpus"])

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from gateway.settings.tree import load
-from gateway.talks.running import Loaded, Loader, hold_talk, talk_files
-from gateway.talks.staging.stage import Stage, open_stage
-from gateway.talks.talk import Talk
+from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk, talk_files
+from gateway.talks.staging.stage import TalkStage, open_stage
+from gateway.talks.talk import TalkScript
 from runtime.execution.frames.loop import FrameLoop
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -27,12 +27,12 @@ def test_every_example_has_talks() -> None:
 def test_the_talks_of_a_program_pass(file: Path) -> None:
     found: list[str] = []
 
-    async def hold(loaded: Loaded, talk: Talk, stage: Stage) -> None:
+    async def hold(loaded: LoadedTalks, talk: TalkScript, stage: TalkStage) -> None:
         result = await hold_talk(loaded, talk, stage, limit_s=110)
         found.extend(f"{one.line}: {one.expected}: {one.seen}" for one in result.differences if not one.fits)
 
     async def hold_all() -> None:
-        loaded = await Loader().load(file)
+        loaded = await TalkLoader().load(file)
         patient = {"remote.connect_s": 100}  # a server of tools begins with an interpreter of its own
         settings = load(environment={}, directory=EXAMPLES, flags=patient)
         async with open_stage(settings) as stage, anyio.create_task_group() as tasks:

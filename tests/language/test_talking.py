@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Ask, Call, Condition, Group, Instruction, Meaning, Say, Think, Wait
+from runtime.language.instructions.model import Ask, Call, Condition, Instruction, Meaning, Say, StepGroup, Think, Wait
 from tests.language.frames import does, done_otherwise, rows
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +35,7 @@ def _around(title: str) -> tuple[str, str]:
 def _done(instructions: list[Instruction]) -> str:
     """Who hears what, in order; what the same people hear in one step is one message."""
     found: list[str] = []
-    for part in (part for one in instructions for part in one.parts if part != Group("")):
+    for part in (part for one in instructions for part in one.parts if part != StepGroup("")):
         done, before = _does(part), found[-1] if found else ""
         if before.startswith("say ") and done.startswith("say "):
             done = f"say {_listed({*before[4:].split(', '), *done[4:].split(', ')})}"

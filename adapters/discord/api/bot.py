@@ -10,7 +10,7 @@ from discord.http import Route
 
 from adapters.discord.api.calls import DiscordCalls
 from adapters.discord.codec.addresses import DiscordBot, is_snowflake
-from adapters.discord.codec.payload import DiscordWords, Post, choice_rows, post_data, text_data
+from adapters.discord.codec.payload import DiscordPost, DiscordWords, choice_rows, post_data, text_data
 from adapters.discord.limits import MAX_THREAD_NAME
 from runtime.core.message import Choice
 
@@ -36,7 +36,7 @@ class DiscordServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Sharding:
+class ShardAdvice:
     """The number of connections that Discord recommends, and the number that may start at once every five seconds."""
 
     shards: int
@@ -67,17 +67,17 @@ class DiscordApi:
                 DiscordServer(str(each["id"]), str(each["name"]), int(each.get("permissions", 0))) for each in found
             ]
 
-    async def sharding(self) -> Sharding:
+    async def sharding(self) -> ShardAdvice:
         with self._calls.told("how many connections are wanted", at_setup=True):
             found: Any = await self._calls.rest.request(Route("GET", "/gateway/bot"))
-            return Sharding(int(found["shards"]), int(found["session_start_limit"]["max_concurrency"]))
+            return ShardAdvice(int(found["shards"]), int(found["session_start_limit"]["max_concurrency"]))
 
     async def offer_commands(self, application_id: str, commands: Sequence[Mapping[str, Any]]) -> None:
         """Replace the bot's commands in all servers and private conversations."""
         route = Route("PUT", "/applications/{application_id}/commands", application_id=application_id)
         await self._calls.ask("offering commands", route, json=list(commands))
 
-    async def send(self, channel_id: str, post: Post) -> dict[str, Any]:
+    async def send(self, channel_id: str, post: DiscordPost) -> dict[str, Any]:
         """Post a message; returns it in Discord's form."""
         route = Route("POST", "/channels/{channel_id}/messages", channel_id=channel_id)
         what = "posting" if post.file is None else "sending a file"
@@ -140,7 +140,7 @@ class DiscordApi:
             data["type"] = _PUBLIC_THREAD
         return await self._calls.read("opening a thread", route, _id, json=data)
 
-    async def open_post(self, forum_id: str, name: str, post: Post) -> str:
+    async def open_post(self, forum_id: str, name: str, post: DiscordPost) -> str:
         """Open a post of a forum, which begins with a message; its id."""
         route = Route("POST", "/channels/{channel_id}/threads", channel_id=forum_id)
         data = {"name": name[:MAX_THREAD_NAME], "auto_archive_duration": _ARCHIVE_AFTER_MIN, "message": post_data(post)}

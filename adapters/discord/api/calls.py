@@ -12,8 +12,8 @@ import aiohttp
 import discord
 from discord.http import Route
 
-from adapters.adapter import File
-from adapters.discord.api.rest import OLD_EDITS, Rest
+from adapters.adapter import FileData
+from adapters.discord.api.rest import OLD_EDITS, DiscordRest
 from adapters.platform_clock import PlatformClock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 
@@ -66,7 +66,7 @@ class FileGone(NotDelivered):
     """No file exists at this address (any more)."""
 
 
-class Unreadable(OutcomeUncertain):
+class UnreadableAnswer(OutcomeUncertain):
     """Discord answered, but not in a form that is understood."""
 
 
@@ -91,7 +91,7 @@ class DiscordCalls:
     def __init__(self, token: str | None, *, base_url: str | None, clock: PlatformClock, call_timeout_s: float) -> None:
         self._base_url = base_url
         self._call_timeout_s = call_timeout_s
-        self.rest = Rest(base_url=base_url, clock=clock, call_timeout_s=call_timeout_s)
+        self.rest = DiscordRest(base_url=base_url, clock=clock, call_timeout_s=call_timeout_s)
         self.rest.token = token
 
     async def close(self) -> None:
@@ -104,13 +104,13 @@ class DiscordCalls:
         *,
         json: Any = None,
         params: Mapping[str, str] | None = None,
-        file: File | None = None,
+        file: FileData | None = None,
     ) -> Any:
         """The answer, as JSON data; errors call the request `what`. Raises as `told`."""
         return await self.read(what, route, lambda answer: answer, json=json, params=params, file=file)
 
     async def read(self, what: str, route: Route, read: Callable[[Any], _Read], **sent: Any) -> _Read:
-        """The answer, as JSON data, read: `Unreadable` where that is not possible. Raises as `told`."""
+        """The answer, as JSON data, read: `UnreadableAnswer` where that is not possible. Raises as `told`."""
         with self.told(what):
             return read(await self.rest.request(route, **sent))
 
@@ -175,7 +175,7 @@ class DiscordCalls:
         except TimeoutError as error:
             raise OutcomeUncertain(f"Discord: {what}: no answer within {self._call_timeout_s:g} s") from error
         except (aiohttp.ClientError, OSError, *_UNREADABLE) as error:
-            kind = Unreadable if isinstance(error, _UNREADABLE) else OutcomeUncertain
+            kind = UnreadableAnswer if isinstance(error, _UNREADABLE) else OutcomeUncertain
             raise kind(f"Discord: {what}: no answer that can be read: {error!r}") from error
 
 

@@ -24,7 +24,7 @@ class Permission:
 
 
 @dataclass(frozen=True, slots=True)
-class Invitation:
+class BotInvitation:
     """A link that lets the bot into a server, and the permissions it asks for."""
 
     link: str
@@ -43,12 +43,12 @@ PERMISSIONS: Sequence[Permission] = (
 )
 
 
-def invitation(application_id: str) -> Invitation:
+def invitation(application_id: str) -> BotInvitation:
     """The link by which a server's manager adds the bot, with its permissions and commands."""
     permissions = sum(permission.bit for permission in PERMISSIONS)
     scopes = "bot+applications.commands"
     link = f"https://discord.com/oauth2/authorize?client_id={application_id}&scope={scopes}&permissions={permissions}"
-    return Invitation(link, PERMISSIONS)
+    return BotInvitation(link, PERMISSIONS)
 
 
 def missing(granted: int) -> list[Permission]:

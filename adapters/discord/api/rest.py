@@ -22,7 +22,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import HTTPClient, Route, json_or_text
 from discord.utils import MISSING
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from adapters.capabilities import Budget
 from adapters.discord.limits import within
 from adapters.platform_clock import PlatformClock, asked_pause_s
@@ -81,7 +81,7 @@ class Buckets:
         self._all_closed_until_s = self._clock.monotonic() + seconds
 
 
-class Rest(HTTPClient):
+class DiscordRest(HTTPClient):
     """Calls with the token, or without it where the address holds a secret of its own (webhooks, interactions).
 
     `base_url` replaces `Route.BASE` in this client only; the gateway's address is then asked of that server as well.
@@ -97,7 +97,7 @@ class Rest(HTTPClient):
         self._clock = clock
 
     async def request(
-        self, route: Route, *, files: Any = None, form: Any = None, file: File | None = None, **kwargs: Any
+        self, route: Route, *, files: Any = None, form: Any = None, file: FileData | None = None, **kwargs: Any
     ) -> Any:
         """The JSON or text of the answer. `json`, `params` and our `file` are sent, discord.py's `files` are not."""
         wait_s = self._waits.wait_s(route.key, route.major_parameters)
@@ -174,7 +174,7 @@ class Rest(HTTPClient):
         return RateLimited(pause_s)
 
 
-def _multipart(body: Any, file: File) -> aiohttp.FormData:
+def _multipart(body: Any, file: FileData) -> aiohttp.FormData:
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
     form.add_field("files[0]", file.data, filename=file.name, content_type=file.media_type)

@@ -13,7 +13,7 @@ from discord.http import Route
 from adapters.discord.api.bot import with_id
 from adapters.discord.api.calls import DiscordCalls
 from adapters.discord.codec.addresses import DiscordBot
-from adapters.discord.codec.payload import DiscordWords, Post, choice_rows, post_data, text_data
+from adapters.discord.codec.payload import DiscordPost, DiscordWords, choice_rows, post_data, text_data
 from runtime.core.message import Choice
 
 _EXECUTE: Final = "/webhooks/{webhook_id}/{webhook_token}"
@@ -25,7 +25,7 @@ _LONGEST_SUGGESTION: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
+class DiscordHook:
     """A webhook of ours; `token` is as secret as the bot's."""
 
     id: str
@@ -53,27 +53,32 @@ class HookApi:
     def __init__(self, calls: DiscordCalls) -> None:
         self._calls = calls
 
-    async def of_channel(self, channel_id: str, us: DiscordBot) -> list[Hook]:
+    async def of_channel(self, channel_id: str, us: DiscordBot) -> list[DiscordHook]:
         """Our webhooks in a channel: those of our application, also where Discord tells only who made them."""
         route = Route("GET", "/channels/{channel_id}/webhooks", channel_id=channel_id)
 
-        def ours(found: Any) -> list[Hook]:
+        def ours(found: Any) -> list[DiscordHook]:
             return [_hook(hook) for hook in found if hook.get("token") and _made_by(hook, us)]
 
         return await self._calls.read("reading webhooks", route, ours)
 
-    async def make(self, channel_id: str, name: str) -> Hook:
+    async def make(self, channel_id: str, name: str) -> DiscordHook:
         route = Route("POST", "/channels/{channel_id}/webhooks", channel_id=channel_id)
         return await self._calls.read("making a webhook", route, _hook, json={"name": name})
 
-    async def send(self, hook: Hook, spot: WebhookSpot, post: Post) -> dict[str, Any]:
+    async def send(self, hook: DiscordHook, spot: WebhookSpot, post: DiscordPost) -> dict[str, Any]:
         """Post a message; returns it in Discord's form. A repeated call posts again: webhooks know no nonce."""
         sent: dict[str, Any] = {"json": post_data(post), "params": {"wait": "true"} | _in(spot), "file": post.file}
         route = _route("POST", _EXECUTE, hook)
         return await self._calls.read("posting under an agent's name", route, with_id, **sent)
 
     async def edit(
-        self, hook: Hook, spot: WebhookSpot, message: str, words: DiscordWords, choices: Sequence[Choice] | None = None
+        self,
+        hook: DiscordHook,
+        spot: WebhookSpot,
+        message: str,
+        words: DiscordWords,
+        choices: Sequence[Choice] | None = None,
     ) -> dict[str, Any]:
         """Replace the text, and the choices unless None; returns the message in Discord's form."""
         data, query = text_data(words), _in(spot)
@@ -82,7 +87,7 @@ class HookApi:
         route = _route("PATCH", _MESSAGE, hook, message_id=message)
         return await self._calls.read("editing under an agent's name", route, dict, json=data, params=query)
 
-    async def delete(self, hook: Hook, spot: WebhookSpot, message: str) -> None:
+    async def delete(self, hook: DiscordHook, spot: WebhookSpot, message: str) -> None:
         route = _route("DELETE", _MESSAGE, hook, message_id=message)
         await self._calls.ask("deleting what an agent said", route, params=_in(spot))
 
@@ -91,7 +96,7 @@ def _in(spot: WebhookSpot) -> dict[str, str]:
     return {"thread_id": spot.thread} if spot.thread else {}
 
 
-def _route(method: str, path: str, hook: Hook, **parameters: str) -> Route:
+def _route(method: str, path: str, hook: DiscordHook, **parameters: str) -> Route:
     return Route(method, path, webhook_id=hook.id, webhook_token=hook.token, **parameters)
 
 
@@ -100,9 +105,11 @@ def _made_by(hook: Mapping[str, Any], us: DiscordBot) -> bool:
     return us.application_id == maker if maker is not None else us.id == (hook.get("user") or {}).get("id")
 
 
-def _hook(data: Mapping[str, Any]) -> Hook:
+def _hook(data: Mapping[str, Any]) -> DiscordHook:
     server = data.get("guild_id")
-    return Hook(str(data["id"]), str(data["token"]), str(data.get("name") or ""), str(server) if server else None)
+    return DiscordHook(
+        str(data["id"]), str(data["token"]), str(data.get("name") or ""), str(server) if server else None
+    )
 
 
 class InteractionApi:

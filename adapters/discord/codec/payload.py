@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from adapters.discord.limits import MAX_BUTTON_LABEL, MAX_BUTTONS, MAX_FILE_WORDS, MAX_OPTIONS
 from runtime.core.message import Choice
 
@@ -43,7 +43,7 @@ class VoiceNote:
         return {"duration_secs": round(self.seconds, 2), "waveform": self.waveform}
 
 
-def voice_note(file: File) -> VoiceNote | None:
+def voice_note(file: FileData) -> VoiceNote | None:
     """The file as a voice message; None unless it is Ogg with Opus.
 
     Nothing is decoded: Opus takes more bytes where more is to be heard, so the sizes of its packets are the waveform.
@@ -105,7 +105,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class DiscordPost:
     """A new message. `reply_to` and `nonce` are for the bot's own, `name` is for a webhook's. With `voice`, the file is
     a voice message and has no text beside it."""
 
@@ -113,7 +113,7 @@ class Post:
     nonce: str = ""
     reply_to: str | None = None
     name: Name | None = None
-    file: File | None = None
+    file: FileData | None = None
     voice: VoiceNote | None = None
 
     @property
@@ -128,7 +128,7 @@ def trace_of(message: dict[str, Any]) -> str:
     return _trace(message["content"], files[0].get("filename", ""))
 
 
-def post_data(post: Post) -> dict[str, Any]:
+def post_data(post: DiscordPost) -> dict[str, Any]:
     """The body of a posting call."""
     data = text_data(post.words) | {"flags": SUPPRESS_EMBEDS}
     if post.name is not None:
@@ -147,7 +147,7 @@ def post_data(post: Post) -> dict[str, Any]:
     return data
 
 
-def _attachment(file: File, voice: VoiceNote | None) -> dict[str, Any]:
+def _attachment(file: FileData, voice: VoiceNote | None) -> dict[str, Any]:
     """The only file of a call. Its id is its place among the files, as a text (Discord's OpenAPI, SnowflakeType)."""
     told: dict[str, Any] = {"id": "0", "filename": file.name}
     if file.alt:

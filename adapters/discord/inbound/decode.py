@@ -16,7 +16,7 @@ from adapters.adapter import Inbound
 from adapters.decoding import GONE, UNREAD, files_answered, rating_of_one
 from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, DiscordBot, address_of, snowflake
 from adapters.discord.codec.brought import around_of, files_of, forwarded_in, names_of_files, wordless_of, words_of
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 
@@ -52,8 +52,8 @@ class RecentMessages:
     """By Discord's ids of messages and of people; the oldest are forgotten, and all when the process ends."""
 
     def __init__(self) -> None:
-        self._messages = Recent[str, Remembered](MAX_REMEMBERED)
-        self._names = Recent[str, str](MAX_REMEMBERED)
+        self._messages = RecentValues[str, Remembered](MAX_REMEMBERED)
+        self._names = RecentValues[str, str](MAX_REMEMBERED)
 
     def note(self, item: Inbound) -> None:
         """A person said, edited or marked something."""

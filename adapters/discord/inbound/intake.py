@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.discord.api.bot import DiscordApi
-from adapters.discord.api.calls import NO_ANSWER, Unreadable
+from adapters.discord.api.calls import NO_ANSWER, UnreadableAnswer
 from adapters.discord.codec.addresses import DiscordBot, mark_of, snowflake, snowflake_at
 from adapters.discord.inbound.catch_up import DiscordCatchUp
 from adapters.discord.inbound.decode import (
@@ -28,7 +28,7 @@ from adapters.discord.inbound.decode import (
     reaction_of,
 )
 from adapters.discord.inbound.listener import LOST, DiscordListener
-from adapters.discord.inbound.menu import Menu
+from adapters.discord.inbound.menu import InteractionMenu
 from adapters.discord.inbound.shard import ShardEvent, ShardSession
 from adapters.discord.outbound.threads import DiscordThreads
 from adapters.platform_clock import PlatformClock
@@ -46,13 +46,13 @@ _Taken: TypeAlias = tuple[Inbound, Callable[[], Awaitable[None]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ours:
+class BotParts:
     """The parts of one bot beside its connection. `known_as` gives our id of a message by Discord's. With
     `opens_threads`, a message to the bot in a channel is answered in a thread.
     """
 
     api: DiscordApi
-    menu: Menu
+    menu: InteractionMenu
     threads: DiscordThreads
     known_as: Callable[[str], str]
     opens_threads: bool
@@ -61,7 +61,7 @@ class Ours:
 class DiscordIntake:
     """One connection's items."""
 
-    def __init__(self, ours: Ours, session: ShardSession, clock: PlatformClock, marks: Records) -> None:
+    def __init__(self, ours: BotParts, session: ShardSession, clock: PlatformClock, marks: Records) -> None:
         self._ours = ours
         self._clock = clock
         self._listener = DiscordListener(session, ours.api, clock, self._heard)
@@ -177,7 +177,7 @@ class DiscordIntake:
         return replace(place, ours=ours, opens=place.opens and self._ours.opens_threads)
 
     async def _asked(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        return await PlatformPatience(self._clock, NO_ANSWER).until_answered(call, but=_NO_USE, thrice=Unreadable)
+        return await PlatformPatience(self._clock, NO_ANSWER).until_answered(call, but=_NO_USE, thrice=UnreadableAnswer)
 
     def _heard(self, heard: ShardEvent) -> None:
         if heard.name == "INTERACTION_CREATE" and self._tasks is not None:

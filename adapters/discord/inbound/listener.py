@@ -11,7 +11,7 @@ from typing import Any, Final
 import anyio
 import discord
 
-from adapters.discord.api.bot import DiscordApi, Sharding
+from adapters.discord.api.bot import DiscordApi, ShardAdvice
 from adapters.discord.api.calls import NO_ANSWER
 from adapters.discord.api.permissions import THREAD_BITS
 from adapters.discord.inbound.decode import MessagePlace
@@ -114,7 +114,7 @@ class DiscordListener:
             return MessagePlace(role=role, name_of=name_of, opens=_may_open_threads(channel, guild), begun=begun)
         return MessagePlace(parent=str(channel.parent_id), ours=_is_ours(channel), role=role, name_of=name_of)
 
-    async def _listen(self, wanted: Sharding) -> None:
+    async def _listen(self, wanted: ShardAdvice) -> None:
         """Return when Discord wants more connections than there are. Raises AuthFailed when it refuses the bot."""
         count = self._session.shards or wanted.shards
         starts = Starts(self._clock, wanted.at_once)

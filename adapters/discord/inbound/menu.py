@@ -34,7 +34,7 @@ from adapters.discord.codec.interactions import (
 from adapters.discord.codec.payload import DiscordWords
 from adapters.discord.limits import CAPABILITIES
 from adapters.markdown.paging import split_pages
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, StorageUnavailable
@@ -65,7 +65,7 @@ class _Receipt:
     given: anyio.Event = field(default_factory=anyio.Event)
 
 
-class Receipts:
+class InteractionReceipts:
     """One for each command and press that was heard, until it is given."""
 
     def __init__(self, api: InteractionApi, texts: Texts, clock: Clock) -> None:
@@ -73,7 +73,7 @@ class Receipts:
         self._texts = texts
         self._clock = clock
         self._open: dict[str, _Receipt] = {}
-        self._unanswered = Recent[tuple[str, str], deque[_Receipt]](MAX_ANSWERED)
+        self._unanswered = RecentValues[tuple[str, str], deque[_Receipt]](MAX_ANSWERED)
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
         """The three seconds have begun, however many events are waiting before this one. Raises as `command_of`."""
@@ -148,14 +148,14 @@ class Receipts:
         await self._api.accept(interaction)
 
 
-class Menu:
+class InteractionMenu:
     """Interactions from Discord: each is answered in time, and those for sessions become items."""
 
     def __init__(
         self,
         api: DiscordApi,
         answers: InteractionApi,
-        receipts: Receipts,
+        receipts: InteractionReceipts,
         programs: Sequence[str],
         texts: Texts,
         admits: Admits,
@@ -166,7 +166,7 @@ class Menu:
         self._texts = texts
         self._admits = admits
         self._receipts = receipts
-        self._begun = Recent[str, str](MAX_BEGUN)
+        self._begun = RecentValues[str, str](MAX_BEGUN)
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
         """An interaction has just arrived; never waits. Raises nothing for one of any form."""

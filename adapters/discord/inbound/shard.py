@@ -18,7 +18,7 @@ import discord
 
 from adapters.adapter import NOT_UNDERSTOOD
 from adapters.asides import HandsOver, to_nobody
-from adapters.discord.api.rest import Rest
+from adapters.discord.api.rest import DiscordRest
 from adapters.discord.codec.addresses import snowflake
 from adapters.platform_clock import PlatformClock
 from runtime.core.clock import Clock
@@ -154,7 +154,7 @@ class Shard:
 
     async def _listen(self) -> None:
         session = self._session
-        rest = Rest(base_url=session.base_url, clock=self._clock, call_timeout_s=session.call_timeout_s)
+        rest = DiscordRest(base_url=session.base_url, clock=self._clock, call_timeout_s=session.call_timeout_s)
         self._client = client = _Client(rest, self._clock, self._starts, self._hear, (self._number, self._count))
         await session.hands_over(client)
         try:
@@ -182,7 +182,7 @@ class _Client(discord.Client):
 
     def __init__(
         self,
-        rest: Rest,
+        rest: DiscordRest,
         clock: PlatformClock,
         starts: Starts,
         take: Callable[[ShardEvent], None],

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from adapters.adapter import Call, File
+from adapters.adapter import Call, FileData
 from adapters.capabilities import Budget
 from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import HookGone, NoVoiceHere, PlaceGone, TooOld
@@ -27,11 +27,11 @@ from adapters.discord.codec.addresses import (
     number_of,
     page_of,
 )
-from adapters.discord.codec.payload import DiscordWords, Post, voice_note
+from adapters.discord.codec.payload import DiscordPost, DiscordWords, voice_note
 from adapters.discord.limits import CAPABILITIES, CHANNEL_BUDGET, HOOK_BUDGET, HOOKS_BUDGET, OTHER_BUDGET
 from adapters.discord.outbound.threads import DiscordThreads
-from adapters.discord.outbound.webhooks import Webhooks, is_hooked, seat_of
-from adapters.recent import Recent
+from adapters.discord.outbound.webhooks import DiscordWebhooks, is_hooked, seat_of
+from adapters.recent import RecentValues
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, ShownDiffers
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
+class DiscordText:
     """A text to post, with its place and speaker; the fields are those of `Adapter.send` and `CanUpload.upload`."""
 
     to: Address
@@ -58,7 +58,7 @@ class Utterance:
     speaker: Speaker
     nonce: str
     reply_to: str | None = None
-    file: File | None = None
+    file: FileData | None = None
 
     @property
     def answered(self) -> str | None:
@@ -73,7 +73,7 @@ class DiscordSender:
     def __init__(
         self,
         api: DiscordApi,
-        hooks: Webhooks,
+        hooks: DiscordWebhooks,
         threads: DiscordThreads,
         clock: Clock,
         show_names: Literal["webhooks", "headings", "never"],
@@ -85,8 +85,8 @@ class DiscordSender:
         self._clock = clock
         self._show_names = show_names
         self._avatar_url = avatar_url
-        self._lines = Recent[str, str](MAX_LINES)
-        self._answered = Recent[str, str](MAX_LINES)
+        self._lines = RecentValues[str, str](MAX_LINES)
+        self._answered = RecentValues[str, str](MAX_LINES)
 
     def draws(
         self, to: Address, call: Call, speaker: Speaker | None, told: Callable[[str], Budget | None]
@@ -110,7 +110,7 @@ class DiscordSender:
         wanted = self._show_names == "webhooks" and not is_private(to)
         return wanted and bool(speaker.id) and self._hooks.available(to.conversation)
 
-    async def post(self, said: Utterance, *, final: bool) -> str:
+    async def post(self, said: DiscordText, *, final: bool) -> str:
         """Post a message; returns our id of it. A known post with another text is edited to the final one."""
         message = await self._threads.within(said.to, lambda: self._posted(said))
         known_as = str(message["id"])
@@ -180,7 +180,7 @@ class DiscordSender:
             return any(str(one["id"]) == number and _shows(one, words, place) for one in found)
         return False
 
-    async def _posted(self, said: Utterance) -> dict[str, Any]:
+    async def _posted(self, said: DiscordText) -> dict[str, Any]:
         to, speaker = said.to, said.speaker
         if (spoken := await self._voiced(said)) is not None:
             return spoken
@@ -188,28 +188,28 @@ class DiscordSender:
             line = await self._answer_line(said)
             words = page_of(said.text, speaker, named=False)
             name = name_of(speaker, self._avatar_url)
-            post = Post(words.under(line) if line else words, name=name, file=said.file)
+            post = DiscordPost(words.under(line) if line else words, name=name, file=said.file)
             message = await self._hooks.send(_spot(to), speaker.id, post, said.nonce)
             if message is not None:
                 self._remember(str(message["id"]), line)
                 await self._threads.join(to)
                 return message
         page = self._page(to, said.text, speaker)
-        own = Post(page, nonce=nonce_of(said.nonce), reply_to=said.answered, file=said.file)
+        own = DiscordPost(page, nonce=nonce_of(said.nonce), reply_to=said.answered, file=said.file)
         return await self._api.send(channel_id_of(to), own)
 
-    async def _voiced(self, said: Utterance) -> dict[str, Any] | None:
+    async def _voiced(self, said: DiscordText) -> dict[str, Any] | None:
         """A voice message, by the bot itself; None for what is none, and where none is allowed: it is a file then."""
         voice = None if said.file is None or said.text.strip() else voice_note(said.file)
         if voice is None:
             return None
-        post = Post(DiscordWords(""), nonce_of(said.nonce), said.answered, file=said.file, voice=voice)
+        post = DiscordPost(DiscordWords(""), nonce_of(said.nonce), said.answered, file=said.file, voice=voice)
         try:
             return await self._api.send(channel_id_of(said.to), post)
         except NoVoiceHere:
             return None
 
-    async def _answer_line(self, said: Utterance) -> str | None:
+    async def _answer_line(self, said: DiscordText) -> str | None:
         if said.answered is None:
             return None
         server = await self._hooks.server(said.to.conversation, said.speaker.id)

@@ -11,8 +11,8 @@ from adapters.adapter import Inbound
 from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import AlreadyDone, PlaceGone
 from adapters.discord.codec.addresses import PLATFORM, address_of, channel_id_of, is_private, link_to, nonce_of, page_of
-from adapters.discord.codec.payload import Post
-from adapters.recent import Recent
+from adapters.discord.codec.payload import DiscordPost
+from adapters.recent import RecentValues
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered
 
@@ -38,8 +38,8 @@ class DiscordThreads:
         """`unnamed` is the name of a thread that has no words to name it."""
         self._api = api
         self._unnamed = unnamed
-        self._expected = Recent[str, tuple[str, str]](MAX_EXPECTED)
-        self._joined = Recent[str, bool](MAX_JOINED)
+        self._expected = RecentValues[str, tuple[str, str]](MAX_EXPECTED)
+        self._joined = RecentValues[str, bool](MAX_JOINED)
 
     def expect(self, item: Inbound) -> None:
         """A conversation may begin in a thread of this message."""
@@ -100,7 +100,7 @@ class DiscordThreads:
         if is_private(to):
             return None
         channel = to.conversation
-        post = Post(page_of(title, GATEWAY, named=False), nonce=nonce_of(nonce))
+        post = DiscordPost(page_of(title, GATEWAY, named=False), nonce=nonce_of(nonce))
         try:
             kind: Any = (await self._api.channel(channel)).get("type")
             if kind in _POSTS_ONLY:
@@ -113,7 +113,7 @@ class DiscordThreads:
         self._joined.keep(thread, True)
         return address_of(thread, private=False, parent=channel)
 
-    async def _from_message(self, channel: str, title: str, post: Post) -> str:
+    async def _from_message(self, channel: str, title: str, post: DiscordPost) -> str:
         message = str((await self._api.send(channel, post))["id"])
         try:
             with suppress(AlreadyDone):

@@ -19,11 +19,11 @@ import anyio
 
 from adapters.discord.api.bot import PAGE, DiscordApi
 from adapters.discord.api.calls import HookGone
-from adapters.discord.api.webhooks import Hook, HookApi, WebhookSpot
+from adapters.discord.api.webhooks import DiscordHook, HookApi, WebhookSpot
 from adapters.discord.codec.addresses import DiscordBot, number_of, snowflake_at
-from adapters.discord.codec.payload import DiscordWords, Post, trace_of
+from adapters.discord.codec.payload import DiscordPost, DiscordWords, trace_of
 from adapters.discord.limits import HOOKS_PER_CHANNEL
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from adapters.records import Records, store_awaited, what_can_be_read
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, StorageUnavailable
@@ -81,7 +81,7 @@ class UnconfirmedPosts:
         self._clock = clock
         self._known: dict[str, UnconfirmedPost] | None = None
         self._answered: deque[str] = deque()
-        self._elsewhere = Recent[str, bool](MAX_ELSEWHERE)
+        self._elsewhere = RecentValues[str, bool](MAX_ELSEWHERE)
 
     def doubt(self, nonce: str) -> None:
         """Another process may have made this post, and have kept that since we read the records."""
@@ -152,21 +152,21 @@ def seat_of(speaker_id: str) -> int:
 class _Pool:
     """The webhooks of one channel by seat, and all that may have posted there."""
 
-    seats: dict[int, Hook] = field(default_factory=dict)
-    all: dict[str, Hook] = field(default_factory=dict)
+    seats: dict[int, DiscordHook] = field(default_factory=dict)
+    all: dict[str, DiscordHook] = field(default_factory=dict)
 
-    def add(self, hook: Hook) -> Hook:
+    def add(self, hook: DiscordHook) -> DiscordHook:
         self.all[hook.id] = hook
         if hook.name in HOOK_NAMES:
             self.seats.setdefault(HOOK_NAMES.index(hook.name), hook)
         return hook
 
-    def drop(self, hook: Hook) -> None:
+    def drop(self, hook: DiscordHook) -> None:
         self.all.pop(hook.id, None)
         self.seats = {seat: kept for seat, kept in self.seats.items() if kept.id != hook.id}
 
 
-class Webhooks:
+class DiscordWebhooks:
     """Makes, remembers and speaks through webhooks; a message's id names its webhook, `<message>@<webhook>`.
 
     Webhooks know no nonce. A post with a nonce whose outcome is not known, also from before a crash, is looked for in
@@ -181,9 +181,9 @@ class Webhooks:
         self._pools: dict[str, _Pool] = {}
         self._refused_until_s: dict[str, float] = {}
         self._locks: dict[str, anyio.Lock] = {}
-        self._posted = Recent[str, str](MAX_POSTED)
-        self._newest = Recent[str, int](MAX_POSTED)
-        self._unless = Recent[str, Callable[[], bool]](MAX_POSTED)
+        self._posted = RecentValues[str, str](MAX_POSTED)
+        self._newest = RecentValues[str, int](MAX_POSTED)
+        self._unless = RecentValues[str, Callable[[], bool]](MAX_POSTED)
         self._us: DiscordBot | None = None
 
     def doubt(self, nonce: str) -> None:
@@ -212,7 +212,7 @@ class Webhooks:
         """The server of the webhook that posted a message, given by our id. Raises HookGone."""
         return (await self._author(spot, message)).server
 
-    async def send(self, spot: WebhookSpot, speaker_id: str, post: Post, nonce: str) -> dict[str, Any] | None:
+    async def send(self, spot: WebhookSpot, speaker_id: str, post: DiscordPost, nonce: str) -> dict[str, Any] | None:
         """Post a message; returns it under our id, or None where webhooks are not permitted. Raises as
         `Adapter.send`.
         """
@@ -250,7 +250,7 @@ class Webhooks:
         hook = await self._author(spot, message)
         await self._hooks.delete(hook, spot, number_of(message))
 
-    async def _author(self, spot: WebhookSpot, message: str) -> Hook:
+    async def _author(self, spot: WebhookSpot, message: str) -> DiscordHook:
         number, _, hook_id = message.partition("@")
         pool = await self._pool(spot.channel)
         hook = pool.all.get(hook_id) if pool is not None else None
@@ -258,7 +258,9 @@ class Webhooks:
             raise HookGone(f"The webhook {hook_id} that said message {number} no longer exists")
         return hook
 
-    async def _post(self, hook: Hook, seat: int, spot: WebhookSpot, post: Post, nonce: str) -> dict[str, Any]:
+    async def _post(
+        self, hook: DiscordHook, seat: int, spot: WebhookSpot, post: DiscordPost, nonce: str
+    ) -> dict[str, Any]:
         try:
             return await self._posted_by(hook, spot, post, nonce)
         except HookGone:
@@ -268,7 +270,7 @@ class Webhooks:
             raise NotDelivered("The webhook was deleted and another may not be made; the next message names its agent")
         return await self._posted_by(new, spot, post, nonce)
 
-    async def _posted_by(self, hook: Hook, spot: WebhookSpot, post: Post, nonce: str) -> dict[str, Any]:
+    async def _posted_by(self, hook: DiscordHook, spot: WebhookSpot, post: DiscordPost, nonce: str) -> dict[str, Any]:
         name = post.name.name if post.name is not None else ""
         before = await self._doubts.of(nonce)
         await self._doubts.put(nonce, (before or UnconfirmedPost(name, self._since(spot))).tried(post.trace))
@@ -307,7 +309,7 @@ class Webhooks:
             after = page[-1]["id"]
         return None
 
-    async def _seated(self, channel: str, seat: int) -> Hook | None:
+    async def _seated(self, channel: str, seat: int) -> DiscordHook | None:
         """The webhook of a seat, created if missing. Another seat's if no more are allowed, None if there are none."""
         pool = await self._pool(channel)
         if pool is None:

@@ -20,7 +20,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.platform_clock import PlatformClock, asked_pause_s
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from runtime.core.errors import (
     AdapterError,
     AuthFailed,
@@ -83,7 +83,7 @@ class SlackTransport:
     def __init__(self, base_url: str | None, call_timeout_s: float, clock: PlatformClock) -> None:
         """`clock` hears the dates of Slack's answers."""
         self.clock = clock
-        self._scopes = Recent[str, frozenset[str]](MOST_WORKSPACES)
+        self._scopes = RecentValues[str, frozenset[str]](MOST_WORKSPACES)
         self.base_url = base_url or OFFICIAL_SERVER
         self.call_timeout_s = call_timeout_s
         self._session: aiohttp.ClientSession | None = None

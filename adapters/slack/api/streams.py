@@ -8,13 +8,13 @@ from typing import Any, Literal, TypeAlias
 
 from adapters.slack.api.calls import SlackCalls, told
 from adapters.slack.api.web import nonce_data
-from adapters.slack.codec.addresses import Face
+from adapters.slack.codec.addresses import AuthorFace
 
 TaskStatus = Literal["in_progress", "complete"]
 
 
 @dataclass(frozen=True, slots=True)
-class Recipient:
+class StreamReader:
     """The reader of a stream in a channel, and that person's workspace."""
 
     user: str
@@ -22,7 +22,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class StreamTask:
     """An activity of an agent, shown in its stream; the same id replaces it."""
 
     id: str
@@ -45,7 +45,7 @@ class TaskPlan:
         return {"type": "plan_update", "title": self.title}
 
 
-Doing: TypeAlias = Task | TaskPlan
+Doing: TypeAlias = StreamTask | TaskPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class StreamApi:
         channel: str,
         thread: str,
         text: str,
-        face: Face | None,
-        recipient: Recipient | None,
+        face: AuthorFace | None,
+        recipient: StreamReader | None,
         doings: Sequence[Doing] = (),
     ) -> str:
         """Start a stream; returns the message's time stamp. Activities appear together in a plan, not within

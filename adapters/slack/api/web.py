@@ -14,9 +14,9 @@ import aiohttp
 import anyio
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from adapters.slack.api.calls import SlackCalls, told
-from adapters.slack.codec.addresses import Face, SlackBot, SlackPerson
+from adapters.slack.codec.addresses import AuthorFace, SlackBot, SlackPerson
 from adapters.slack.codec.brought import tables_in
 from adapters.slack.codec.mentions import escape
 from adapters.slack.limits import MAX_FALLBACK_BYTES
@@ -54,7 +54,7 @@ class WebApi:
             )
 
     async def send(
-        self, channel: str, thread: str | None, blocks: Blocks, face: Face | None, nonce: str
+        self, channel: str, thread: str | None, blocks: Blocks, face: AuthorFace | None, nonce: str
     ) -> AsyncSlackResponse:
         """Post; the answer contains the message as shown. Also raises MissingScope."""
         with self._calls.call("chat.postMessage"):
@@ -149,7 +149,7 @@ class WebApi:
             name = str(profile.get("display_name") or profile.get("real_name") or known["name"])
             return SlackPerson(name, known.get("locale"), known.get("team_id"))
 
-    async def set_status(self, channel: str, thread: str, status: str, face: Face | None) -> None:
+    async def set_status(self, channel: str, thread: str, status: str, face: AuthorFace | None) -> None:
         """Show an activity below a thread; an empty status removes it. Also raises MissingScope."""
         with self._calls.call("assistant.threads.setStatus"):
             await self._calls.client.assistant_threads_setStatus(
@@ -274,7 +274,7 @@ class FileApi:
             raise NotDelivered(f"The file {file_id} is kept outside of Slack, which the bot's token must not reach")
         return await self._fetched(url, max_bytes)
 
-    async def put(self, file: File) -> str:
+    async def put(self, file: FileData) -> str:
         """Upload the content, which nobody sees yet; returns the file's id."""
         with self._calls.call("files.getUploadURLExternal"):
             place = await self._calls.client.files_getUploadURLExternal(

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from adapters.records import Records, store_awaited, what_can_be_read
 from adapters.slack.api.calls import MOST_WORKSPACES, SlackCalls, SlackTransport
 from adapters.slack.api.streams import StreamApi
@@ -28,7 +28,7 @@ Feature = Literal["names", "sessions", "streams", "thumbs", "tasks", "plans", "t
 _SCOPE_OF: Final[dict[Feature, str]] = {"names": OWN_NAMES, "sessions": AGENT}
 
 
-class Installations:
+class SlackInstallations:
     """Bot tokens by workspace. Raises RateLimited while the store cannot be asked, and nothing else."""
 
     def __init__(self, records: Records) -> None:
@@ -68,7 +68,7 @@ class Installations:
 
 
 @dataclass(slots=True, eq=False)
-class Workspace:
+class SlackWorkspace:
     """Our bot in one workspace."""
 
     bot: SlackBot
@@ -95,21 +95,23 @@ class Workspace:
         self._refused[feature] = self.transport.clock.monotonic()
 
 
-class Workspaces:
+class SlackWorkspaces:
     """One workspace with a given token, or all that installed the app."""
 
-    def __init__(self, transport: SlackTransport, bot_token: str | None, installations: Installations | None) -> None:
+    def __init__(
+        self, transport: SlackTransport, bot_token: str | None, installations: SlackInstallations | None
+    ) -> None:
         if bot_token is not None and not bot_token.startswith("xoxb-"):
             raise AuthFailed("The Slack bot token does not look like one: it begins with xoxb- (OAuth & Permissions)")
         self._transport = transport
         self._bot_token = bot_token
         self._installations = installations
-        self._only: Workspace | None = None
-        self._known = Recent[str, Workspace](MOST_WORKSPACES)
-        self._refused = Recent[str, bool](MOST_WORKSPACES)
+        self._only: SlackWorkspace | None = None
+        self._known = RecentValues[str, SlackWorkspace](MOST_WORKSPACES)
+        self._refused = RecentValues[str, bool](MOST_WORKSPACES)
         self._turns = WeakValueDictionary[str, anyio.Lock]()
 
-    async def of(self, team: str | None) -> Workspace:
+    async def of(self, team: str | None) -> SlackWorkspace:
         """The workspace with this id. Raises NotDelivered if the app is not installed there, else as `Calls.call`.
 
         Those who ask for one workspace have it in their order, and wait for no other.
@@ -125,14 +127,14 @@ class Workspaces:
                 self._known.keep(team, known)
             return known
 
-    async def only(self, token: str) -> Workspace:
+    async def only(self, token: str) -> SlackWorkspace:
         """The only workspace. Raises AuthFailed if its token is refused."""
         async with self._turn(""):
             if self._only is None:
                 self._only = await self._opened(token)
             return self._only
 
-    async def ask_again(self) -> Workspace | None:
+    async def ask_again(self) -> SlackWorkspace | None:
         """The only workspace, asked for again; None if there are several."""
         self._only = None
         return None if self._bot_token is None else await self.only(self._bot_token)
@@ -153,7 +155,7 @@ class Workspaces:
         if self._installations is not None:
             await self._installations.remove(team)
 
-    async def _installed(self, team: str) -> Workspace:
+    async def _installed(self, team: str) -> SlackWorkspace:
         token = None if self._installations is None else await self._installations.token_of(team)
         if token is None:
             raise NotDelivered(f"The Slack app is not installed in {team}: somebody there opens /hooks/slack/install")
@@ -170,10 +172,10 @@ class Workspaces:
             refused()
             raise NotDelivered(str(error)) from error
 
-    async def _opened(self, token: str, refused: Callable[[], None] | None = None) -> Workspace:
+    async def _opened(self, token: str, refused: Callable[[], None] | None = None) -> SlackWorkspace:
         calls = SlackCalls(self._transport, token, refused)
         api = WebApi(calls)
-        return Workspace(await api.me(), token, self._transport, api, StreamApi(calls), FileApi(calls))
+        return SlackWorkspace(await api.me(), token, self._transport, api, StreamApi(calls), FileApi(calls))
 
     def _turn(self, team: str) -> anyio.Lock:
         return self._turns.setdefault(team, anyio.Lock(fast_acquire=True))

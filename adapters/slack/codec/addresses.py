@@ -54,7 +54,7 @@ class SlackPerson:
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class AuthorFace:
     """The name and icon of a message."""
 
     username: str

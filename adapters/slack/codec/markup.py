@@ -16,7 +16,7 @@ from markdown_it.token import Token
 
 from adapters.capabilities import measure_utf16
 from adapters.markdown.reading import parsed
-from adapters.markdown.tables import Cell, Table, table_of
+from adapters.markdown.tables import Cell, TableTokens, table_of
 from adapters.markdown.writer import MarkdownWriter, MarkKind, is_link
 from adapters.slack.codec.mentions import SCHEMES, escape, full_width, link_target, person_of
 from adapters.slack.limits import MAX_TABLE_CHARS, MAX_TABLE_COLUMNS, MAX_TABLE_ROWS
@@ -240,7 +240,7 @@ def _written(tokens: Sequence[Token], *, quoted: bool = False) -> str:
     return writer.text()
 
 
-def table_block(table: Table) -> dict[str, Any] | None:
+def table_block(table: TableTokens) -> dict[str, Any] | None:
     """The block; None for a table that is too large for one."""
     rows = [table.head, *table.rows]
     if len(rows) > MAX_TABLE_ROWS or len(table.head) > MAX_TABLE_COLUMNS:

@@ -33,10 +33,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest
 from adapters.asides import HandsOver
 from adapters.slack.api.calls import SlackTransport
-from adapters.slack.api.workspaces import Workspaces
+from adapters.slack.api.workspaces import SlackWorkspaces
 from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION
 from adapters.slack.codec.interactions import ANSWER_FORM, FEEDBACK_ACTION, FORM, SLASH_COMMAND
-from adapters.slack.inbound.deliveries import Deliveries, Delivery, Kind, delivery_id
+from adapters.slack.inbound.deliveries import Delivery, Kind, SlackDeliveries, delivery_id
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed, OutcomeUncertain, RateLimited
 
@@ -87,13 +87,13 @@ class BoltApp:
     def __init__(
         self,
         transport: SlackTransport,
-        workspaces: Workspaces,
+        workspaces: SlackWorkspaces,
         signing_secret: str | None,
         clock: Clock,
         door: AsyncOAuthFlow | None,
     ) -> None:
         """`door` is the way in for workspaces, where there may be several."""
-        self.deliveries: Deliveries | None = None
+        self.deliveries: SlackDeliveries | None = None
         """Where deliveries go; None while nobody listens."""
         self.app = AsyncApp(
             name="parley",
@@ -142,7 +142,7 @@ class BoltApp:
         if not isinstance(failures, _Failures):
             self.app.listener_runner.listener_error_handler = _Failures(failures)
 
-    def begin(self, deliveries: Deliveries, tasks: TaskGroup) -> None:
+    def begin(self, deliveries: SlackDeliveries, tasks: TaskGroup) -> None:
         """Take deliveries from now on. `tasks` has the lazy listeners of extensions."""
         self.deliveries, self._lazily.tasks = deliveries, tasks
 
@@ -203,7 +203,7 @@ async def _not_understood(error: Exception) -> None:
 class _Authorizing(AsyncAuthorize):
     """Our bot in the workspace that a request concerns. Requests of a workspace go on in their order."""
 
-    def __init__(self, workspaces: Workspaces) -> None:
+    def __init__(self, workspaces: SlackWorkspaces) -> None:
         self._workspaces = workspaces
 
     async def __call__(

@@ -19,10 +19,10 @@ from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.records import Records, what_can_be_read
 from adapters.retrying import FIRST_PAUSE_S, LONGEST_PAUSE_S, PlatformPatience
 from adapters.slack.api.web import MOST_PAGES
-from adapters.slack.api.workspaces import Workspace, Workspaces
+from adapters.slack.api.workspaces import SlackWorkspace, SlackWorkspaces
 from adapters.slack.codec.addresses import PLATFORM, SlackPerson, channel_of, team_of
 from adapters.slack.codec.events import earlier_of, is_said, is_told, people_in
-from adapters.slack.inbound.deliveries import Deliveries, Delivery, message_id
+from adapters.slack.inbound.deliveries import Delivery, SlackDeliveries, message_id
 from adapters.slack.outbound.threads import SlackThreads
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -47,7 +47,7 @@ READING: Final = "reading"
 _STAMP = re.compile(r"\d{1,12}(\.\d{1,9})?")
 
 
-FindPerson = Callable[[str, Workspace], Awaitable[SlackPerson | None]]
+FindPerson = Callable[[str, SlackWorkspace], Awaitable[SlackPerson | None]]
 """Tells a person by their id; None where Slack does not answer now."""
 
 
@@ -67,7 +67,7 @@ class SlackTalk:
             self.threads = [*(known for known in self.threads if known != thread), thread][-MAX_THREADS:]
 
 
-class Marks:
+class ChannelMarks:
     """By `<workspace>:<channel>`. Raises StorageUnavailable, and nothing else.
 
     A mark is put after its message is safe, and may be lost in a crash: then the message is read again, and has the
@@ -181,7 +181,7 @@ class SlackCatchUp:
     messages a minute; it catches up as slowly.
     """
 
-    def __init__(self, workspaces: Workspaces, threads: SlackThreads, marks: Marks, clock: Clock) -> None:
+    def __init__(self, workspaces: SlackWorkspaces, threads: SlackThreads, marks: ChannelMarks, clock: Clock) -> None:
         self._workspaces = workspaces
         self._threads = threads
         self._marks = marks
@@ -193,7 +193,7 @@ class SlackCatchUp:
         self._marks.hold()
         self._missed.set()
 
-    async def run(self, deliveries: Deliveries) -> None:
+    async def run(self, deliveries: SlackDeliveries) -> None:
         """Catch up whenever something may have been missed, until cancelled."""
         while True:
             await self._missed.wait()
@@ -203,7 +203,7 @@ class SlackCatchUp:
                 await self._clock.sleep_until(self._clock.monotonic() + pause_s)
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
-    async def _caught_up(self, deliveries: Deliveries) -> bool:
+    async def _caught_up(self, deliveries: SlackDeliveries) -> bool:
         try:
             await self._catch_up(deliveries)
         except StorageUnavailable as error:
@@ -213,7 +213,7 @@ class SlackCatchUp:
             _log.warning("History on Slack cannot be read", extra={"error": str(error)})
         return True
 
-    async def _catch_up(self, deliveries: Deliveries) -> None:
+    async def _catch_up(self, deliveries: SlackDeliveries) -> None:
         wanted = await self._conversations()
         await self._marks.begin(wanted)
         for conversation, talk in wanted.items():
@@ -227,7 +227,7 @@ class SlackCatchUp:
             await self._marks.caught_up(conversation)
         await self._marks.end()
 
-    async def _catch_up_in(self, conversation: str, talk: SlackTalk, deliveries: Deliveries) -> None:
+    async def _catch_up_in(self, conversation: str, talk: SlackTalk, deliveries: SlackDeliveries) -> None:
         team, _, channel = conversation.partition(":")
         for thread in talk.threads:
             self._threads.ours.keep(Address(PLATFORM, conversation, thread).key, True)
@@ -267,7 +267,9 @@ class SlackCatchUp:
             _log.warning("More was written than can be caught up with", extra={"messages": len(missed)})
         return missed[-MAX_MESSAGES:]
 
-    async def _pages(self, workspace: Workspace, channel: str, thread: str | None, after: str) -> list[dict[str, Any]]:
+    async def _pages(
+        self, workspace: SlackWorkspace, channel: str, thread: str | None, after: str
+    ) -> list[dict[str, Any]]:
         """The messages of a thread, or outside of threads; those up to where Slack does not give them."""
         found: list[dict[str, Any]] = []
         cursor: str | None = None
@@ -290,7 +292,7 @@ class SlackCatchUp:
             _log.info("History on Slack cannot be read", extra={"error": str(error)})
             return None
 
-    async def _deliver(self, team: str, channel: str, message: _Message, deliveries: Deliveries) -> None:
+    async def _deliver(self, team: str, channel: str, message: _Message, deliveries: SlackDeliveries) -> None:
         """Hand a message over, again and again until it is safe."""
         event = {**message, "channel": channel}
         if event.get("thread_ts") == event["ts"]:  # the root, which had no thread when it was written
@@ -316,7 +318,7 @@ def _has_news(root: _Message, floor: int) -> bool:
 
 
 async def earlier_in(
-    workspaces: Workspaces, person: FindPerson, to: Address, before: str, at_most: int
+    workspaces: SlackWorkspaces, person: FindPerson, to: Address, before: str, at_most: int
 ) -> Sequence[Inbound]:
     """The message that a thread began with, and the latest before another one. Outside of threads nothing: there a
     mention begins its own."""
@@ -329,7 +331,7 @@ async def earlier_in(
 
 
 def _understood(
-    message: Mapping[str, Any], to: Address, workspace: Workspace, people: Mapping[str, SlackPerson]
+    message: Mapping[str, Any], to: Address, workspace: SlackWorkspace, people: Mapping[str, SlackPerson]
 ) -> Sequence[Inbound]:
     try:
         return [earlier_of(message, to, workspace.bot, people)]
@@ -339,7 +341,7 @@ def _understood(
 
 
 async def _thread_before(
-    workspace: Workspace, channel: str, thread: str, before: str, at_most: int
+    workspace: SlackWorkspace, channel: str, thread: str, before: str, at_most: int
 ) -> list[dict[str, Any]]:
     """Of a thread that Slack does not give in one go, what it gave."""
     first: list[dict[str, Any]] = []
@@ -357,7 +359,7 @@ async def _thread_before(
 
 
 async def _people_of(
-    messages: Sequence[Mapping[str, Any]], find: FindPerson, workspace: Workspace
+    messages: Sequence[Mapping[str, Any]], find: FindPerson, workspace: SlackWorkspace
 ) -> dict[str, SlackPerson]:
     known: dict[str, SlackPerson] = {}
 

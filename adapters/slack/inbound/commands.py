@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from adapters.adapter import Admits, Inbound
 from adapters.markdown.mentions import with_mentions
-from adapters.slack.api.streams import Recipient
-from adapters.slack.api.workspaces import Workspace
+from adapters.slack.api.streams import StreamReader
+from adapters.slack.api.workspaces import SlackWorkspace
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, blocks_of
 from adapters.slack.codec.interactions import (
     SLASH_COMMAND,
@@ -37,7 +37,7 @@ Answer = tuple[Inbound | None, Mapping[str, Any] | None]
 """An event for the gateway, and words for the person."""
 
 
-class Commanding:
+class SlackCommands:
     """Commands and forms. Slack does not repeat them, so the person reads of a failure and may try again."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Commanding:
         self._texts = texts
         self._admits = admits
 
-    async def command(self, delivery: Delivery, workspace: Workspace) -> Answer:
+    async def command(self, delivery: Delivery, workspace: SlackWorkspace) -> Answer:
         """`/parley …`. Raises KeyError for other forms, RateLimited and OutcomeUncertain when Slack fails."""
         given = slash_command_in(delivery.body, self.commands)
         if given.name == "help":
@@ -76,7 +76,7 @@ class Commanding:
         at = at or Address(PLATFORM, conversation)
         return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
 
-    async def submission(self, delivery: Delivery, workspace: Workspace) -> Answer:
+    async def submission(self, delivery: Delivery, workspace: SlackWorkspace) -> Answer:
         """The content of a form: the start of a conversation, or an answer. Errors appear in the form."""
         sent = submission_in(delivery.body)
         if not sent.argument:
@@ -92,13 +92,13 @@ class Commanding:
         except REFUSED as error:
             return None, in_form(str(error))
 
-    async def answering(self, delivery: Delivery, workspace: Workspace) -> None:
+    async def answering(self, delivery: Delivery, workspace: SlackWorkspace) -> None:
         """Open a form for an answer, if the person is admitted."""
         wish = wish_in(delivery.body)
         if await self._refusal(wish, delivery, workspace.bot) is None:
             await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))
 
-    async def _said(self, given: SlackEntry, delivery: Delivery, workspace: Workspace) -> Inbound:
+    async def _said(self, given: SlackEntry, delivery: Delivery, workspace: SlackWorkspace) -> Inbound:
         """A person's answer, shown to the others in the question's channel or thread."""
         said = blocks_of(with_mentions(given.argument, {}), given.user_name)
         answer = await workspace.api.send(given.channel, given.thread, said, None, delivery.event_id)
@@ -113,7 +113,7 @@ class Commanding:
         at = Address(PLATFORM, f"{bot.team_id}:{given.channel}", given.thread)
         return await self._admits(self._inbound(given, delivery, bot, at, given.name or None))
 
-    async def _beginning(self, given: SlackEntry, delivery: Delivery, workspace: Workspace) -> Answer:
+    async def _beginning(self, given: SlackEntry, delivery: Delivery, workspace: SlackWorkspace) -> Answer:
         """A conversation in a new thread below the person's text."""
         if not given.argument:
             await workspace.api.open_form(given.trigger_id, new_form(given.channel, self._texts))
@@ -125,7 +125,7 @@ class Commanding:
             return None, only_you(str(error))
         at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", str(answer["ts"]))
         self._threads.ours.keep(at.key, True)
-        self._threads.heard(at, str(answer["ts"]), Recipient(given.user, workspace.bot.team_id))
+        self._threads.heard(at, str(answer["ts"]), StreamReader(given.user, workspace.bot.team_id))
         return self._inbound(given, delivery, workspace.bot, at, None), only_you(DONE)
 
     def _inbound(

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import anyio
 
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from adapters.slack.codec.events import is_said
 from runtime.core.errors import AuthFailed
 
@@ -40,13 +40,13 @@ class _Pending:
     words: Mapping[str, Any] | None = None
 
 
-class Deliveries:
+class SlackDeliveries:
     """The deliveries of one period of listening."""
 
     def __init__(self) -> None:
         self._arrived, self._waiting = anyio.create_memory_object_stream[Delivery](MOST_WAITING)
         self._pending: dict[str, _Pending] = {}
-        self._done = Recent[str, bool](DONE_REMEMBERED)
+        self._done = RecentValues[str, bool](DONE_REMEMBERED)
         self._failure: AuthFailed | None = None
 
     async def stored(self, delivery: Delivery) -> tuple[bool, Mapping[str, Any] | None]:

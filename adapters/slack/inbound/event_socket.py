@@ -24,7 +24,7 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from adapters.adapter import NOT_UNDERSTOOD
 from adapters.retrying import PlatformPatience
 from adapters.slack.inbound.bolt import RETRY_HEADER, BoltApp
-from adapters.slack.inbound.deliveries import MOST_WAITING, Deliveries
+from adapters.slack.inbound.deliveries import MOST_WAITING, SlackDeliveries
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
@@ -50,7 +50,7 @@ class EventSocket:
         self,
         open_url: Callable[[], Awaitable[str]],
         bolt: BoltApp,
-        deliveries: Deliveries,
+        deliveries: SlackDeliveries,
         clock: Clock,
         *,
         call_timeout_s: float,

@@ -23,7 +23,7 @@ from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 
 from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest
 from adapters.slack.api.calls import AppApi
-from adapters.slack.api.workspaces import Installations, Workspaces
+from adapters.slack.api.workspaces import SlackInstallations, SlackWorkspaces
 from adapters.slack.inbound.bolt import bolt_request, http_answer
 from adapters.slack.manifest import SCOPES
 from runtime.core.clock import Clock
@@ -45,7 +45,7 @@ class AppKeys:
 class InstallationStore(AsyncInstallationStore):
     """Our table, as Bolt writes to it. Raises RateLimited while it cannot be reached."""
 
-    def __init__(self, installations: Installations, workspaces: Workspaces) -> None:
+    def __init__(self, installations: SlackInstallations, workspaces: SlackWorkspaces) -> None:
         self._installations = installations
         self._workspaces = workspaces
 
@@ -66,7 +66,7 @@ class InstallationStore(AsyncInstallationStore):
         """Do nothing: tokens of people are not kept."""
 
 
-class Door(AsyncOAuthFlow):
+class InstallFlow(AsyncOAuthFlow):
     """Lets workspaces in: `/install` sends a browser to Slack, which sends it back to `/oauth` with a code.
 
     The state that goes with it is signed, expires, and is bound to the browser by a cookie.

@@ -15,15 +15,15 @@ from typing import Any, Final
 import anyio
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
-from adapters.recent import Recent
-from adapters.slack.api.streams import Recipient
-from adapters.slack.api.workspaces import Workspace, Workspaces
+from adapters.recent import RecentValues
+from adapters.slack.api.streams import StreamReader
+from adapters.slack.api.workspaces import SlackWorkspace, SlackWorkspaces
 from adapters.slack.codec.addresses import SlackBot, SlackPerson
 from adapters.slack.codec.events import SlackHappening, address_of, happening_in, inbound_of, mentions
 from adapters.slack.codec.interactions import pressed
-from adapters.slack.inbound.catch_up import Marks, microseconds
-from adapters.slack.inbound.commands import Commanding
-from adapters.slack.inbound.deliveries import Deliveries, Delivery, message_id
+from adapters.slack.inbound.catch_up import ChannelMarks, microseconds
+from adapters.slack.inbound.commands import SlackCommands
+from adapters.slack.inbound.deliveries import Delivery, SlackDeliveries, message_id
 from adapters.slack.outbound.threads import REMEMBERED, SlackThreads
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
@@ -50,9 +50,9 @@ class AppContexts:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._names = Recent[str, str](_NAMES_KEPT)
+        self._names = RecentValues[str, str](_NAMES_KEPT)
 
-    async def in_words(self, context: Mapping[str, Any] | None, workspace: Workspace) -> str:
+    async def in_words(self, context: Mapping[str, Any] | None, workspace: SlackWorkspace) -> str:
         """What the context names; "" for none, and for one of another form: the message counts without it."""
         try:
             entities = (context or {}).get("entities") or ()
@@ -63,7 +63,7 @@ class AppContexts:
             return ""
         return ", ".join(dict.fromkeys(text for text in told if text))
 
-    async def _entity(self, entity: Mapping[str, Any], workspace: Workspace) -> str:
+    async def _entity(self, entity: Mapping[str, Any], workspace: SlackWorkspace) -> str:
         value = entity["value"]
         match entity["type"].removeprefix(_TYPE):
             case "channel_id" if not value.startswith("D"):
@@ -77,7 +77,7 @@ class AppContexts:
                 return self._texts("context.list", id=value)
         return ""  # a private conversation, or a kind that is new
 
-    async def _name(self, channel: str, workspace: Workspace) -> str:
+    async def _name(self, channel: str, workspace: SlackWorkspace) -> str:
         """The channel's name; its id where Slack does not tell the app."""
         key = f"{workspace.bot.team_id}:{channel}"
         name = self._names.get(key)
@@ -109,11 +109,11 @@ class SlackReceiver:
 
     def __init__(  # noqa: PLR0913 - the parts of hearing
         self,
-        workspaces: Workspaces,
+        workspaces: SlackWorkspaces,
         threads: SlackThreads,
         clock: Clock,
-        commanding: Commanding,
-        marks: Marks,
+        commanding: SlackCommands,
+        marks: ChannelMarks,
         *,
         direct_threads: bool,
         prompts: Sequence[str],
@@ -130,10 +130,10 @@ class SlackReceiver:
         self._commands = commanding.commands
         self._commanding = commanding
         self._marks = marks
-        self._people = Recent[str, SlackPerson](REMEMBERED)
+        self._people = RecentValues[str, SlackPerson](REMEMBERED)
         self._contexts = AppContexts(texts)
 
-    async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
+    async def inbound(self, deliveries: SlackDeliveries) -> AsyncGenerator[Inbound, None]:
         """People's events, without end. A delivery is confirmed when the next item is requested."""
         while True:
             delivery = await deliveries.next()
@@ -171,7 +171,7 @@ class SlackReceiver:
             _log.warning("An event of Slack's is not understood and is ignored", extra={"error": repr(error)})
         return Heard()
 
-    async def _heard(self, delivery: Delivery, workspace: Workspace) -> Heard:
+    async def _heard(self, delivery: Delivery, workspace: SlackWorkspace) -> Heard:
         match delivery.kind:
             case "event":
                 return await self._event(delivery, workspace)
@@ -185,7 +185,7 @@ class SlackReceiver:
             case "form":
                 return Heard(*await self._commanding.submission(delivery, workspace))
 
-    async def _event(self, delivery: Delivery, workspace: Workspace) -> Heard:
+    async def _event(self, delivery: Delivery, workspace: SlackWorkspace) -> Heard:
         event = delivery.body["event"]
         match event.get("type"):
             case "app_home_opened":
@@ -200,18 +200,18 @@ class SlackReceiver:
                 happening = happening_in(event, workspace.bot)
                 return Heard() if happening is None else await self._happened(delivery, happening, workspace)
 
-    def _assistant_thread(self, thread: Mapping[str, Any], workspace: Workspace) -> Heard:
+    def _assistant_thread(self, thread: Mapping[str, Any], workspace: SlackWorkspace) -> Heard:
         """Somebody opened the panel of an app that is still an `assistant_view`: a thread that has no words yet."""
         channel, ts = thread["channel_id"], thread["thread_ts"]
         conversation = f"{workspace.bot.team_id}:{channel}"
         self._threads.untitled.keep(self._threads.placed(conversation, ts, ts).key, True)
         return self._suggesting(channel, ts, workspace)
 
-    def _suggesting(self, channel: str, thread: str | None, workspace: Workspace) -> Heard:
+    def _suggesting(self, channel: str, thread: str | None, workspace: SlackWorkspace) -> Heard:
         offer = partial(workspace.api.suggest, channel, thread, self._prompts)
         return Heard(afterwards=offer if self._prompts else None)
 
-    async def _stopped(self, delivery: Delivery, event: Mapping[str, Any], workspace: Workspace) -> Heard:
+    async def _stopped(self, delivery: Delivery, event: Mapping[str, Any], workspace: SlackWorkspace) -> Heard:
         happening = SlackHappening(
             "message",
             event["channel"],
@@ -228,7 +228,7 @@ class SlackReceiver:
         rest = None if thread is None else partial(workspace.api.set_session, event["channel"], thread, "active")
         return Heard(replace(inbound, message_id=None), afterwards=rest)
 
-    async def _happened(self, delivery: Delivery, happening: SlackHappening, workspace: Workspace) -> Heard:
+    async def _happened(self, delivery: Delivery, happening: SlackHappening, workspace: SlackWorkspace) -> Heard:
         bot = workspace.bot
         for stamp in (happening.ts, happening.thread):
             microseconds(stamp or "0")  # refused here, not where it is compared with others
@@ -257,13 +257,13 @@ class SlackReceiver:
         )
 
     def _said(
-        self, happening: SlackHappening, inbound: Inbound, *, begins: bool, bot: SlackBot, workspace: Workspace
+        self, happening: SlackHappening, inbound: Inbound, *, begins: bool, bot: SlackBot, workspace: SlackWorkspace
     ) -> Heard:
         if begins and inbound.command not in (None, *_BEGINNING):
             at = self._threads.latest(inbound.address.conversation, happening.user)
             return Heard(inbound if at is None else replace(inbound, address=at))
         self._threads.heard(
-            inbound.address, happening.ts, Recipient(happening.user, happening.user_team or bot.team_id)
+            inbound.address, happening.ts, StreamReader(happening.user, happening.user_team or bot.team_id)
         )
         key = inbound.address.key
         titled = not begins and key not in self._threads.untitled
@@ -273,7 +273,7 @@ class SlackReceiver:
         name = partial(workspace.api.set_title, happening.channel, happening.thread, _title(inbound.text))
         return Heard(inbound, afterwards=name)
 
-    async def _placed(self, happening: SlackHappening, workspace: Workspace) -> SlackHappening:
+    async def _placed(self, happening: SlackHappening, workspace: SlackWorkspace) -> SlackHappening:
         """The event with its thread, from memory or from Slack."""
         conversation = f"{workspace.bot.team_id}:{happening.channel}"
         place = self._threads.place(conversation, happening.ts)
@@ -283,7 +283,7 @@ class SlackReceiver:
             place = self._threads.placed(conversation, happening.ts, None if root else thread)
         return replace(happening, thread=place.thread)
 
-    async def _is_addressed(self, happening: SlackHappening, workspace: Workspace, *, fresh: bool) -> bool:
+    async def _is_addressed(self, happening: SlackHappening, workspace: SlackWorkspace, *, fresh: bool) -> bool:
         if happening.direct:
             return True
         bot = workspace.bot
@@ -295,12 +295,12 @@ class SlackReceiver:
             return True
         return happening.thread is not None and await self._is_ours(key, happening, workspace)
 
-    async def _was_heard(self, happening: SlackHappening, workspace: Workspace) -> bool:
+    async def _was_heard(self, happening: SlackHappening, workspace: SlackWorkspace) -> bool:
         """Whether a message was for us before it named us."""
         key = address_of(replace(happening, text=""), workspace.bot).key
         return happening.direct or (happening.thread is not None and await self._is_ours(key, happening, workspace))
 
-    async def _is_ours(self, key: str, happening: SlackHappening, workspace: Workspace) -> bool:
+    async def _is_ours(self, key: str, happening: SlackHappening, workspace: SlackWorkspace) -> bool:
         """Whether the bot takes part in the thread, from memory or from Slack."""
         if happening.starter == workspace.bot.user_id:
             return True
@@ -314,14 +314,14 @@ class SlackReceiver:
             self._threads.ours.keep(key, known)
         return bool(known)
 
-    async def _people_in(self, happening: SlackHappening, workspace: Workspace) -> dict[str, SlackPerson]:
+    async def _people_in(self, happening: SlackHappening, workspace: SlackWorkspace) -> dict[str, SlackPerson]:
         return {
             user: person
             for user in dict.fromkeys(happening.people)
             if user != workspace.bot.user_id and (person := await self.person(user, workspace)) is not None
         }
 
-    async def person(self, user: str, workspace: Workspace) -> SlackPerson | None:
+    async def person(self, user: str, workspace: SlackWorkspace) -> SlackPerson | None:
         """A person; None if Slack does not answer now."""
         key = f"{workspace.bot.team_id}:{user}"
         person = self._people.get(key)

@@ -12,9 +12,9 @@ from zlib import crc32
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from adapters.recent import Recent
-from adapters.slack.api.workspaces import Workspace
-from adapters.slack.codec.addresses import Face, shown_name
+from adapters.recent import RecentValues
+from adapters.slack.api.workspaces import SlackWorkspace
+from adapters.slack.codec.addresses import AuthorFace, shown_name
 from adapters.slack.codec.interactions import feedback_block
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import BadMarkup, ShownDiffers
@@ -56,9 +56,9 @@ class AgentIcons:
 
     def __init__(self, most: int) -> None:
         """Remember the icons of at most this number of conversations."""
-        self._taken = Recent[str, dict[str, str]](most)
+        self._taken = RecentValues[str, dict[str, str]](most)
 
-    def of(self, to: Address, speaker: Speaker) -> Face | None:
+    def of(self, to: Address, speaker: Speaker) -> AuthorFace | None:
         """Name and icon; None for the gateway itself (id "")."""
         name = shown_name(speaker)
         if name is None:
@@ -68,7 +68,7 @@ class AgentIcons:
         if who not in taken:
             taken[who] = _icon(name, taken)
             self._taken.keep(to.key, taken)
-        return Face(name, taken[who])
+        return AuthorFace(name, taken[who])
 
 
 def _icon(name: str, taken: dict[str, str]) -> str:
@@ -89,7 +89,7 @@ class AnswerBlocks:
         self,
         said: Callable[[bool], Blocks],
         speaker: Speaker,
-        workspace: Workspace,
+        workspace: SlackWorkspace,
         call: Callable[[Blocks], Awaitable[_Answer]],
         *,
         final: bool,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from adapters.recent import Recent
-from adapters.slack.api.workspaces import Workspace
-from adapters.slack.codec.addresses import Face, channel_of
+from adapters.recent import RecentValues
+from adapters.slack.api.workspaces import SlackWorkspace
+from adapters.slack.codec.addresses import AuthorFace, channel_of
 from adapters.slack.outbound.threads import REMEMBERED
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
@@ -22,15 +22,15 @@ class SlackIndicators:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._statuses = Recent[str, bool](REMEMBERED)
-        self._working = Recent[str, bool](REMEMBERED)
+        self._statuses = RecentValues[str, bool](REMEMBERED)
+        self._working = RecentValues[str, bool](REMEMBERED)
         self._at_work: dict[str, set[str]] = {}
 
     def posted(self, to: Address) -> None:
         """A message of ours appeared, which removes the status at Slack."""
         self._statuses.forget(to.key)
 
-    async def status(self, to: Address, doing: str | None, face: Face | None, workspace: Workspace) -> None:
+    async def status(self, to: Address, doing: str | None, face: AuthorFace | None, workspace: SlackWorkspace) -> None:
         """Show the current activity below a thread."""
         if to.thread is None:
             return
@@ -40,13 +40,13 @@ class SlackIndicators:
         )
         await self.work(to, workspace)
 
-    async def work(self, to: Address, workspace: Workspace) -> None:
+    async def work(self, to: Address, workspace: SlackWorkspace) -> None:
         """A speaker works on an answer in a thread: show a stop button if the app is an agent. Never raises."""
         if workspace.takes("sessions") and to.key not in self._working:
             await self._session(to, "processing", workspace)
             self._working.keep(to.key, True)
 
-    async def clear(self, to: Address, workspace: Workspace) -> None:
+    async def clear(self, to: Address, workspace: SlackWorkspace) -> None:
         """Remove the status. Slack does that with our next message, but not with the edit that finishes one. Never
         raises.
         """
@@ -72,13 +72,13 @@ class SlackIndicators:
         """Whether a message that is complete is not the last one, and the stop button is to stay."""
         return to.key in self._working and to.key in self._at_work
 
-    async def rest(self, to: Address, workspace: Workspace) -> None:
+    async def rest(self, to: Address, workspace: SlackWorkspace) -> None:
         """An answer is complete: remove the stop button, unless somebody goes on working. Never raises."""
         if to.key in self._working and to.key not in self._at_work:
             self._working.forget(to.key)
             await self._session(to, "active", workspace)
 
-    async def _session(self, to: Address, status: str, workspace: Workspace) -> None:
+    async def _session(self, to: Address, status: str, workspace: SlackWorkspace) -> None:
         if to.thread is None or not workspace.takes("sessions"):
             return
         try:

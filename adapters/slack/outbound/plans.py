@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import anyio
 
-from adapters.recent import Recent
-from adapters.slack.api.workspaces import Workspace
+from adapters.recent import RecentValues
+from adapters.slack.api.workspaces import SlackWorkspace
 from adapters.slack.codec.addresses import channel_of, plan_block
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import MessageGone
@@ -64,7 +64,7 @@ class Plans:
     """The plans of the threads that this process has opened."""
 
     def __init__(self) -> None:
-        self._plans = Recent[str, _Plan](MAX_PLANS)
+        self._plans = RecentValues[str, _Plan](MAX_PLANS)
 
     def opened(self, to: Address, title: str) -> None:
         """A thread was opened, under this title."""
@@ -74,7 +74,7 @@ class Plans:
         """Whether what is done in a thread is shown in a plan."""
         return to.key in self._plans
 
-    async def begin(self, to: Address, doing: str, speaker: Speaker, workspace: Workspace, post: Post) -> str:
+    async def begin(self, to: Address, doing: str, speaker: Speaker, workspace: SlackWorkspace, post: Post) -> str:
         """Show a task that begins; its id. Raises as `post`."""
         plan = self._plans.get(to.key)
         assert plan is not None
@@ -87,7 +87,7 @@ class Plans:
                 raise
             return f"{plan.message}{_IN}{task}"
 
-    async def change(self, to: Address, card: str, doing: str, speaker: Speaker, workspace: Workspace) -> None:
+    async def change(self, to: Address, card: str, doing: str, speaker: Speaker, workspace: SlackWorkspace) -> None:
         """Show that a task is something else now. Raises MessageGone."""
         message, task = _parts(card)
         plan = self._plans.get(to.key)
@@ -97,7 +97,7 @@ class Plans:
             plan.tasks[task] = _title(speaker, doing)
             await workspace.api.edit(channel_of(to), message, plan.blocks)
 
-    async def end(self, to: Address, card: str, workspace: Workspace) -> None:
+    async def end(self, to: Address, card: str, workspace: SlackWorkspace) -> None:
         """Show that a task is done; the plan goes with the last one. Raises MessageGone."""
         message, task = _parts(card)
         plan = self._plans.get(to.key)
@@ -112,7 +112,7 @@ class Plans:
                 await workspace.api.delete(channel_of(to), message)
                 plan.message = None
 
-    async def _show(self, to: Address, plan: _Plan, workspace: Workspace, post: Post) -> None:
+    async def _show(self, to: Address, plan: _Plan, workspace: SlackWorkspace, post: Post) -> None:
         if plan.message is not None:
             try:
                 await workspace.api.edit(channel_of(to), plan.message, plan.blocks)

@@ -10,14 +10,14 @@ from typing import Any, Final, TypeVar
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from adapters.marks import SingleMarks
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from adapters.slack.api.calls import MissingScope, StillStreaming
 from adapters.slack.api.streams import StreamEnd
 from adapters.slack.api.web import nonce_of
-from adapters.slack.api.workspaces import Workspace, Workspaces
-from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, task_card, team_of
+from adapters.slack.api.workspaces import SlackWorkspace, SlackWorkspaces
+from adapters.slack.codec.addresses import AuthorFace, blocks_of, channel_of, shown_name, task_card, team_of
 from adapters.slack.codec.events import FILE_URL
 from adapters.slack.limits import MARKS
 from adapters.slack.manifest import OWN_NAMES
@@ -44,7 +44,7 @@ class SlackSender:
     """The methods of the ports in `adapters.adapter` that send."""
 
     def __init__(
-        self, workspaces: Workspaces, threads: SlackThreads, clock: Clock, texts: Texts, *, thumbs: bool = True
+        self, workspaces: SlackWorkspaces, threads: SlackThreads, clock: Clock, texts: Texts, *, thumbs: bool = True
     ) -> None:
         """`thumbs`: what agents have said to its end has buttons to rate it."""
         self._workspaces = workspaces
@@ -56,10 +56,10 @@ class SlackSender:
         self._texts = texts
         self._signs = SlackIndicators(texts)
         self._marks_there = SingleMarks(MARKS)
-        self._doubtful = Recent[str, bool](REMEMBERED)
-        self._unless = Recent[str, Callable[[], bool]](REMEMBERED)
-        self._adopted = Recent[str, bool](REMEMBERED)
-        self._uploads = Recent[str, str](REMEMBERED)
+        self._doubtful = RecentValues[str, bool](REMEMBERED)
+        self._unless = RecentValues[str, Callable[[], bool]](REMEMBERED)
+        self._adopted = RecentValues[str, bool](REMEMBERED)
+        self._uploads = RecentValues[str, str](REMEMBERED)
         self._plans = Plans()
 
     async def send(
@@ -213,7 +213,7 @@ class SlackSender:
         blocks: list[dict[str, Any]],
         *,
         nonce: str,
-        workspace: Workspace,
+        workspace: SlackWorkspace,
     ) -> str:
         """Post a card or plan; one whose posting was unclear is edited."""
         if (card := await self._posted_before(to, doing, speaker, nonce, workspace)) is not None:
@@ -265,7 +265,7 @@ class SlackSender:
         await self._signs.rest(to, workspace)
 
     async def upload(
-        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+        self, to: Address, file: FileData, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
         """Upload a file. It appears under the bot's name, so the speaker's name stands above its text."""
         workspace = await self._workspaces.of(team_of(to))
@@ -288,7 +288,7 @@ class SlackSender:
         return await workspace.files.content(file_id, max_bytes=max_bytes)
 
     async def _show(
-        self, to: Address, message: str, blocks: Sequence[Mapping[str, Any]], nonce: str, workspace: Workspace
+        self, to: Address, message: str, blocks: Sequence[Mapping[str, Any]], nonce: str, workspace: SlackWorkspace
     ) -> AsyncSlackResponse:
         """Edit a message, even one that is an open stream."""
         if message.startswith(FILE_MESSAGE):
@@ -300,7 +300,7 @@ class SlackSender:
             return await workspace.api.edit(channel_of(to), message, blocks)
 
     async def _posted_before(
-        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace
+        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: SlackWorkspace
     ) -> str | None:
         """The message, if it already exists after an unclear outcome, ours or an earlier process's."""
         if nonce not in self._doubtful and to.key in self._threads.spoken_in:
@@ -328,7 +328,13 @@ class SlackSender:
         return message
 
     def _is_it(
-        self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker, nonce: str, workspace: Workspace
+        self,
+        message: Mapping[str, Any],
+        text: str,
+        to: Address,
+        speaker: Speaker,
+        nonce: str,
+        workspace: SlackWorkspace,
     ) -> bool:
         if nonce_of(message) == nonce:
             return True
@@ -336,7 +342,7 @@ class SlackSender:
         return ours and to.thread is not None and self._streams.is_likely(message, text, to, speaker)
 
     async def _post(
-        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, *, final: bool
+        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: SlackWorkspace, *, final: bool
     ) -> str:
         try:
             return await self._post_once(to, text, speaker, nonce, workspace, final=final)
@@ -347,7 +353,7 @@ class SlackSender:
         return await self._post_once(to, text, speaker, nonce, workspace, final=final)
 
     async def _post_once(
-        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, *, final: bool
+        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: SlackWorkspace, *, final: bool
     ) -> str:
         said = _said(text, speaker, workspace)
         self._doubtful.keep(nonce, True)
@@ -364,13 +370,13 @@ class SlackSender:
             check_shown(answer, blocks, to.thread)
         return str(answer["ts"])
 
-    def _face(self, to: Address, speaker: Speaker, workspace: Workspace) -> Face | None:
+    def _face(self, to: Address, speaker: Speaker, workspace: SlackWorkspace) -> AuthorFace | None:
         """The speaker's own name and icon, if the app may use them."""
         return self._faces.of(to, speaker) if workspace.takes("names") else None
 
 
 def _said(
-    text: str, speaker: Speaker, workspace: Workspace, choices: Sequence[Choice] = ()
+    text: str, speaker: Speaker, workspace: SlackWorkspace, choices: Sequence[Choice] = ()
 ) -> Callable[[bool], list[dict[str, Any]]]:
     """How a text is made blocks, with tables or without; under the speaker's name, if the message cannot appear under
     it.

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from adapters.recent import Recent
-from adapters.slack.api.streams import NO_MORE, Doing, Recipient, StreamEnd, Task, TaskPlan
+from adapters.recent import RecentValues
+from adapters.slack.api.streams import NO_MORE, Doing, StreamEnd, StreamReader, StreamTask, TaskPlan
 from adapters.slack.api.web import nonce_of
-from adapters.slack.api.workspaces import Workspace
+from adapters.slack.api.workspaces import SlackWorkspace
 from adapters.slack.codec.addresses import channel_of, is_private, shown_name, team_of
 from adapters.slack.codec.mentions import certain, harmless
 from adapters.slack.outbound.answers import AgentIcons
@@ -41,7 +41,7 @@ class OpenStream:
     nonce: str
     given: str = ""
     sent: int = 0
-    task: Task | None = None
+    task: StreamTask | None = None
     tasks: int = 0
     planned: bool = False
 
@@ -60,10 +60,16 @@ class Streams:
 
     _faces: AgentIcons
     _open: dict[str, OpenStream] = field(default_factory=dict)
-    _plans: Recent[str, str] = field(default_factory=lambda: Recent[str, str](MAX_OPEN))
+    _plans: RecentValues[str, str] = field(default_factory=lambda: RecentValues[str, str](MAX_OPEN))
 
     async def open(
-        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, recipient: Recipient | None
+        self,
+        to: Address,
+        text: str,
+        speaker: Speaker,
+        nonce: str,
+        workspace: SlackWorkspace,
+        recipient: StreamReader | None,
     ) -> str:
         """Open a stream. Raises StreamOver where none is available: outside threads, or without a particular reader."""
         if to.thread is None or not workspace.takes("streams") or not (is_private(to) or recipient):
@@ -88,7 +94,7 @@ class Streams:
         self._open[message] = opened
         return message
 
-    async def append(self, to: Address, message: str, text: str, workspace: Workspace) -> None:
+    async def append(self, to: Address, message: str, text: str, workspace: SlackWorkspace) -> None:
         """Append text. Raises StreamOver, also for a stream of another process."""
         opened = self._known(message)
         before = opened.given, opened.sent
@@ -106,7 +112,7 @@ class Streams:
         to: Address,
         message: str,
         text: str,
-        workspace: Workspace,
+        workspace: SlackWorkspace,
         end: StreamEnd = NO_MORE,
         blocks: Sequence[Mapping[str, Any]] = (),
     ) -> None:
@@ -119,7 +125,7 @@ class Streams:
             await workspace.streams.stop(channel_of(to), message, last, opened.nonce, end)
         self._open.pop(message, None)
 
-    async def do(self, to: Address, speaker: Speaker, doing: str | None, workspace: Workspace) -> bool:
+    async def do(self, to: Address, speaker: Speaker, doing: str | None, workspace: SlackWorkspace) -> bool:
         """Show an activity in the speaker's open stream; False without a stream.
 
         The first activity since the speaker's last answer (`answered`) is the title above the others.
@@ -133,7 +139,7 @@ class Streams:
         message, opened = found[-1], self._open[found[-1]]
         if doing is None or (opened.task is not None and opened.task.title == doing):
             return True
-        begun = Task(f"{opened.nonce}-{opened.tasks}", doing, "in_progress")
+        begun = StreamTask(f"{opened.nonce}-{opened.tasks}", doing, "in_progress")
         before: list[Doing] = [] if opened.planned else [*self._plan(to, speaker)]
         if opened.task is not None:
             before.append(_ended(opened.task))
@@ -150,7 +156,7 @@ class Streams:
         return True
 
     async def _with_tasks(
-        self, start: Callable[[Sequence[Doing]], Awaitable[str]], plan: Sequence[Doing], workspace: Workspace
+        self, start: Callable[[Sequence[Doing]], Awaitable[str]], plan: Sequence[Doing], workspace: SlackWorkspace
     ) -> str:
         """Start a stream with a plan, or without one where the workspace refuses it."""
         try:
@@ -174,7 +180,7 @@ class Streams:
         return () if title is None else (TaskPlan(title),)
 
     async def end_for_edits(
-        self, to: Address, message: str, nonce: str, workspace: Workspace, *, works_on: bool
+        self, to: Address, message: str, nonce: str, workspace: SlackWorkspace, *, works_on: bool
     ) -> None:
         """Close a stream of any process, so that its message can be edited; of ours, with its activity completed."""
         opened = self._open.pop(message, None)
@@ -214,5 +220,5 @@ def _refuses_tasks(error: Exception) -> bool:
     return any(code in str(error) for code in ("invalid_chunks", "no_text"))
 
 
-def _ended(task: Task) -> Task:
-    return Task(task.id, task.title, "complete")
+def _ended(task: StreamTask) -> StreamTask:
+    return StreamTask(task.id, task.title, "complete")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapters.recent import Recent
-from adapters.slack.api.streams import Recipient
+from adapters.recent import RecentValues
+from adapters.slack.api.streams import StreamReader
 from adapters.slack.codec.addresses import PLATFORM
 from runtime.core.address import Address
 
@@ -17,12 +17,12 @@ class SlackThreads:
     """`ours`: whether we take part in a thread; `spoken_in`: threads we spoke in since this process started."""
 
     def __init__(self) -> None:
-        self.ours = Recent[str, bool](REMEMBERED)
-        self.spoken_in = Recent[str, bool](REMEMBERED)
-        self.untitled = Recent[str, bool](REMEMBERED)
-        self._recipients = Recent[str, Recipient](REMEMBERED)
-        self._latest = Recent[str, Address](REMEMBERED)
-        self._places = Recent[str, Address](REMEMBERED)
+        self.ours = RecentValues[str, bool](REMEMBERED)
+        self.spoken_in = RecentValues[str, bool](REMEMBERED)
+        self.untitled = RecentValues[str, bool](REMEMBERED)
+        self._recipients = RecentValues[str, StreamReader](REMEMBERED)
+        self._latest = RecentValues[str, Address](REMEMBERED)
+        self._places = RecentValues[str, Address](REMEMBERED)
 
     def spoke(self, to: Address, message: str) -> None:
         """We posted a message."""
@@ -30,14 +30,14 @@ class SlackThreads:
         self.ours.keep(to.key, True)
         self._places.keep(_message_key(to.conversation, message), to)
 
-    def heard(self, at: Address, message: str, recipient: Recipient) -> None:
+    def heard(self, at: Address, message: str, recipient: StreamReader) -> None:
         """A person wrote a message."""
         self._places.keep(_message_key(at.conversation, message), at)
         self._recipients.keep(at.key, recipient)
         if at.thread is not None:
             self._latest.keep(_message_key(at.conversation, recipient.user), at)
 
-    def recipient(self, at: Address) -> Recipient | None:
+    def recipient(self, at: Address) -> StreamReader | None:
         """The last person to write in a conversation."""
         return self._recipients.get(at.key)
 

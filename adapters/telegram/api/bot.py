@@ -18,12 +18,12 @@ from telegram import Bot, InputFile
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest, RequestData
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from adapters.platform_clock import PlatformClock, asked_pause_s
 from adapters.telegram.api.failures import FloodWait, translated
 from adapters.telegram.codec.addresses import TelegramBot
 from adapters.telegram.codec.attachments import kind_of
-from adapters.telegram.codec.markup import Rendered
+from adapters.telegram.codec.markup import RenderedText
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 
@@ -213,7 +213,7 @@ class TelegramApi:
                 raise TypeError("getUpdates did not answer a list of updates")
             return answer
 
-    async def send(self, target: TelegramTarget, page: Rendered) -> Mapping[str, Any]:
+    async def send(self, target: TelegramTarget, page: RenderedText) -> Mapping[str, Any]:
         """Post a text; returns the message as posted."""
         return await self._made("sendMessage", target.parameters | _text(page), _message)
 
@@ -221,7 +221,7 @@ class TelegramApi:
         """Post a rich message; returns it as posted. Also raises UnknownMethod."""
         return await self._made("sendRichMessage", target.parameters | {"rich_message": _rich(html)}, _message)
 
-    async def edit(self, chat_id: int, message: int, page: Rendered) -> Mapping[str, Any]:
+    async def edit(self, chat_id: int, message: int, page: RenderedText) -> Mapping[str, Any]:
         """Edit a text; returns the message as it is now. Also raises NotModified, and MessageGone for a missing
         message.
         """
@@ -232,7 +232,7 @@ class TelegramApi:
         rich = {"chat_id": chat_id, "message_id": message, "rich_message": _rich(html)}
         return await self._made("editMessageText", rich, _message)
 
-    async def upload(self, target: TelegramTarget, file: File, caption: Rendered) -> Mapping[str, Any]:
+    async def upload(self, target: TelegramTarget, file: FileData, caption: RenderedText) -> Mapping[str, Any]:
         """Post a file; returns the message as posted. Pictures, films and sound are shown as such."""
         kind = kind_of(file)
         text = {"caption": caption.text, "caption_entities": _entities(caption)} if caption.text else {}
@@ -241,7 +241,7 @@ class TelegramApi:
         data = target.parameters | text | {kind.lower(): content}
         return await self._made(f"send{kind}", data, _message, needed_s)
 
-    async def draft(self, chat_id: int, thread_id: int | None, draft_id: int, page: Rendered) -> None:
+    async def draft(self, chat_id: int, thread_id: int | None, draft_id: int, page: RenderedText) -> None:
         """Show a draft. Also raises UnknownMethod."""
         text = {"text": page.text, "entities": _entities(page)}
         place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id}
@@ -252,7 +252,7 @@ class TelegramApi:
         place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id, "rich_message": _rich(html)}
         await self._made("sendRichMessageDraft", place | _STOPPABLE, bool)
 
-    async def send_alone(self, target: TelegramTarget, person: int, page: Rendered) -> Mapping[str, Any]:
+    async def send_alone(self, target: TelegramTarget, person: int, page: RenderedText) -> Mapping[str, Any]:
         """Post a text that one person of a group sees. The message has an `ephemeral_message_id` if that is so.
 
         Bot API 10.2 has `receiver_user_id`; 10.3 has put `ephemeral_message_parameters` in its place.
@@ -333,11 +333,11 @@ def _message(answer: Any) -> Mapping[str, Any]:
     return dict(answer)
 
 
-def _text(page: Rendered) -> dict[str, Any]:
+def _text(page: RenderedText) -> dict[str, Any]:
     return {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
 
 
-def _entities(page: Rendered) -> list[dict[str, Any]]:
+def _entities(page: RenderedText) -> list[dict[str, Any]]:
     return [
         {"type": e.kind, "offset": e.offset, "length": e.length}
         | ({"url": e.url} if e.url else {})

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from adapters.telegram.codec.addresses import Json
 from adapters.telegram.codec.wordless import blocks_in
 from adapters.telegram.limits import MAX_PHOTO_BYTES
@@ -61,7 +61,7 @@ class FileRef:
         return SCHEME + (self.file_id if self.bot_id is None else f"{self.bot_id}/{self.file_id}")
 
 
-def kind_of(file: File) -> str:
+def kind_of(file: FileData) -> str:
     """The kind under which a file is sent: `Photo`, `Video`, `Audio`, `Voice` or `Document`."""
     kind = _SENT_AS.get(file.media_type.partition(";")[0].strip().casefold(), "Document")
     return "Document" if kind == "Photo" and len(file.data) > MAX_PHOTO_BYTES else kind

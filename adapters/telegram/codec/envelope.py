@@ -17,7 +17,7 @@ class Names(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class UpdateEnvelope:
     """The message that an update is about: its chat, topic and number.
 
     `is_new`: it has just been posted. `sender` is the user name, in lower case, and the name of the person who wrote
@@ -33,7 +33,7 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownChat:
     """Our knowledge of an update's chat.
 
     `home` is the chat's first id; None if that is the update's own. `speaks`: we speak in its topic. `post` is the
@@ -50,7 +50,7 @@ class Known:
     unheard_since: datetime | None = None
 
 
-def envelope_of(update: Json) -> Envelope | None:
+def envelope_of(update: Json) -> UpdateEnvelope | None:
     """The message that an update is about; None for an update about no message, or of an unexpected form."""
     try:
         kind = next((kind for kind in ("message", "edited_message", "message_reaction") if kind in update), None)
@@ -64,7 +64,7 @@ def envelope_of(update: Json) -> Envelope | None:
         if kind == "message" and "ephemeral_message_id" in message:
             alone = int(message["from"]["id"]), int(message["ephemeral_message_id"])
         is_new = kind == "message" and alone is None
-        return Envelope(int(message["chat"]["id"]), topic_of(message), number, is_new, sender, alone)
+        return UpdateEnvelope(int(message["chat"]["id"]), topic_of(message), number, is_new, sender, alone)
     except NOT_UNDERSTOOD:
         return None
 

@@ -54,13 +54,13 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedText:
     """The content of a message: bare text, and its formatting in the order of the offsets."""
 
     text: str
     entities: tuple[Entity, ...] = ()
 
-    def respaced(self) -> Rendered:
+    def respaced(self) -> RenderedText:
         """A text that looks the same but differs for Telegram: its last space outside of code becomes a
         no-break space.
         """
@@ -73,7 +73,7 @@ class Rendered:
         return self
 
 
-def render(markdown: str) -> Rendered:
+def render(markdown: str) -> RenderedText:
     """The text as Telegram shows it. Never fails: what cannot be formatted is shown as it is written.
 
     Links to `person:telegram:<id>` mention that person; no other text mentions anybody. An entity is left for the
@@ -89,16 +89,16 @@ def render(markdown: str) -> Rendered:
     return rendered if rendered.text and len(rendered.entities) < MAX_ENTITIES else bare(source)
 
 
-def bare(text: str) -> Rendered:
+def bare(text: str) -> RenderedText:
     """The text as it is written, with no formatting; it mentions nobody."""
-    return Rendered(_unmentioned(text))
+    return RenderedText(_unmentioned(text))
 
 
-def with_heading(name: str, body: Rendered) -> Rendered:
+def with_heading(name: str, body: RenderedText) -> RenderedText:
     """The text under a bold line with its speaker's name, since a bot cannot change its own name for one message."""
     heading = measure_utf16(name)
     moved = (replace(entity, offset=entity.offset + heading + 1) for entity in body.entities)
-    return Rendered(f"{name}\n{body.text}", (Entity("bold", 0, heading), *moved))
+    return RenderedText(f"{name}\n{body.text}", (Entity("bold", 0, heading), *moved))
 
 
 def _unmentioned(text: str) -> str:
@@ -131,13 +131,13 @@ class _Writer(MarkdownWriter):
         self._address: Entity | None = None
         self._entities: list[Entity] = []
 
-    def rendered(self) -> Rendered:
+    def rendered(self) -> RenderedText:
         """The written text without white space at its end, which Telegram would remove as well."""
         text = "".join(self._parts).rstrip()
         end = measure_utf16(text)
         fitting = (replace(e, length=min(e.length, end - e.offset)) for e in self._entities if e.offset < end)
         ordered = sorted(fitting, key=lambda e: (e.offset, -e.length))
-        return Rendered(text, tuple(ordered))
+        return RenderedText(text, tuple(ordered))
 
     def _quote(self, tokens: Sequence[Token]) -> None:
         self._open_piece("blockquote")
@@ -225,14 +225,14 @@ class RenderedPage:
         name = bare(" ".join(speaker.name.split())[:MAX_NAME]).text
         return cls(text, name if named and speaker.id else "")
 
-    def rendered(self) -> Rendered:
+    def rendered(self) -> RenderedText:
         """The text with entities. If columns or marks make it too long for Telegram, it is shown as written."""
         room = MAX_MESSAGE_UNITS - (measure_utf16(self.name) + 1 if self.name else 0)
         body = render(self.markdown)
         if measure_utf16(body.text) > room:
             body = bare(self.markdown)
         if measure_utf16(body.text) > room:
-            body = Rendered(self.markdown.replace("@", "\uff20"))
+            body = RenderedText(self.markdown.replace("@", "\uff20"))
         return with_heading(self.name, body) if self.name else body
 
     def rich(self) -> str | None:
@@ -255,7 +255,7 @@ class RenderedPage:
         return not self.markdown.strip() or measure_utf16(self.rendered().text) <= MAX_CAPTION_UNITS
 
 
-def shows_it(answer: Mapping[str, Any], page: Rendered | None, thread_id: int | None) -> str | None:
+def shows_it(answer: Mapping[str, Any], page: RenderedText | None, thread_id: int | None) -> str | None:
     """The difference between a page and the message that Telegram shows; None when there is none.
 
     `page` None is a rich message, whose text is not compared. Telegram removes white space at the ends and invisible

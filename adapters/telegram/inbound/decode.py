@@ -22,7 +22,7 @@ from adapters.telegram.codec.addresses import (
 )
 from adapters.telegram.codec.attachments import attachments_of
 from adapters.telegram.codec.brought import SaidText, answered_by, formatted, forwarded_in, quoted_in, said
-from adapters.telegram.codec.envelope import Known, bystander_of, name_of, sender_of
+from adapters.telegram.codec.envelope import KnownChat, bystander_of, name_of, sender_of
 from adapters.telegram.codec.wordless import is_service, rich_text_of, wordless_of
 from runtime.core.address import Address
 from runtime.core.message import Attachment
@@ -91,7 +91,7 @@ class Ignored:
 Decoded: TypeAlias = Inbound | ButtonPress | Moved | TopicClosed | Membership | Ignored
 
 
-def decode(updates: Sequence[Json], receiver: TelegramReceiver, known: Known) -> Decoded:
+def decode(updates: Sequence[Json], receiver: TelegramReceiver, known: KnownChat) -> Decoded:
     """The event of an update, or of the updates of one album. Raises nothing."""
     try:
         return _Reading(receiver, known).decoded(updates)
@@ -102,7 +102,7 @@ def decode(updates: Sequence[Json], receiver: TelegramReceiver, known: Known) ->
 @dataclass(frozen=True, slots=True)
 class _Reading:
     receiver: TelegramReceiver
-    known: Known
+    known: KnownChat
 
     def decoded(self, updates: Sequence[Json]) -> Decoded:
         first, last = updates[0], updates[-1]

@@ -21,7 +21,7 @@ from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import Json
 from adapters.telegram.codec.attachments import AlbumId, album_of
-from adapters.telegram.codec.envelope import Envelope, envelope_of
+from adapters.telegram.codec.envelope import UpdateEnvelope, envelope_of
 from adapters.telegram.inbound.decode import (
     ButtonPress,
     Ignored,
@@ -100,7 +100,7 @@ class UpdateFeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class TelegramWebhook:
     """The address to which Telegram sends one bot's updates. The secret is derived from the token, so that every node
     knows it.
     """
@@ -109,7 +109,7 @@ class Webhook:
     secret: str
 
     @classmethod
-    def of(cls, url: str, token: str, bot_id: int | None) -> Webhook:
+    def of(cls, url: str, token: str, bot_id: int | None) -> TelegramWebhook:
         """The webhook of a bot. `url` is the main bot's; an agent's bot appends its id."""
         secret = hmac.digest(token.encode(), b"parley webhook", hashlib.sha256).hex()
         return cls(url if bot_id is None else f"{url.rstrip('/')}/{bot_id}", secret)
@@ -225,7 +225,7 @@ class TelegramIntake:
                 _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": detail})
         return True
 
-    def _note(self, envelope: Envelope, bot: OurBot) -> None:
+    def _note(self, envelope: UpdateEnvelope, bot: OurBot) -> None:
         if envelope.alone is not None:
             self._alone.heard(self._memory.home(envelope.chat_id), *envelope.alone)
         if envelope.is_new:

@@ -10,7 +10,7 @@ import html
 import zlib
 from typing import Final
 
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from adapters.telegram.api.failures import NoTopic, NotWelcome, UnknownMethod
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import MAX_RECENT
@@ -28,7 +28,7 @@ NOTHING_SAID: Final = "\N{HORIZONTAL ELLIPSIS}"
 """The thought of an author whose work is not described."""
 
 
-class Drafts:
+class TelegramDrafts:
     """The drafts of one adapter."""
 
     def __init__(self, clock: Clock, *, wanted: bool, rich: bool) -> None:
@@ -37,8 +37,8 @@ class Drafts:
         self._plain_known = wanted
         self._rich_known = wanted and rich
         self._thoughts_known = wanted
-        self._written: Recent[str, float] = Recent(MAX_RECENT)
-        self._thoughts: Recent[str, tuple[str, float]] = Recent(MAX_RECENT)
+        self._written: RecentValues[str, float] = RecentValues(MAX_RECENT)
+        self._thoughts: RecentValues[str, tuple[str, float]] = RecentValues(MAX_RECENT)
 
     def available(self, to: Address) -> bool:
         """Whether drafts are wanted, and the server has them."""

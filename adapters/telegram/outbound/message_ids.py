@@ -20,7 +20,7 @@ from typing import Final
 
 import anyio
 
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 from adapters.telegram.chat_state import MAX_RECENT
 from adapters.telegram.codec.addresses import FIRST_SUPERGROUP
 from runtime.core.clock import Clock
@@ -62,7 +62,7 @@ class _Row:
     """A row of rising numbers. Nothing is known before `anchored`."""
 
     def __init__(self) -> None:
-        self.known: Recent[int, None] = Recent(MAX_RECENT)
+        self.known: RecentValues[int, None] = RecentValues(MAX_RECENT)
         self.highest = 0
         self.anchored = False
 
@@ -77,9 +77,9 @@ class MessageIds:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._alone = True
-        self._rows: Recent[tuple[int, int | None], _Row] = Recent(MAX_RECENT)
-        self._turns: Recent[tuple[int, int | None], anyio.Lock] = Recent(MAX_RECENT)
-        self._lost: Recent[tuple[int, int | None, str], LostPost] = Recent(MAX_LOST)
+        self._rows: RecentValues[tuple[int, int | None], _Row] = RecentValues(MAX_RECENT)
+        self._turns: RecentValues[tuple[int, int | None], anyio.Lock] = RecentValues(MAX_RECENT)
+        self._lost: RecentValues[tuple[int, int | None, str], LostPost] = RecentValues(MAX_LOST)
 
     def granted(self, share: float) -> None:
         """Our share of the calls. Another node may post when it is not the whole."""

@@ -14,14 +14,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from adapters.adapter import File
-from adapters.recent import Recent
+from adapters.adapter import FileData
+from adapters.recent import RecentValues
 from adapters.telegram.api.bot import TelegramApi, TelegramTarget
 from adapters.telegram.api.failures import ChatMoved, NotModified, NotWelcome, UnknownMethod
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import MAX_RECENT, ChatState
 from adapters.telegram.codec.addresses import MessageId, chat_id_of, is_private, thread_id_of
-from adapters.telegram.codec.markup import Rendered, RenderedPage, Rich, shows_it
+from adapters.telegram.codec.markup import RenderedPage, RenderedText, Rich, shows_it
 from adapters.telegram.outbound.message_ids import MessageIds, Spot
 from runtime.core.address import Address
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, ShownDiffers
@@ -45,7 +45,7 @@ class TelegramSender:
         self._numbers = numbers
         self._rich = rich
         self._rich_known = rich != "never"
-        self._unclear: Recent[tuple[int, int], Rendered] = Recent(MAX_RECENT)
+        self._unclear: RecentValues[tuple[int, int], RenderedText] = RecentValues(MAX_RECENT)
 
     async def post(
         self, bot: OurBot, to: Address, page: RenderedPage, *, nonce: str, final: bool, reply_to: str | None
@@ -63,7 +63,9 @@ class TelegramSender:
 
         return await self._posted(bot, to, nonce, call)
 
-    async def upload(self, bot: OurBot, to: Address, file: File, caption: Rendered, *, reply_to: str | None) -> str:
+    async def upload(
+        self, bot: OurBot, to: Address, file: FileData, caption: RenderedText, *, reply_to: str | None
+    ) -> str:
         """Post a file and return the message's id. It is not searched for when the answer is lost."""
 
         async def call(chat_id: int) -> int:
@@ -179,7 +181,9 @@ def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> Tel
     return TelegramTarget(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)
 
 
-async def _checked(api: TelegramApi, target: TelegramTarget, answer: Mapping[str, Any], shown: Rendered | None) -> int:
+async def _checked(
+    api: TelegramApi, target: TelegramTarget, answer: Mapping[str, Any], shown: RenderedText | None
+) -> int:
     number = int(answer["message_id"])
     try:
         _compare(answer, shown, target)
@@ -190,20 +194,22 @@ async def _checked(api: TelegramApi, target: TelegramTarget, answer: Mapping[str
     return number
 
 
-def _compare(answer: Mapping[str, Any], shown: Rendered | None, target: TelegramTarget) -> None:
+def _compare(answer: Mapping[str, Any], shown: RenderedText | None, target: TelegramTarget) -> None:
     wrong = shows_it(answer, shown, target.thread_id)
     if wrong is not None:
         raise ShownDiffers(f"Telegram: message {answer.get('message_id')} in chat {target.chat_id}: {wrong}")
 
 
-async def _plain_if_refused(page: Rendered, show: Callable[[Rendered], Awaitable[_Answer]]) -> tuple[_Answer, Rendered]:
+async def _plain_if_refused(
+    page: RenderedText, show: Callable[[RenderedText], Awaitable[_Answer]]
+) -> tuple[_Answer, RenderedText]:
     """Show the page, or its plain text if Telegram refuses the formatting. A refusal has changed nothing."""
     try:
         return await show(page), page
     except BadMarkup:
         if not page.entities:
             raise
-    plain = Rendered(page.text)
+    plain = RenderedText(page.text)
     return await show(plain), plain
 
 
@@ -213,14 +219,14 @@ class TelegramAlone:
     def __init__(self, sender: TelegramSender) -> None:
         self._sender = sender
         self._known = True
-        self._refusing: Recent[str, bool] = Recent(MAX_CHATS)
-        self._heard: Recent[tuple[int, str], int] = Recent(MAX_CHATS)
+        self._refusing: RecentValues[str, bool] = RecentValues(MAX_CHATS)
+        self._heard: RecentValues[tuple[int, str], int] = RecentValues(MAX_CHATS)
 
     def heard(self, chat_id: int, person: int, number: int) -> None:
         """Somebody gave a command in a group that only we see. What answers it needs no rights."""
         self._heard.keep((chat_id, str(person)), number)
 
-    async def tell(self, bot: OurBot, to: Address, person_id: str, page: Rendered) -> bool:
+    async def tell(self, bot: OurBot, to: Address, person_id: str, page: RenderedText) -> bool:
         """Tell one person of a group; False where it has to be said to everybody. Raises RateLimited."""
         number = person_id.rpartition(":")[2]
         asked = self._asked(to, number)

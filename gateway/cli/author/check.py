@@ -27,7 +27,7 @@ from runtime.core.errors import ConfigError, ParleyError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Sequence
 
-    from gateway.assembly.probes import Probe
+    from gateway.assembly.probes import HealthProbe
     from gateway.settings.tree import Settings
     from runtime.events.happening import Happening
     from runtime.language.diagnostics import Diagnostic
@@ -184,7 +184,7 @@ async def _answers(settings: Settings) -> list[_Found]:
     return found
 
 
-async def _answer(probe: Probe) -> tuple[str, str]:
+async def _answer(probe: HealthProbe) -> tuple[str, str]:
     try:
         answer = None if probe.ask is None else await probe.ask()
     except ParleyError as error:

@@ -23,10 +23,10 @@ from runtime.core.near_names import file_advice
 
 if TYPE_CHECKING:
     from gateway.dev.board import Look
-    from gateway.service import Ready
+    from gateway.service import GatewayReady
     from gateway.settings.tree import Settings
     from runtime.bus import Bus
-    from runtime.llm.models import Models
+    from runtime.llm.models import ModelRegistry
 
 _STATE = ".parley"
 """The folder for state, in the folder of the program."""
@@ -70,7 +70,7 @@ def dev(
         board.reads_again = script is None
         _until_right(files, settings, check)
 
-        async def serve(on_ready: Callable[[Ready], None]) -> None:
+        async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
             from gateway.assembly.app import serve as serve_gateway
 
             if script is not None:
@@ -79,7 +79,7 @@ def dev(
             def read() -> Settings:
                 return load_settings(config, flags)
 
-            def ready(now: Ready) -> None:
+            def ready(now: GatewayReady) -> None:
                 on_ready(now)
                 if open_page:
                     _open(now.lines)
@@ -105,7 +105,7 @@ def _talk_script(model: str | None) -> list[Path] | None:
 
 async def _scripted_model(
     script: Sequence[Path], settings: Settings, files: Sequence[Path], tell: Callable[[str], None]
-) -> Callable[[Bus], tuple[Models, str]]:
+) -> Callable[[Bus], tuple[ModelRegistry, str]]:
     """A model that answers from talks. Raises ProgramError and ConfigError for talks that are wrong."""
     from gateway.programs.loading import routes_of
     from gateway.talks.trying import ScriptedModel
@@ -227,7 +227,7 @@ def chat(
     files = entered(program)
     import anyio
 
-    from adapters.web.codec import Person
+    from adapters.web.codec import WebVisitor
     from gateway.dev.board import DevBoard
     from gateway.dev.terminal_page import TerminalPage
 
@@ -237,13 +237,13 @@ def chat(
         files = files or _program_here(settings)
         page = TerminalPage(files[0].stem if files else "lobby", _PERSON, sys.stdout, Lines().line, _end)
 
-        async def serve(on_ready: Callable[[Ready], None]) -> None:
+        async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
             from gateway.assembly.app import serve as serve_gateway
 
-            def ready(now: Ready) -> None:
+            def ready(now: GatewayReady) -> None:
                 on_ready(now)
                 if now.attend is not None:
-                    tasks.start_soon(now.attend, page, Person(_PERSON, getpass.getuser().title()))
+                    tasks.start_soon(now.attend, page, WebVisitor(_PERSON, getpass.getuser().title()))
 
             board = None
             if script is not None:

@@ -20,7 +20,7 @@ from runtime.core.errors import ProgramError
 if TYPE_CHECKING:
     import asyncio
 
-    from gateway.assembly.standalone import Ended, ReadLine
+    from gateway.assembly.standalone import ReadLine, StandaloneOutcome
     from gateway.settings.tree import Settings
     from runtime.language.program import Program
 
@@ -85,15 +85,15 @@ def _compiled(settings: Settings, program: Path) -> Program:
     return anyio.run(compiled, settings, [program], lambda _progress: None).program
 
 
-def _executed(settings: Settings, program: Program, text: str, read_line: ReadLine | None) -> Ended:
+def _executed(settings: Settings, program: Program, text: str, read_line: ReadLine | None) -> StandaloneOutcome:
     import asyncio
 
-    from gateway.assembly.standalone import Terminal, execute
+    from gateway.assembly.standalone import TerminalOutput, execute
     from runtime.execution.frames.loop import FrameLoop
 
     try:
         with asyncio.Runner(loop_factory=FrameLoop) as runner:
-            return runner.run(execute(settings, program, text, Terminal(sys.stdout, sys.stderr), read_line))
+            return runner.run(execute(settings, program, text, TerminalOutput(sys.stdout, sys.stderr), read_line))
     finally:
         _close_output()
 

@@ -235,12 +235,12 @@ def _prove(talks: Path, *, proves: bool) -> None:
 def _held(talks: Path) -> TalkResult:
     import asyncio
 
-    from gateway.talks.running import Loader, hold_talk
+    from gateway.talks.running import TalkLoader, hold_talk
     from gateway.talks.staging.stage import open_stage
     from runtime.execution.frames.loop import FrameLoop
 
     async def hold() -> TalkResult:
-        loaded = await Loader().load(talks)
+        loaded = await TalkLoader().load(talks)
         async with open_stage(load_settings(None)) as stage:
             return await hold_talk(loaded, loaded.file.talks[0], stage, limit_s=_LIMIT_S)
 
@@ -249,13 +249,13 @@ def _held(talks: Path) -> TalkResult:
 
 
 def _show(result: TalkResult) -> None:
-    from gateway.talks.talk import Pressed, Said
+    from gateway.talks.talk import PersonLine, PressedChoice
 
     say(f"A first talk, with prepared model answers ({result.talk.title}):")
     for beat, record in zip(result.talk.beats, result.records, strict=False):
-        if isinstance(beat.act, Said):
+        if isinstance(beat.act, PersonLine):
             say(f"  {beat.act.who}: {beat.act.text}")
-        elif isinstance(beat.act, Pressed):
+        elif isinstance(beat.act, PressedChoice):
             say(f"  {beat.act.who} presses {beat.act.label}")
         for message in record.seen:
             first, *more = message.text.splitlines() or [""]

@@ -14,8 +14,8 @@ from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_se
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
-    from gateway.talks.results import Coverage, TalkResult
-    from gateway.talks.running import Job, Loaded, Plan
+    from gateway.talks.results import StepCoverage, TalkResult
+    from gateway.talks.running import Job, LoadedTalks, TalkPlan
     from gateway.talks.staging.record import StepPlace
 
 _LIMIT_S, _LIVE_LIMIT_S = 30.0, 600.0
@@ -50,7 +50,7 @@ def hold_talks(  # noqa: PLR0913 - options of a command
 
     Exit codes: 0 all passed, 1 some failed, 2 a talk, a program or an option is wrong, 130 Ctrl-C.
     """
-    from gateway.talks.running import Plan, talk_files
+    from gateway.talks.running import TalkPlan, talk_files
     from runtime.core.errors import ConfigError
 
     with plain_errors():
@@ -66,7 +66,7 @@ def hold_talks(  # noqa: PLR0913 - options of a command
         note(_nothing(files, only))
         raise typer.Exit(BAD_INPUT)
     asked = frozenset(number for number, (_, talk) in enumerate(jobs) if live or (record and not talk.scripted))
-    plan = Plan(settings, jobs, limit_s or (_LIVE_LIMIT_S if asked else _LIMIT_S), asked)
+    plan = TalkPlan(settings, jobs, limit_s or (_LIVE_LIMIT_S if asked else _LIMIT_S), asked)
     try:
         results = _held(plan, jobs_at_once or os.cpu_count() or 1)
     except KeyboardInterrupt:
@@ -132,19 +132,19 @@ def _nothing(files: Sequence[Path], only: str | None) -> str:
     return f"parley: No talk has “{only}” in its title."
 
 
-def _loaded(files: Sequence[Path]) -> tuple[list[Loaded], bool]:
+def _loaded(files: Sequence[Path]) -> tuple[list[LoadedTalks], bool]:
     """The talks of the files, and whether any file is wrong; what is wrong is said."""
     import anyio
 
-    from gateway.talks.running import Loader
+    from gateway.talks.running import TalkLoader
     from runtime.core.errors import ConfigError, ProgramError
 
-    found: list[Loaded] = []
+    found: list[LoadedTalks] = []
     wrong = False
 
     async def load() -> None:
         nonlocal wrong
-        loader = Loader()
+        loader = TalkLoader()
         for file in files:
             try:
                 found.append(await loader.load(file))
@@ -156,7 +156,7 @@ def _loaded(files: Sequence[Path]) -> tuple[list[Loaded], bool]:
     return found, wrong
 
 
-def _held(plan: Plan, workers: int) -> list[TalkResult]:
+def _held(plan: TalkPlan, workers: int) -> list[TalkResult]:
     """The results in the order of the talks."""
     from gateway.talks.running import held_apart
 
@@ -164,14 +164,14 @@ def _held(plan: Plan, workers: int) -> list[TalkResult]:
     return [results[number] for number in range(len(plan.jobs))]
 
 
-def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[Coverage]:
-    from gateway.talks.results import Coverage
+def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[StepCoverage]:
+    from gateway.talks.results import StepCoverage
 
     reached: dict[str, set[StepPlace]] = {}
     programs = {loaded.program.digest: loaded.program for loaded, _ in jobs}
     for (loaded, _), result in zip(jobs, results, strict=True):
         reached.setdefault(loaded.program.digest, set()).update(result.steps)
-    return [Coverage(program, frozenset(reached[digest])) for digest, program in programs.items()]
+    return [StepCoverage(program, frozenset(reached[digest])) for digest, program in programs.items()]
 
 
 def _write(junit: Path, results: Sequence[TalkResult]) -> None:

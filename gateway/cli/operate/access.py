@@ -15,7 +15,7 @@ from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.access.people import AccessRequest, People
+    from gateway.access.people import AccessRequest, KnownPeople
     from gateway.settings.tree import Settings
 
 Answer = TypeVar("Answer")
@@ -34,7 +34,7 @@ app = typer.Typer(help="Manage who may talk with the agents.", no_args_is_help=T
 def list_people(config: ConfigOption = None) -> None:
     """Show everybody with a role of their own, and everybody who is waiting for access."""
 
-    async def ask(people: People) -> list[str]:
+    async def ask(people: KnownPeople) -> list[str]:
         lines = [f"{person.role.word:<8} {person.id:<24} {person.name}" for person in await people.all()]
         for request in await people.requests():
             until = f"{request.expires_at:%H:%M} UTC"
@@ -56,7 +56,7 @@ def approve(
     """Give access to somebody who is waiting."""
     from gateway.access.people import Role
 
-    async def let_in(people: People, later: _Later) -> AccessRequest | None:
+    async def let_in(people: KnownPeople, later: _Later) -> AccessRequest | None:
         found = await people.approve(code, Role[role.upper()])
         if found is not None:
             await later(found, "access.approved")
@@ -101,12 +101,12 @@ def _set(config: Path | None, person: str, role: str) -> None:
     say(f"{person} now has the role {role}.")
 
 
-def _with_people(config: Path | None, ask: Callable[[People], Awaitable[Answer]]) -> Answer:
+def _with_people(config: Path | None, ask: Callable[[KnownPeople], Awaitable[Answer]]) -> Answer:
     """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
     return _with_storage(config, lambda people, _: ask(people))
 
 
-def _with_storage(config: Path | None, ask: Callable[[People, _Later], Awaitable[Answer]]) -> Answer:
+def _with_storage(config: Path | None, ask: Callable[[KnownPeople, _Later], Awaitable[Answer]]) -> Answer:
     import anyio
 
     async def asked() -> Answer:
@@ -153,7 +153,7 @@ def invite(
 
 
 async def _link(settings: Settings, role: str, hours: int, person: str | None) -> str | None:
-    from adapters.web.codec import Person
+    from adapters.web.codec import WebVisitor
     from gateway.access.people import Role
     from gateway.assembly.parts import open_storage
     from gateway.assembly.web_chat import address_of, link_to, team_in
@@ -168,7 +168,7 @@ async def _link(settings: Settings, role: str, hours: int, person: str | None) -
             if person is None:
                 secret = await team.invite(Role[role.upper()], "the operator", lasts_s=hours * 3600)
             elif await team.knows(person):
-                secret = await team.invite_device(Person(person, ""), "the operator", lasts_s=hours * 3600)
+                secret = await team.invite_device(WebVisitor(person, ""), "the operator", lasts_s=hours * 3600)
             else:
                 return None
         except NotAdmitted as error:

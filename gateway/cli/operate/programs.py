@@ -13,7 +13,7 @@ from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
-    from gateway.programs.versions import Kept, Pin, Pins
+    from gateway.programs.versions import KeptVersion, VersionPin, VersionPins
 
 Answer = TypeVar("Answer")
 
@@ -29,7 +29,7 @@ app = typer.Typer(help="Show the versions of programs, and roll back to one.", n
 def list_versions(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show the kept versions of all programs, the latest of each at the top."""
 
-    async def ask(pins: Pins) -> tuple[Sequence[Kept], Mapping[str, Pin]]:
+    async def ask(pins: VersionPins) -> tuple[Sequence[KeptVersion], Mapping[str, VersionPin]]:
         return await pins.every(), await pins.in_force()
 
     kept, pins = ([], {}) if nothing_kept(config) else _with_pins(config, ask)
@@ -55,14 +55,14 @@ def rollback(
 ) -> None:
     """Go back to an earlier version of a program until its file changes. A running gateway does so at once."""
 
-    async def ask(pins: Pins) -> str:
+    async def ask(pins: VersionPins) -> str:
         return await pins.roll_back(name, version, "parley programs")
 
     digest = _with_pins(config, ask, tell=True)
     say(f"{name} now runs in version {digest[:_SHOWN]}. Current conversations finish with their old version.")
 
 
-def _standing(one: Kept, pin: Pin | None) -> str:
+def _standing(one: KeptVersion, pin: VersionPin | None) -> str:
     if pin is None:
         return ""
     if one.digest == pin.version:
@@ -70,7 +70,7 @@ def _standing(one: Kept, pin: Pin | None) -> str:
     return "in the file" if one.digest == pin.instead_of else ""
 
 
-def _with_pins(config: Path | None, ask: Callable[[Pins], Awaitable[Answer]], *, tell: bool = False) -> Answer:
+def _with_pins(config: Path | None, ask: Callable[[VersionPins], Awaitable[Answer]], *, tell: bool = False) -> Answer:
     """The result of `ask`; `tell`: all nodes look at what is rolled back after it."""
     import anyio
 

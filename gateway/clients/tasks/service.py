@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeAlias
 import anyio
 from starlette.exceptions import HTTPException
 
-from gateway.clients.feed import Feed
+from gateway.clients.feed import EventFeed
 from gateway.clients.journals import is_closed_task
-from gateway.clients.requests import Client
+from gateway.clients.requests import BusClient
 from gateway.clients.tasks.view import QuestionOfTask, TaskView, TaskViews
 from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.clock import Clock
@@ -26,7 +26,7 @@ from runtime.core.near_names import name_advice
 from runtime.execution.frames.signatures import LONGEST_WAIT_S
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, KnownEvent, shard_of
-from runtime.stores.orders import Order, TaskLimits
+from runtime.stores.orders import TaskLimits, TaskOrder
 from runtime.stores.sessions import SessionRecord, SessionStore
 from runtime.tape.tape import TapeReader
 
@@ -63,21 +63,23 @@ class TaskOrdering:
         """All programs, by name."""
         return self._door.programs
 
-    async def begin(self, client: Client, program: str, what: What, key: str, *, event: str, hops: int) -> None:
+    async def begin(self, client: BusClient, program: str, what: What, key: str, *, event: str, hops: int) -> None:
         """Have any playbook executed as a task of a client that has sent an event of this type, once for each key.
         `hops` events of programs led to it."""
         task = task_id(client, key)
         letter = replace(self.letter(client, task, what, self._door.limits.within_s), event=event, hops=hops)
         await self.put(client, task, program, letter)
 
-    def letter(self, client: Client, task: SessionId, what: What, within_s: float, context: str | None = None) -> Order:
+    def letter(
+        self, client: BusClient, task: SessionId, what: What, within_s: float, context: str | None = None
+    ) -> TaskOrder:
         """An order of a client, within the limits of the settings."""
         home, place = Address(CLIENT, client.name, context), Address(CLIENT, client.name)
         due, limits = self._door.clock.now().timestamp() + within_s, self._door.limits
         where = (address_data(home), address_data(place))
-        return Order(0, SessionId(""), *what, due, 1, *where, task, limits.tokens, limits.dollars)
+        return TaskOrder(0, SessionId(""), *what, due, 1, *where, task, limits.tokens, limits.dollars)
 
-    async def put(self, client: Client, task: SessionId, program: str, letter: Order) -> bool:
+    async def put(self, client: BusClient, task: SessionId, program: str, letter: TaskOrder) -> bool:
         """Put an order into the inbox of its task, unless the task is known; whether it is new."""
         address, now = address_of(task), self._door.clock.now()
         event = InboxEvent(task, address, person_of(client), client.name, str(letter), now, kind=TASK, program=program)
@@ -97,12 +99,12 @@ class TaskOrdering:
         return record if record is not None and record.address == address else None
 
 
-def task_id(client: Client, key: str) -> SessionId:
+def task_id(client: BusClient, key: str) -> SessionId:
     """The id of the task that a client orders under a key."""
     return SessionId(hashlib.sha256(f"{client.source}\0{key}".encode()).hexdigest()[:_TASK_CHARS])
 
 
-def person_of(client: Client) -> str:
+def person_of(client: BusClient) -> str:
     """A client as those know it to whom it speaks."""
     return f"{CLIENT}:{client.name}"
 
@@ -147,7 +149,7 @@ class ClientTask:
 class TaskService:
     """The tasks of clients. Raises HTTPException, with one sentence, for what a client may not do."""
 
-    def __init__(self, feed: Feed, door: TaskDoor) -> None:
+    def __init__(self, feed: EventFeed, door: TaskDoor) -> None:
         self._feed = feed
         self._door = door
         self.ordering = TaskOrdering(door)
@@ -163,7 +165,7 @@ class TaskService:
         """All programs, by name."""
         return self._door.programs
 
-    def orderable(self, client: Client) -> Iterator[tuple[Program, AgentSpec, PlaybookSpec]]:
+    def orderable(self, client: BusClient) -> Iterator[tuple[Program, AgentSpec, PlaybookSpec]]:
         """The public playbooks that a client may order."""
         for name, program in self._door.programs.items():
             if client.scopes.may_use("write", name):
@@ -176,7 +178,7 @@ class TaskService:
         program = self._door.programs.get(task.program)
         return None if program is None else _called(task.program, program)
 
-    async def order(self, client: Client, order: object, *, context: str | None = None) -> tuple[SessionId, bool]:
+    async def order(self, client: BusClient, order: object, *, context: str | None = None) -> tuple[SessionId, bool]:
         """Order a task, as the JSON object `order` says; its id, and whether it is new. `context` is the client's name
         for what the task belongs to."""
         if not isinstance(order, Mapping) or not set(order) <= _KEYS:
@@ -199,7 +201,7 @@ class TaskService:
             raise HTTPException(410, "The task of this key is gone. Order another one under another key.")
         return task, new
 
-    async def find(self, client: Client, id_: SessionId, action: str = "read") -> ClientTask:
+    async def find(self, client: BusClient, id_: SessionId, action: str = "read") -> ClientTask:
         """A task that a client may look at, or change ("write"). Raises HTTPException: 410 for one that was deleted,
         404 for every one that is not for this client, known or not."""
         record, order = await self.ordering.record(id_), await self._order(id_)
@@ -304,7 +306,7 @@ class TaskService:
         if not task.over:
             await self.ordering.add(event)
 
-    async def speak(self, client: Client, task: ClientTask, named: object, text: object, ask: object = None) -> bool:
+    async def speak(self, client: BusClient, task: ClientTask, named: object, text: object, ask: object = None) -> bool:
         """Say something to a task, once for each id; False where the id is known. What is said answers the question
         `ask`, or the oldest that is open."""
         texts = isinstance(named, str) and isinstance(text, str) and isinstance(ask, str | None)
@@ -322,7 +324,7 @@ class TaskService:
         event = InboxEvent(id_, address, *who, str(text), now, choice=choice, program=task.program)
         return await self.ordering.add(event)
 
-    def _program(self, client: Client, name: object) -> Program:
+    def _program(self, client: BusClient, name: object) -> Program:
         program = self._door.programs.get(name) if isinstance(name, str) else None
         if not isinstance(name, str) or not client.scopes.may_use("write", name):
             raise HTTPException(403, f"{client.name} has no scope to order tasks of this program.")

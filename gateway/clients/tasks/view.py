@@ -10,7 +10,7 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.people import MessageHeard, PageBegun, PageClosed, PageFinished, PageGrew
 from runtime.tape.facts.registry import KINDS
@@ -203,7 +203,7 @@ def _other_over(view: TaskView, _: Fact, content: TaskOver) -> None:
         view.asks = {ask: question for ask, question in view.asks.items() if question.asker != asker}
 
 
-_TAKES: Mapping[type[Content], Callable[[TaskView, Fact, Any], None]] = {
+_TAKES: Mapping[type[FactContent], Callable[[TaskView, Fact, Any], None]] = {
     OrderTaken: _taken,
     OrderOver: _over,
     SessionEnded: _ended,

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.clients.requests import Admission, bytes_of, refused
+from gateway.clients.requests import ClientAdmission, bytes_of, refused
 from gateway.clients.tasks.service import TaskService
 from gateway.feature import ClientGround
 from gateway.features.a2a.handler import CALLER, TaskListing, TaskRequests
@@ -45,7 +45,7 @@ class A2aDoor:
 
     def __init__(
         self,
-        admission: Admission,
+        admission: ClientAdmission,
         tasks: TaskService,
         programs: Sequence[Program],
         listing: TaskListing,
@@ -83,7 +83,7 @@ class _Calls(ServerCallContextBuilder):
 class _Admitted:
     """Lets clients pass, with requests of a bounded length."""
 
-    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+    def __init__(self, app: ASGIApp, admission: ClientAdmission) -> None:
         self._app = app
         self._admission = admission
 

@@ -43,7 +43,7 @@ from a2a.utils.task import apply_history_length, validate_history_length, valida
 from google.protobuf.timestamp_pb2 import Timestamp
 from starlette.exceptions import HTTPException
 
-from gateway.clients.requests import Client
+from gateway.clients.requests import BusClient
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.features.a2a.messages import (
     GrowingTexts,
@@ -222,7 +222,7 @@ class TaskRequests(RequestHandler):
             await self._pushes.keep(client, sent.task, params.configuration.task_push_notification_config)
         return sent
 
-    async def _order(self, client: Client, params: SendMessageRequest) -> _Sent:
+    async def _order(self, client: BusClient, params: SendMessageRequest) -> _Sent:
         """Order a task. The message's id names the order: the same one again is the same task."""
         message = params.message
         key = {"key": f"a2a {message.message_id}"}
@@ -231,7 +231,7 @@ class TaskRequests(RequestHandler):
         task = await self._tasks.own(id_)
         return _Sent(task, None, Named.of(task, message.context_id or None))
 
-    async def _answer(self, client: Client, params: SendMessageRequest) -> _Sent:
+    async def _answer(self, client: BusClient, params: SendMessageRequest) -> _Sent:
         message = params.message
         task = await self._tasks.find(client, SessionId(message.task_id), "write")
         task = await self._tasks.begun(task, _SETTLE_S)
@@ -268,7 +268,7 @@ class TaskRequests(RequestHandler):
             raise TaskNotFoundError
         return task
 
-    def _skills(self, client: Client) -> Mapping[str, Skill]:
+    def _skills(self, client: BusClient) -> Mapping[str, Skill]:
         """The skills that a client may order."""
         programs = {program.name: program for program, _, _ in self._tasks.orderable(client)}
         return skills_of(programs.values())
@@ -279,9 +279,9 @@ def _rests(task: ClientTask, answered: str | None) -> bool:
     return task.over or task.asks_more_than(answered)
 
 
-def _client(context: ServerCallContext) -> Client:
+def _client(context: ServerCallContext) -> BusClient:
     client: Any = context.state[CALLER]
-    assert isinstance(client, Client)
+    assert isinstance(client, BusClient)
     return client
 
 
@@ -301,7 +301,7 @@ class TaskListing:
         self._tasks = tasks
         self._catalog = catalog
 
-    async def page(self, client: Client, wanted: ListTasksRequest) -> ListTasksResponse:
+    async def page(self, client: BusClient, wanted: ListTasksRequest) -> ListTasksResponse:
         """The tasks that fit, the most recently active first. Raises InvalidParamsError for a wrong page."""
         size = wanted.page_size if wanted.HasField("page_size") else DEFAULT_LIST_TASKS_PAGE_SIZE
         place = _Place.of(wanted.page_token)
@@ -330,7 +330,7 @@ class TaskListing:
         except ValueError as error:
             raise InvalidParamsError("There is no such page.") from error
 
-    async def _own(self, client: Client, known: KnownSession) -> ClientTask | None:
+    async def _own(self, client: BusClient, known: KnownSession) -> ClientTask | None:
         """The task of this client that a session is, if it is one."""
         task = session_of(known.record.address)
         if task is None or not client.scopes.may_use("read", known.record.program):

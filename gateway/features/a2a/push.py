@@ -21,8 +21,8 @@ from anyio.abc import TaskGroup
 from google.protobuf.json_format import MessageToDict
 
 from adapters.records import Records, what_can_be_read
-from gateway.clients.feed import Feed
-from gateway.clients.requests import Client
+from gateway.clients.feed import EventFeed
+from gateway.clients.requests import BusClient
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.features.a2a.messages import GrowingTexts, Mark, Named, updates_of
 from runtime.core.clock import Clock
@@ -165,7 +165,7 @@ class Pushes:
     """Keeps the URLs, and sends to them while `run` runs and it is this node's turn."""
 
     def __init__(
-        self, tasks: TaskService, feed: Feed, records: Records, hosts: Sequence[str], post: PushPost, clock: Clock
+        self, tasks: TaskService, feed: EventFeed, records: Records, hosts: Sequence[str], post: PushPost, clock: Clock
     ) -> None:
         self._tasks = tasks
         self._feed = feed
@@ -199,7 +199,7 @@ class Pushes:
             raise InvalidParamsError("Push notifications are sent to configured hosts only, by http or https.")
 
     async def keep(
-        self, client: Client, task: ClientTask, config: TaskPushNotificationConfig
+        self, client: BusClient, task: ClientTask, config: TaskPushNotificationConfig
     ) -> TaskPushNotificationConfig:
         """Send to a URL from now on; one of the same id is replaced."""
         push = Push(
@@ -221,11 +221,11 @@ class Pushes:
         self._look_again()
         return push.config()
 
-    async def of(self, client: Client, task: ClientTask) -> list[TaskPushNotificationConfig]:
+    async def of(self, client: BusClient, task: ClientTask) -> list[TaskPushNotificationConfig]:
         """The URLs that a client has named for a task."""
         return [push.config() for push in await self._all() if (push.task, push.client) == (task.id, client.name)]
 
-    async def forget(self, client: Client, task: ClientTask, id_: str) -> None:
+    async def forget(self, client: BusClient, task: ClientTask, id_: str) -> None:
         """Send no more to a URL."""
         for push in await self._all():
             if (push.task, push.client, push.id) == (task.id, client.name, id_):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gateway.settings.clients import Clients
-from gateway.settings.forms import Section, Words
+from gateway.settings.forms import SettingsSection, Words
 from runtime.core.errors import ConfigError
 
 
-class A2aSettings(Section):
+class A2aSettings(SettingsSection):
     """Settings of A2A, over which clients order tasks. `push_hosts` are the hosts to which news of tasks may be sent;
     only with `push_private` they may have addresses that are not public.
     """

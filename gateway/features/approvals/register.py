@@ -27,7 +27,7 @@ from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.frames import QuestionAsked, QuestionAskedAgain, WaitEnded
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import MessageQueued
-from runtime.tape.snapshot import Moments
+from runtime.tape.snapshot import TapeMoments
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import SessionState
@@ -161,7 +161,7 @@ class QuestionsView:
         register: QuestionRegister,
         catalog: SessionCatalog,
         tapes: TapeReader,
-        moments: Moments,
+        moments: TapeMoments,
         clock: Clock,
     ) -> None:
         self._register = register

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.requests import Client, answer, body_of, limit_of
+from gateway.clients.requests import BusClient, answer, body_of, limit_of
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.features.approvals.register import GivenAnswer, OpenQuestion, QuestionsView, register_in
 from runtime.core.address import CLIENT
@@ -84,7 +84,7 @@ class QuestionRoutes:
         how = await self.questions.answered(session, found.call, int(found.asked.page))
         return answer(_outcome(how, event, content=client.scopes.content))
 
-    async def _closed(self, client: Client, session: SessionId, page: str) -> HTTPException:
+    async def _closed(self, client: BusClient, session: SessionId, page: str) -> HTTPException:
         """The refusal of an answer to what is no longer open."""
         call = await self.questions.asked_on(session, page)
         if call is None or (not client.scopes.private and await self.door.rooms.has(session)):
@@ -97,7 +97,7 @@ class QuestionRoutes:
         by = f", by {how.by}" if how.by else ""
         return HTTPException(409, f"This question was answered already: {how.answer}{by}.")
 
-    def _event(self, client: Client, found: OpenQuestion, choice: str, text: str) -> InboxEvent:
+    def _event(self, client: BusClient, found: OpenQuestion, choice: str, text: str) -> InboxEvent:
         """The answer as an event. Whoever answers the same question is told by its words which answer counts."""
         record, page = found.record, found.asked.page
         named = hashlib.sha256(f"{client.source}\0{client.shown}\0{record.id}\0{page}\0{text}".encode()).hexdigest()

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gateway.features.files.describing import Describer
-from gateway.models.answers import Payer
+from gateway.features.files.describing import FileDescriber
+from gateway.models.answers import BilledPerson
 from runtime.core.errors import LLMError, PlaybookError
 from runtime.core.files import FILE_URL, FileAccess, clean_file_name
 from runtime.core.message import Attachment
@@ -38,7 +38,7 @@ _BINARY_KINDS = ("image", "audio", "video", "font")
 class FileCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, parts: SessionParts, files: FileAccess, describer: Describer) -> None:
+    def __init__(self, parts: SessionParts, files: FileAccess, describer: FileDescriber) -> None:
         self._journal = parts.journal
         self._pages = parts.pages
         self._record = parts.record
@@ -104,7 +104,7 @@ class FileCalls:
         state = self._journal.state
         named = referred(str(file), state.files)
         found = named[0] if named else find_file(file, state.files)
-        payer = Payer(self._record.id, self._record.address, state.person)
+        payer = BilledPerson(self._record.id, self._record.address, state.person)
         try:
             return await self._describer.words(found, payer, question)
         except LLMError as error:

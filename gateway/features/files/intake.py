@@ -22,12 +22,12 @@ from gateway.features.files.reading import (
     TEXT_TYPE,
     UNKNOWN_TYPE,
     FileReader,
+    FileRemark,
     Reading,
     ReadLimits,
     ReadPart,
-    Remark,
 )
-from gateway.inbound.usage_limits import DAY_S, Counters
+from gateway.inbound.usage_limits import DAY_S, UsageCounters
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, ContentLocked, NotDelivered
@@ -35,7 +35,7 @@ from runtime.core.files import FILE_URL, MAX_FILE_BYTES, PICTURE_TYPE, FileAcces
 from runtime.core.message import Attachment, FilePart
 from runtime.core.texts import Texts
 from runtime.execution.prompt.with_files import FileContents
-from runtime.llm.client import Sight
+from runtime.llm.client import VisionRecord
 
 PAUSES_S: Final = (1.0, 4.0)
 """The pauses before a file is asked for again, when its platform does not give it."""
@@ -92,11 +92,11 @@ class StoredFileIntake:
         files: FileAccess,
         store: FileStore,
         reader: FileReader,
-        counters: Counters,
+        counters: UsageCounters,
         limits: IntakeLimits,
         texts: Callable[[str], Texts],
         clock: Clock,
-        sight: Sight,
+        sight: VisionRecord,
     ) -> None:
         """`texts` are those of a platform."""
         self.sight = sight
@@ -137,7 +137,7 @@ class StoredFileIntake:
         taken = [TakenFile(replace(file, parts=(), note=said)) for file in files]
         return [replace(taken[0], remarks=(said,)), *taken[1:]]
 
-    async def _too_many_today(self, address: Address, person: str, once: str) -> Remark | None:
+    async def _too_many_today(self, address: Address, person: str, once: str) -> FileRemark | None:
         own, now_s = self._limits, self._clock.now().timestamp()
         hours = math.ceil((DAY_S - now_s % DAY_S) / 3600)
         for whose, limit, key in (
@@ -147,12 +147,12 @@ class StoredFileIntake:
             name = f"files:{whose}:{int(now_s // DAY_S)}"
             told = f"{whose}/{address.key}/{once}"
             if limit and await self._counters.add(name, 1, once=told, ttl_s=2 * DAY_S) > limit:
-                return Remark(key, {"limit": limit, "hours": hours})
+                return FileRemark(key, {"limit": limit, "hours": hours})
         return None
 
     async def _taken(self, address: Address, file: Attachment, person: str | None) -> TakenFile:
         data = await self._fetched(address, file)
-        if isinstance(data, Remark):
+        if isinstance(data, FileRemark):
             return self._refused(address, file, data)
         read = await self._reader.read(data, file.media_type)
         url = file.url
@@ -167,31 +167,31 @@ class StoredFileIntake:
         known = replace(file, media_type=read.media_type, url=url, size_bytes=len(data))
         return TakenFile(replace(known, parts=tuple(parts), note=" ".join(said)), said, read.seconds)
 
-    async def _fetched(self, address: Address, file: Attachment) -> bytes | Remark:
+    async def _fetched(self, address: Address, file: Attachment) -> bytes | FileRemark:
         for pause_s in (*PAUSES_S, None):
             try:
                 return await self._files.fetch(address, file, max_bytes=MAX_FILE_BYTES)
             except NotDelivered:
-                return Remark("gone", {"limit": MAX_FILE_BYTES // _MIB})
+                return FileRemark("gone", {"limit": MAX_FILE_BYTES // _MIB})
             except AdapterError:
                 if pause_s is None:
                     break
                 await self._clock.sleep_until(self._clock.monotonic() + pause_s)
-        return Remark("unreachable", {"platform": address.platform.capitalize()})
+        return FileRemark("unreachable", {"platform": address.platform.capitalize()})
 
-    def _refused(self, address: Address, file: Attachment, remark: Remark) -> TakenFile:
+    def _refused(self, address: Address, file: Attachment, remark: FileRemark) -> TakenFile:
         said = self._sentence(address, file, remark)
         return TakenFile(replace(file, parts=(), note=said), (said,))
 
-    def _sentence(self, address: Address, file: Attachment, remark: Remark) -> str:
+    def _sentence(self, address: Address, file: Attachment, remark: FileRemark) -> str:
         return self._texts(address.platform)(f"files.{remark.key}", name=file.name, **remark.values)
 
 
-def _too_large(file: Attachment) -> Remark | None:
+def _too_large(file: Attachment) -> FileRemark | None:
     size_bytes = file.size_bytes or 0
     if size_bytes <= MAX_FILE_BYTES:
         return None
-    return Remark("too_large", {"mib": math.ceil(size_bytes / _MIB), "limit": MAX_FILE_BYTES // _MIB})
+    return FileRemark("too_large", {"mib": math.ceil(size_bytes / _MIB), "limit": MAX_FILE_BYTES // _MIB})
 
 
 class WorkerReader:
@@ -256,7 +256,7 @@ class WorkerReader:
         for kind, page, size in head["parts"]:
             parts.append(ReadPart(kind, rest[begin : begin + size], page))
             begin += size
-        remarks = tuple(Remark(key, values) for key, values in head["remarks"])
+        remarks = tuple(FileRemark(key, values) for key, values in head["remarks"])
         return Reading(head["type"], tuple(parts), remarks, head["seconds"])
 
 
@@ -269,4 +269,4 @@ async def _give(worker: Process, given: bytes) -> None:
 
 def _failed() -> Reading:
     """The worker took too long, needed too much, or broke."""
-    return Reading(UNKNOWN_TYPE, (), (Remark("not_readable"),))
+    return Reading(UNKNOWN_TYPE, (), (FileRemark("not_readable"),))

@@ -11,17 +11,17 @@ from dataclasses import asdict, replace
 
 from gateway.feature import FeatureGround, ServingGround, TriedGround
 from gateway.features.files.calls import FileCalls
-from gateway.features.files.describing import Describer
+from gateway.features.files.describing import FileDescriber
 from gateway.features.files.intake import FileIntake, IntakeLimits, StoredFileIntake, WorkerReader
 from gateway.features.files.reading import ReadLimits
 from gateway.features.files.settings import FileSettings
-from gateway.models.answers import Payer
-from gateway.outbound.file_source import Files
+from gateway.models.answers import BilledPerson
+from gateway.outbound.file_source import NodeFileAccess
 from gateway.settings.tree import process_environment
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileAccess
 from runtime.core.message import attachment_from
-from runtime.llm.client import Sight
+from runtime.llm.client import VisionRecord
 from runtime.llm.models import VISION
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.sessions.node_context import unlimited
@@ -33,7 +33,7 @@ from runtime.stores.inbox import CLAIMED, REMARKS, SECONDS, InboxEvent
 class SessionFiles(SessionPart):
     """The files of one session: those that come, those that models and programs are given, and those that are sent."""
 
-    def __init__(self, parts: SessionParts, files: FileAccess, intake: FileIntake, describer: Describer) -> None:
+    def __init__(self, parts: SessionParts, files: FileAccess, intake: FileIntake, describer: FileDescriber) -> None:
         super().__init__(parts)
         self._intake = intake
         self._describer = describer
@@ -46,7 +46,7 @@ class SessionFiles(SessionPart):
             return event
         files = [attachment_from(file) for file in event.attachments]
         taken = await self._intake.take(event.address, files, event.id, person=event.person_id)
-        payer, known = Payer(self._record.id, event.address, event.person_id), []
+        payer, known = BilledPerson(self._record.id, event.address, event.person_id), []
         before = {file.url: file for file in self._journal.state.files} if event.kind == "edit" else {}
         for sent, one in zip(files, taken, strict=True):
             old = before.get(one.file.url)  # brought by the message that is changed: nothing about it is new
@@ -59,7 +59,7 @@ class SessionFiles(SessionPart):
 class NodeFiles(NodePart):
     """The files of a process that serves conversations."""
 
-    def __init__(self, files: FileAccess, intake: FileIntake, describer: Describer) -> None:
+    def __init__(self, files: FileAccess, intake: FileIntake, describer: FileDescriber) -> None:
         self._files = files
         self._intake = intake
         self._describer = describer
@@ -80,10 +80,10 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeFiles:
         *(serving.files, RedisFileStore(ground.connection, own.bounds), _reader(own), RedisCounters(ground.connection)),
         IntakeLimits(own.per_message, own.per_day, own.person_per_day),
         lambda on: serving.texts.get(on, ground.texts),
-        *(ground.clock, Sight(models, own.sees)),
+        *(ground.clock, VisionRecord(models, own.sees)),
     )
     describes = VISION in ground.settings.models
-    describer = Describer(models, intake, serving.limits.allowance, ground.bus.publish, describes=describes)
+    describer = FileDescriber(models, intake, serving.limits.allowance, ground.bus.publish, describes=describes)
     return NodeFiles(serving.files, intake, describer)
 
 
@@ -92,11 +92,11 @@ def tried(ground: TriedGround) -> NodeFiles | None:
     own, store = ground.settings.files, ground.files
     if store is None:
         return None
-    limits, files = IntakeLimits(own.per_message, own.per_day), Files({}, store)
+    limits, files = IntakeLimits(own.per_message, own.per_day), NodeFileAccess({}, store)
     intake = StoredFileIntake(
-        *(files, store, _reader(own), _Counts(), limits, lambda _: ground.texts, SystemClock(), Sight())
+        *(files, store, _reader(own), _Counts(), limits, lambda _: ground.texts, SystemClock(), VisionRecord())
     )
-    return NodeFiles(files, intake, Describer(ground.llm, intake, unlimited, ground.bus.publish, describes=False))
+    return NodeFiles(files, intake, FileDescriber(ground.llm, intake, unlimited, ground.bus.publish, describes=False))
 
 
 def _reader(own: FileSettings) -> WorkerReader:
@@ -104,7 +104,7 @@ def _reader(own: FileSettings) -> WorkerReader:
 
 
 class _Counts:
-    """The sums of one talk. Implements `gateway.inbound.usage_limits.Counters`."""
+    """The sums of one talk. Implements `gateway.inbound.usage_limits.UsageCounters`."""
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = {}

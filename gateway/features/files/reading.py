@@ -33,7 +33,7 @@ class ReadLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class FileRemark:
     """Something to tell the person who sent a file: a text's key below `files.`, and its values."""
 
     key: str
@@ -60,7 +60,7 @@ class Reading:
 
     media_type: str
     parts: tuple[ReadPart, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[FileRemark, ...] = ()
     seconds: float | None = None
 
 

@@ -6,13 +6,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from gateway.settings.forms import Section
+from gateway.settings.forms import SettingsSection
 from runtime.core.files import FileBounds
 
 _MIB = 1024 * 1024
 
 
-class FileSettings(Section):
+class FileSettings(SettingsSection):
     """The space for files of people and agents, in MiB: in total, for one person's uploads without a message, and for
     one conversation. How many files are read of one message, and in a day (UTC) of a conversation or of a person; 0
     is no limit of the day. How many characters of a document are read, and whether the model is given pictures.

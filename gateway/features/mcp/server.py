@@ -33,7 +33,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from gateway.clients.requests import MAX_BODY_BYTES, MAX_WAIT_S, Admission, Client, refused
+from gateway.clients.requests import MAX_BODY_BYTES, MAX_WAIT_S, BusClient, ClientAdmission, refused
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.version import VERSION
 from runtime.core.ids import SessionId
@@ -80,7 +80,7 @@ class McpDoor:
     """The requests at `/mcp`. Each is served by itself, so any node may answer it, also after a restart. `run` has to
     run."""
 
-    def __init__(self, admission: Admission, tasks: TaskService) -> None:
+    def __init__(self, admission: ClientAdmission, tasks: TaskService) -> None:
         self._admission = admission
         self._tasks = tasks
         server = Server(
@@ -91,7 +91,7 @@ class McpDoor:
             on_call_tool=self._call,
         )
         self._sessions = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=MAX_BODY_BYTES)
-        self._deeds: Mapping[str, Callable[[Client, Mapping[str, Any]], Awaitable[ClientTask]]] = {
+        self._deeds: Mapping[str, Callable[[BusClient, Mapping[str, Any]], Awaitable[ClientTask]]] = {
             START: self._start,
             STATUS: self._status,
             RESULT: self._result,
@@ -152,30 +152,30 @@ class McpDoor:
                 await context.session.report_progress(beats, message=text)
         return task
 
-    async def _start(self, client: Client, given: Mapping[str, Any]) -> ClientTask:
+    async def _start(self, client: BusClient, given: Mapping[str, Any]) -> ClientTask:
         id_, _ = await self._tasks.order(client, given)
         return await self._tasks.own(id_)
 
-    async def _status(self, client: Client, given: Mapping[str, Any]) -> ClientTask:
+    async def _status(self, client: BusClient, given: Mapping[str, Any]) -> ClientTask:
         return await self._tasks.find(client, _named(given))
 
-    async def _result(self, client: Client, given: Mapping[str, Any]) -> ClientTask:
+    async def _result(self, client: BusClient, given: Mapping[str, Any]) -> ClientTask:
         wait_s = given.get("wait_s", 0)
         if isinstance(wait_s, bool) or not isinstance(wait_s, int | float) or not 0 <= wait_s <= MAX_WAIT_S:
             raise HTTPException(422, f"wait_s is a number from 0 to {MAX_WAIT_S:g}.")
         return await self._tasks.wait(await self._status(client, given), wait_s)
 
-    async def _answer(self, client: Client, given: Mapping[str, Any]) -> ClientTask:
+    async def _answer(self, client: BusClient, given: Mapping[str, Any]) -> ClientTask:
         task = await self._tasks.find(client, _named(given), "write")
         await self._tasks.speak(client, task, given.get("id"), given.get("text"))
         return await self._tasks.heard(task, _BEAT_S)
 
 
-def _client(context: _Context) -> Client:
+def _client(context: _Context) -> BusClient:
     request = context.request
     if request is None:  # pragma: no cover - only another transport would have none
         raise MCPError(INVALID_PARAMS, "No request.")
-    client: Client = request.state.client
+    client: BusClient = request.state.client
     return client
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gateway.settings.clients import Clients
-from gateway.settings.forms import Section
+from gateway.settings.forms import SettingsSection
 from runtime.core.errors import ConfigError
 
 
-class McpSettings(Section):
+class McpSettings(SettingsSection):
     """Settings of MCP, over which clients order tasks, at /mcp."""
 
     on: bool = False

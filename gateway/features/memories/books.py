@@ -15,7 +15,7 @@ import anyio.lowlevel
 from gateway.features.memories.index import MemoryIndex, tokens
 from gateway.features.memories.settings import MemoryLimits
 from runtime.core.clock import Clock
-from runtime.stores.memories import Memory, MemoryStore, Scope
+from runtime.stores.memories import MemoryScope, MemoryStore, StoredMemory
 
 _ALIKE = 0.6
 """The part of the words of two texts that has to be common to both."""
@@ -50,7 +50,7 @@ AT_ONCE = 200
 """The memories that are indexed before others have their turn."""
 
 
-def replaced_by(text: str, owner: str, about: str, known: Sequence[Memory]) -> tuple[str, ...]:
+def replaced_by(text: str, owner: str, about: str, known: Sequence[StoredMemory]) -> tuple[str, ...]:
     """The ids of the memories that a new text of this owner replaces."""
     new = _read(text)
     return tuple(
@@ -109,29 +109,29 @@ class Silence(Protocol):
 class Book:
     """The memories of one scope, the oldest first, and those of them that no newer one replaces."""
 
-    memories: Sequence[Memory] = ()
-    current: list[Memory] = field(default_factory=list)
+    memories: Sequence[StoredMemory] = ()
+    current: list[StoredMemory] = field(default_factory=list)
     index: MemoryIndex = field(default_factory=MemoryIndex)
     version: str = ""
 
     @classmethod
-    def of_all(cls, memories: Sequence[Memory]) -> Self:
+    def of_all(cls, memories: Sequence[StoredMemory]) -> Self:
         """A book of these, the oldest first."""
         current = current_of(memories)
         return cls(memories, current, MemoryIndex(map(indexed_text, current)))
 
-    def of(self, owner: str) -> list[Memory]:
+    def of(self, owner: str) -> list[StoredMemory]:
         """The current memories of an owner."""
         return [memory for memory in self.current if memory.owner == owner]
 
-    def found(self, question: str, owner: str, limit: int) -> list[Memory]:
+    def found(self, question: str, owner: str, limit: int) -> list[StoredMemory]:
         """The current memories of an owner that fit a question, the best first."""
         several = limit if all(memory.owner == owner for memory in self.current) else len(self.current)
         numbers = self.index.search(question, several)
         hits = (self.current[number] for number in numbers if number < len(self.current))  # it may have grown since
         return [memory for memory in hits if memory.owner == owner][:limit]
 
-    def with_new(self, memory: Memory) -> tuple[str, ...]:
+    def with_new(self, memory: StoredMemory) -> tuple[str, ...]:
         """The ids of the memories that a new one replaces."""
         return replaced_by(memory.text, memory.owner, memory.about, self.current)
 
@@ -152,7 +152,7 @@ class Memories:
         self.limits = limits or MemoryLimits()
         self.clock = clock
         self._on = on
-        self._books: OrderedDict[Scope, Book] = OrderedDict()
+        self._books: OrderedDict[MemoryScope, Book] = OrderedDict()
         self._indexing = anyio.Lock()
 
     def on(self, program: str) -> bool:
@@ -163,7 +163,7 @@ class Memories:
         """Memories by which no program remembers anything."""
         return Memories(self.store, self.clock, lambda _: False, self.silence, self.limits)
 
-    async def book(self, scope: Scope) -> Book:
+    async def book(self, scope: MemoryScope) -> Book:
         """The memories of a scope as they are now. Those that are too old are deleted."""
         version = await self.store.version(scope)
         known = self._books.get(scope)
@@ -175,7 +175,7 @@ class Memories:
             self._books.popitem(last=False)
         return known
 
-    async def trim(self, scope: Scope) -> None:
+    async def trim(self, scope: MemoryScope) -> None:
         """Forget the oldest of those that newer ones replace, where they are as many as a scope may have memories."""
         book = await self.book(scope)
         replaced = [memory.id for memory in book.memories if memory not in book.current]
@@ -183,10 +183,10 @@ class Memories:
         if excess > 0:
             await self.store.forget(scope, replaced[:excess])
 
-    def _outdated(self, memories: Sequence[Memory]) -> bool:
+    def _outdated(self, memories: Sequence[StoredMemory]) -> bool:
         return bool(memories) and memories[0].made_s < self.clock.now().timestamp() - self.limits.keep_s
 
-    async def _read(self, scope: Scope, version: str, known: Book | None) -> Book:
+    async def _read(self, scope: MemoryScope, version: str, known: Book | None) -> Book:
         kept = sorted(await self.store.all(scope), key=lambda memory: memory.made_s) if version else []
         oldest_s = self.clock.now().timestamp() - self.limits.keep_s
         old = [memory.id for memory in kept if memory.made_s < oldest_s]
@@ -198,7 +198,7 @@ class Memories:
         async with self._indexing:
             return Book(kept, current, await self._indexed(current, known), version)
 
-    async def _indexed(self, current: Sequence[Memory], known: Book | None) -> MemoryIndex:
+    async def _indexed(self, current: Sequence[StoredMemory], known: Book | None) -> MemoryIndex:
         """An index over memories: that of a book which had the first of them, with the others."""
         grown = known is not None and known.current == current[: len(known.current)]
         index = known.index if known is not None and grown and len(known.index) <= len(current) else MemoryIndex()
@@ -209,12 +209,12 @@ class Memories:
         return index
 
 
-def current_of(memories: Sequence[Memory]) -> list[Memory]:
+def current_of(memories: Sequence[StoredMemory]) -> list[StoredMemory]:
     """Those that no newer one replaces."""
     replaced = {id_ for memory in memories for id_ in memory.replaces}
     return [memory for memory in memories if memory.id not in replaced]
 
 
-def indexed_text(memory: Memory) -> str:
+def indexed_text(memory: StoredMemory) -> str:
     """The words by which a memory is found."""
     return f"{memory.about} {memory.text}" if memory.about else memory.text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
 
-from runtime.tape.facts.content import Content, fact, key
+from runtime.tape.facts.content import FactContent, fact, key
 from runtime.tape.facts.registry import rule
 from runtime.tape.facts.session import COPIES
 from runtime.tape.state.session import SessionState, StatePart, state_part
@@ -16,7 +16,7 @@ MAX_MADE = 1000
 
 
 @fact("memory", session=True)
-class MemoryMade(Content):
+class MemoryMade(FactContent):
     """Something is to be remembered. `scope` is the kind of where it may be used, `whose` the person or place.
 
     `made` is in seconds since the epoch, `message` the platform's id of the message that it comes from.
@@ -34,21 +34,21 @@ class MemoryMade(Content):
 
 
 @fact("memory_kept", session=True)
-class MemoryKept(Content):
+class MemoryKept(FactContent):
     """A memory is where other conversations find it."""
 
     id: str = key("id")
 
 
 @fact("memory_back", session=True)
-class MemoryWithdrawn(Content):
+class MemoryWithdrawn(FactContent):
     """A memory is to be forgotten, with the exchange in which it was made."""
 
     id: str = key("id")
 
 
 @fact("memory_gone", session=True)
-class MemoryGone(Content):
+class MemoryGone(FactContent):
     """A memory that was withdrawn is forgotten."""
 
     id: str = key("id")

@@ -13,8 +13,8 @@ from typing import Protocol
 import anyio.lowlevel
 
 from gateway.features.memories.books import AT_ONCE, indexed_text
-from gateway.models.answers import Payer
-from runtime.stores.memories import Memory, Scope, VectorStore
+from gateway.models.answers import BilledPerson
+from runtime.stores.memories import MemoryScope, StoredMemory, VectorStore
 
 IN_FULL = 24
 """So many vectors are compared in full."""
@@ -84,7 +84,7 @@ class Embedder(Protocol):
     def model(self) -> str:
         """The model's name: vectors of another one are of no use."""
 
-    async def embed(self, texts: Sequence[str], payer: Payer, /) -> Sequence[bytes] | None:
+    async def embed(self, texts: Sequence[str], payer: BilledPerson, /) -> Sequence[bytes] | None:
         """A vector of signed bytes for each text, within a time limit; None where there are none now."""
 
 
@@ -93,7 +93,7 @@ class _Shelf:
     """The vectors of an owner's memories in a scope. `numbered` are the memories that `nearest` numbers."""
 
     known: Mapping[str, bytes] = field(default_factory=dict)
-    numbered: Sequence[Memory] = ()
+    numbered: Sequence[StoredMemory] = ()
     vectors: Vectors = field(default_factory=Vectors)
 
 
@@ -106,12 +106,14 @@ class Meanings:
         self._store = store
         self._embedder = embedder
         self._alike = alike
-        self._shelves: OrderedDict[tuple[Scope, str], _Shelf] = OrderedDict()
+        self._shelves: OrderedDict[tuple[MemoryScope, str], _Shelf] = OrderedDict()
         self._questions: OrderedDict[str, bytes] = OrderedDict()
         self._length = 0
         """How long the model's vectors are: others that are kept come from before, and are made again."""
 
-    async def found(self, memories: Sequence[Memory], question: str, limit: int, payer: Payer) -> list[Memory]:
+    async def found(
+        self, memories: Sequence[StoredMemory], question: str, limit: int, payer: BilledPerson
+    ) -> list[StoredMemory]:
         """The memories of an owner in a scope whose meaning is near a question, the nearest first; none where the model
         does not answer.
 
@@ -132,7 +134,7 @@ class Meanings:
             return []
         return [shelf.numbered[number] for number in shelf.vectors.nearest(vector, limit, self._alike)]
 
-    async def _known(self, memories: Sequence[Memory], known: Mapping[str, bytes]) -> dict[str, bytes]:
+    async def _known(self, memories: Sequence[StoredMemory], known: Mapping[str, bytes]) -> dict[str, bytes]:
         """The vectors that are made already, by the memories' ids."""
         found = {memory.id: known[memory.id] for memory in memories if memory.id in known}
         others = [memory for memory in memories if memory.id not in found]
@@ -145,7 +147,12 @@ class Meanings:
         return {id_: vector for id_, vector in vectors.items() if self._length in (0, len(vector))}
 
     async def _with_new(
-        self, memories: Sequence[Memory], shelf: _Shelf, new: Sequence[Memory], question: str, payer: Payer
+        self,
+        memories: Sequence[StoredMemory],
+        shelf: _Shelf,
+        new: Sequence[StoredMemory],
+        question: str,
+        payer: BilledPerson,
     ) -> _Shelf:
         """The shelf with the vectors of new memories; that of the question is kept as well."""
         asked = [] if question in self._questions else [question]
@@ -166,7 +173,7 @@ class Meanings:
         known = self._of_now(shelf.known) | {memory.id: vector for memory, vector in vectors}
         return shelf if known == shelf.known else await self._shelved(memories, known)
 
-    async def _shelved(self, memories: Sequence[Memory], known: Mapping[str, bytes]) -> _Shelf:
+    async def _shelved(self, memories: Sequence[StoredMemory], known: Mapping[str, bytes]) -> _Shelf:
         """A shelf with vectors in the order of their memories."""
         numbered, vectors = [memory for memory in memories if memory.id in known], Vectors()
         for number, memory in enumerate(numbered, 1):
@@ -175,7 +182,7 @@ class Meanings:
                 await anyio.lowlevel.checkpoint()
         return _Shelf(known, numbered, vectors)
 
-    def _keep(self, of: tuple[Scope, str], shelf: _Shelf) -> None:
+    def _keep(self, of: tuple[MemoryScope, str], shelf: _Shelf) -> None:
         self._shelves[of] = shelf
         self._shelves.move_to_end(of)
         while len(self._shelves) > 1 and sum(len(one.known) for one in self._shelves.values()) > VECTORS_KEPT:

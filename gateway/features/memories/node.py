@@ -18,7 +18,7 @@ from gateway.features.memories.meanings import Meanings
 from gateway.features.memories.session import NodeMemories
 from gateway.features.memories.session_memory import OTHERS
 from gateway.inbound.entrance import CarryOut, CommandAnswer, GivenCommand
-from gateway.models.answers import Payer, counted
+from gateway.models.answers import BilledPerson, counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError, LLMError
@@ -32,7 +32,7 @@ from runtime.sessions.succession import name_within
 from runtime.storage.memory.memories import MemoryMemories
 from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.records import RedisRecords
-from runtime.stores.memories import NOBODY, Memory, Scope
+from runtime.stores.memories import NOBODY, MemoryScope, StoredMemory
 
 PAUSE_S: Final = 60.0
 """After a failure the model is left alone for so long: every question would wait for it."""
@@ -64,7 +64,7 @@ class ModelEmbedder:
     def model(self) -> str:
         return self._llm.model
 
-    async def embed(self, texts: Sequence[str], payer: Payer, /) -> Sequence[bytes] | None:
+    async def embed(self, texts: Sequence[str], payer: BilledPerson, /) -> Sequence[bytes] | None:
         begun_s = self._clock.monotonic()
         if begun_s < self._rests_until_s or await self._may_ask(payer.address, payer.person) is not None:
             return None
@@ -81,7 +81,7 @@ class ModelEmbedder:
         self._tell(counted(self._llm, EMBED, usage, self._clock.monotonic() - begun_s, payer))
         return vectors if len(vectors) == len(texts) else None
 
-    def _failed(self, error: Exception, begun_s: float, payer: Payer) -> None:
+    def _failed(self, error: Exception, begun_s: float, payer: BilledPerson) -> None:
         now_s = self._clock.monotonic()
         self._rests_until_s = now_s + PAUSE_S
         what = f"{type(error).__name__}: {error}"
@@ -170,8 +170,8 @@ class MemoryCommand:
         if not self._memories.on(program):
             return texts("memory.not_here")
         person = asked.person_id
-        place = Scope("place", program, asked.address.key)
-        scope = Scope("person", program, person) if asked.private else place
+        place = MemoryScope("place", program, asked.address.key)
+        scope = MemoryScope("person", program, person) if asked.private else place
         word, _, rest = asked.text.strip().partition(" ")
         if word.lower() == "forget":
             return await self._forget(rest.strip().removeprefix("#"), scope, person, texts)
@@ -183,7 +183,7 @@ class MemoryCommand:
             return texts("memory.turned_on")
         return texts("memory.usage") if word else await self._list(scope, person, texts)
 
-    async def _list(self, scope: Scope, person: str, texts: Texts) -> str:
+    async def _list(self, scope: MemoryScope, person: str, texts: Texts) -> str:
         off = await self._silence.holds(scope.program, person)
         found = await self._theirs(scope, person)
         shown = [memory for memory in current_of(found) if memory in found][-_SHOWN:]
@@ -195,7 +195,7 @@ class MemoryCommand:
         lines += [_line(memory, texts) for memory in shown]
         return "\n".join([*lines, "", texts("memory.ends")])
 
-    async def _forget(self, which: str, scope: Scope, person: str, texts: Texts) -> str:
+    async def _forget(self, which: str, scope: MemoryScope, person: str, texts: Texts) -> str:
         found = await self._theirs(scope, person)
         if which.lower() in ("all", "everything"):
             count = await self._memories.store.forget(scope, [one.id for one in found if one.owner == person])
@@ -209,13 +209,13 @@ class MemoryCommand:
         await self._memories.store.forget(scope, _with_replaced(memory, found))
         return texts("memory.forgot", number=memory.number)
 
-    async def _theirs(self, scope: Scope, person: str) -> Sequence[Memory]:
+    async def _theirs(self, scope: MemoryScope, person: str) -> Sequence[StoredMemory]:
         """What a person may see and delete there: what is remembered of them, and of the place."""
         book = await self._memories.book(scope)
         return [memory for memory in book.memories if memory.owner in (person, NOBODY)]
 
 
-def _with_replaced(memory: Memory, known: Sequence[Memory]) -> list[str]:
+def _with_replaced(memory: StoredMemory, known: Sequence[StoredMemory]) -> list[str]:
     """The ids of a memory and of those that it replaced, one after the other: none of them comes back."""
     by_id = {one.id: one for one in known}
     ids = [memory.id]
@@ -224,7 +224,7 @@ def _with_replaced(memory: Memory, known: Sequence[Memory]) -> list[str]:
     return ids
 
 
-def _line(memory: Memory, texts: Texts) -> str:
+def _line(memory: StoredMemory, texts: Texts) -> str:
     said = datetime.fromtimestamp(memory.made_s, UTC)
     about = memory.about or (texts("memory.this_place") if memory.owner == NOBODY else "")
     key = "memory.line_about" if about else "memory.line"

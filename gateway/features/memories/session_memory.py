@@ -12,10 +12,10 @@ from gateway.features.memories.books import Book, Memories
 from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
 from gateway.features.memories.index import runs
 from gateway.features.memories.meanings import Meanings
-from gateway.models.answers import Payer
+from gateway.models.answers import BilledPerson
 from runtime.core.address import Address
 from runtime.execution.standing import (
-    Standing,
+    MemoryStanding,
     hears_nobody,
     last_message,
     others_names,
@@ -23,7 +23,7 @@ from runtime.execution.standing import (
     standing_of,
 )
 from runtime.language.program import Program
-from runtime.stores.memories import NOBODY, Memory, Scope, scope_kind
+from runtime.stores.memories import NOBODY, MemoryScope, StoredMemory, scope_kind
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 
@@ -109,7 +109,7 @@ def _is_card(digits: str) -> bool:
 class _Meant:
     """A memory to be made: where it may be used, whose it is, and who else it is about."""
 
-    scope: Scope
+    scope: MemoryScope
     owner: str
     about: str = ""
 
@@ -174,7 +174,7 @@ class SessionMemory:
         if who == _PROGRAM:
             if not hears_nobody(state):
                 return "not remembered: what people say is remembered about them or their place, never for the program"
-            return _Meant(Scope("program", self._program), NOBODY)
+            return _Meant(MemoryScope("program", self._program), NOBODY)
         if who in _USER or who in map(str.casefold, own_names(state, stands.owner)):
             if stands.owner == NOBODY:
                 return "not remembered: it is not clear who has said it"
@@ -236,11 +236,11 @@ class SessionMemory:
             [*book.with_new(memory), *earlier.with_new(memory)],
         )
 
-    def memory_of(self, made: MadeMemory) -> Memory:
+    def memory_of(self, made: MadeMemory) -> StoredMemory:
         """A memory of this session as it is kept."""
-        return Memory(
+        return StoredMemory(
             made.id,
-            Scope(scope_kind(made.scope), self._program, made.whose),
+            MemoryScope(scope_kind(made.scope), self._program, made.whose),
             made.owner,
             made.about,
             made.text,
@@ -254,7 +254,7 @@ class SessionMemory:
     def _made(self) -> Iterable[MadeMemory]:
         return self._journal.state.part(MadeMemories).memories.values()
 
-    def _unkept(self, scope: Scope) -> list[Memory]:
+    def _unkept(self, scope: MemoryScope) -> list[StoredMemory]:
         """What was remembered for a scope and is not in the store yet."""
         new = [self.memory_of(made) for made in self._made() if made.status == "new"]
         return [memory for memory in new if memory.scope == scope]
@@ -264,18 +264,18 @@ class SessionMemory:
         found = await self._found(frame, question, question, few=False)
         return [_text(memory) for memory in found]
 
-    async def told(self, frame: FrameState, heard: str, asked: str) -> Sequence[Memory]:
+    async def told(self, frame: FrameState, heard: str, asked: str) -> Sequence[StoredMemory]:
         """What a model is to be told that is `asked` something: all there is where that is little, else what fits best.
 
         For its meaning only what was `heard` is compared, which is the same for all questions of a turn.
         """
         return await self._found(frame, f"{heard} {asked}", heard.strip() or asked, few=True) if self.on else []
 
-    async def _found(self, frame: FrameState, question: str, meant: str, *, few: bool) -> list[Memory]:
+    async def _found(self, frame: FrameState, question: str, meant: str, *, few: bool) -> list[StoredMemory]:
         stands = await self._standing(frame)
         if isinstance(stands, str):
             return []
-        limit, found = self._memories.limits.told, list[Memory]()
+        limit, found = self._memories.limits.told, list[StoredMemory]()
         for scope, owner in self._readable(stands):
             book = await self._whole(scope)
             mine = book.of(owner)
@@ -283,19 +283,19 @@ class SessionMemory:
             if self._meanings is not None and not all_told:
                 order = self._journal.state.order
                 place = self._conversation if order is None else order.place
-                payer = Payer(self._journal.session, place, owner or None)
+                payer = BilledPerson(self._journal.session, place, owner or None)
                 best = _merged(best, await self._meanings.found(mine, meant, limit, payer))[:limit]
             rest = [memory for memory in reversed(mine) if memory not in best] if all_told else []
             found += [*best, *rest]
         return found[:limit]
 
-    def _readable(self, stands: Standing) -> list[tuple[Scope, str]]:
+    def _readable(self, stands: MemoryStanding) -> list[tuple[MemoryScope, str]]:
         """The scopes whose memories may be used now, with the owners."""
         mine = [] if stands.owner == NOBODY else [(stands.scope, stands.owner)]
         ours = [(stands.scope, NOBODY)] if stands.scope.kind == "place" else []
-        return [*mine, *ours, (Scope("program", self._program), NOBODY)]
+        return [*mine, *ours, (MemoryScope("program", self._program), NOBODY)]
 
-    async def _whole(self, scope: Scope) -> Book:
+    async def _whole(self, scope: MemoryScope) -> Book:
         """The memories of a scope, with those of this session that are not in the store yet."""
         book = await self._memories.book(scope)
         kept = {memory.id for memory in book.memories}
@@ -305,7 +305,7 @@ class SessionMemory:
             return book
         return Book.of_all([*(memory for memory in book.memories if memory.id not in gone), *new])
 
-    async def _standing(self, frame: FrameState) -> Standing | str:
+    async def _standing(self, frame: FrameState) -> MemoryStanding | str:
         """Where a frame stands; why nothing is remembered or recalled there."""
         if not self.on:
             return "memory is off for this program"
@@ -317,14 +317,14 @@ class SessionMemory:
         return stands
 
 
-def _merged(words: Sequence[Memory], meaning: Sequence[Memory]) -> list[Memory]:
+def _merged(words: Sequence[StoredMemory], meaning: Sequence[StoredMemory]) -> list[StoredMemory]:
     """Two lists, the best first, as one: what is far in front in either, and first what is in both."""
-    worth: dict[Memory, float] = {}
+    worth: dict[StoredMemory, float] = {}
     for found in (words, meaning):
         for place, memory in enumerate(found):
             worth[memory] = worth.get(memory, 0.0) + 1 / (_SMOOTHING + place)
     return sorted(worth, key=worth.__getitem__, reverse=True)
 
 
-def _text(memory: Memory) -> str:
+def _text(memory: StoredMemory) -> str:
     return f"{memory.about}: {memory.text}" if memory.about else memory.text

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from gateway.settings.forms import Section
+from gateway.settings.forms import SettingsSection
 
 if TYPE_CHECKING:
-    from runtime.stores.memories import Scope
+    from runtime.stores.memories import MemoryScope
 
 _DAY_S = 86_400.0
 
@@ -27,7 +27,7 @@ class MemoryLimits:
     keep_days: float = 365.0
     told: int = 8
 
-    def bound(self, scope: Scope) -> int:
+    def bound(self, scope: MemoryScope) -> int:
         """The number of memories that a scope may have."""
         return {"person": self.per_person, "place": self.per_place, "program": self.per_program}[scope.kind]
 
@@ -37,7 +37,7 @@ class MemoryLimits:
         return self.keep_days * _DAY_S
 
 
-class MemorySettings(Section):
+class MemorySettings(SettingsSection):
     """Settings of memory: whether programs that do not say remember people, how much of them, and for how long.
 
     `told` is how many memories a model sees at once. `keep_days` may be a part of a day.

@@ -14,24 +14,24 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from gateway.clients.journals import TAPES, Journals, journal_of, tape_name
-from gateway.clients.requests import Admission, answer, body_of, by_method, refused
+from gateway.clients.journals import TAPES, ClientJournals, journal_of, tape_name
+from gateway.clients.requests import ClientAdmission, answer, body_of, by_method, refused
 from gateway.feature import TapeGround
 from gateway.features.notebooks.reading import ReadingRoutes
 from gateway.features.notebooks.redis import notebooks_in
 from gateway.features.notebooks.search.routes import SearchRoutes
-from gateway.features.notebooks.search.search import Search
+from gateway.features.notebooks.search.search import NotebookSearch
 from gateway.features.notebooks.store import (
     MAX_ENTRIES_AT_ONCE,
     Draft,
-    Entry,
     Merging,
     Notebook,
+    NotebookEntry,
     common,
     cut,
     entry_line,
 )
-from gateway.features.notebooks.tapes import Tapes
+from gateway.features.notebooks.tapes import NamedTapes
 from gateway.features.notebooks.writing import Body, Writers, WritingRoutes
 from gateway.web.app import ServiceMount
 from runtime.core.clock import Clock
@@ -130,7 +130,7 @@ def _unmerged(here: Notebook, there: Notebook) -> tuple[int, int]:
     return merged.last + 1, merged.head
 
 
-def _from(entry: Entry, name: str, where: dict[str, Any]) -> Draft:
+def _from(entry: NotebookEntry, name: str, where: dict[str, Any]) -> Draft:
     data = entry.data()
     meta = data["meta"] if isinstance(data["meta"], dict) else {}
     return Draft(
@@ -142,10 +142,10 @@ def _from(entry: Entry, name: str, where: dict[str, Any]) -> Draft:
 class TapeService:
     """The parts that the routes share."""
 
-    admission: Admission
-    tapes: Tapes
-    journals: Journals
-    search: Search
+    admission: ClientAdmission
+    tapes: NamedTapes
+    journals: ClientJournals
+    search: NotebookSearch
     clock: Clock
     views: Sequence[BaseRoute] = ()
     """Further routes: what went on in a session."""
@@ -201,12 +201,12 @@ def open_door(ground: TapeGround, tasks: TaskGroup) -> Mount:
     database, settings, clock = ground.database, ground.database.settings, ground.clock
     inbox, catalog, sealing = database.inbox, database.catalog, database.connection.sealing
     notebooks = notebooks_in(database)
-    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealing.shared is not PLAIN)
+    search = NotebookSearch(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealing.shared is not PLAIN)
     tasks.start_soon(search.keep_tidy, clock)
     service = TapeService(
         ground.admission,
-        Tapes(notebooks, catalog, database.tapes),
-        Journals(catalog, inbox, inbox.known, clock),
+        NamedTapes(notebooks, catalog, database.tapes),
+        ClientJournals(catalog, inbox, inbox.known, clock),
         search,
         clock,
         ground.views,

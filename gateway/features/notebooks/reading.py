@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.journals import journal_of, may, tape_name
-from gateway.clients.requests import STREAM_HEADERS, Admission, Client, answer, chosen, whole
+from gateway.clients.requests import STREAM_HEADERS, BusClient, ClientAdmission, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.features.notebooks.store import MAX_ENTRIES_AT_ONCE, NOTEBOOK_NAME, Notebook
-from gateway.features.notebooks.tapes import NotebookTape, Tape, Tapes
+from gateway.features.notebooks.tapes import NamedTapes, NotebookTape, Tape
 from runtime.stores.catalog import KnownSession, among_sessions
 
 LOOKED_AT = 10_000
@@ -48,7 +48,7 @@ class _Wanted:
 class ReadingRoutes:
     """The requests that only read."""
 
-    def __init__(self, admission: Admission, tapes: Tapes) -> None:
+    def __init__(self, admission: ClientAdmission, tapes: NamedTapes) -> None:
         self._admission = admission
         self._tapes = tapes
 
@@ -113,7 +113,7 @@ class ReadingRoutes:
             self._stream(client, tape, place), media_type="text/event-stream", headers=STREAM_HEADERS
         )
 
-    async def _stream(self, client: Client, first: Tape, place: tuple[int, int]) -> AsyncIterator[str]:
+    async def _stream(self, client: BusClient, first: Tape, place: tuple[int, int]) -> AsyncIterator[str]:
         branch, seen = place
         begun = first.head > 0
         async with first.following() as following:
@@ -135,7 +135,7 @@ class ReadingRoutes:
                         break
                     yield ": still here\n\n"
 
-    async def _journals(self, client: Client, after: str, limit: int) -> tuple[Names, str]:
+    async def _journals(self, client: BusClient, after: str, limit: int) -> tuple[Names, str]:
         async def readable(known: KnownSession) -> str | None:
             name = f"{JOURNAL}{known.record.id}"
             return name if may(client, "read", name) else None
@@ -145,10 +145,10 @@ class ReadingRoutes:
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
-    async def _readable(self, client: Client, after: str) -> Names:
+    async def _readable(self, client: BusClient, after: str) -> Names:
         return [name for name in await self._tapes.notebooks.names() if name > after and may(client, "read", name)]
 
-    async def _followed(self, request: Request) -> tuple[Client, Tape]:
+    async def _followed(self, request: Request) -> tuple[BusClient, Tape]:
         """The tape that is to be followed; an empty one for a notebook that its first entry is yet to begin."""
         client = self._admission.client(request)
         name = tape_name(client, "read", request)
@@ -159,7 +159,7 @@ class ReadingRoutes:
             return client, NotebookTape(self._tapes.notebooks, Notebook(name))
         return await self._found(request)
 
-    async def _found(self, request: Request) -> tuple[Client, Tape]:
+    async def _found(self, request: Request) -> tuple[BusClient, Tape]:
         client = self._admission.client(request)
         name = tape_name(client, "read", request)
         branch = whole(request, "branch", -1, MAX_NUMBER)

@@ -17,12 +17,12 @@ from gateway.features.notebooks.store import (
     MAX_BRANCHES,
     Appended,
     Draft,
-    Entry,
+    EntryRange,
     Merged,
     Merging,
     Notebook,
     NotebookBranch,
-    Stretch,
+    NotebookEntry,
     entry_line,
     head_moved,
     name_taken,
@@ -37,7 +37,7 @@ from runtime.core.ids import SessionId
 from runtime.storage.encoding.sealing import notebook_binding
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import NotebookKeys, ShardKeys
-from runtime.storage.redis.sessions.tapes import Follower, TapeNews
+from runtime.storage.redis.sessions.tapes import NewsFollower, TapeNews
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import SHARDS
 
@@ -150,7 +150,7 @@ class RedisNotebooks:
         places = [keys.all, keys.notebook, keys.branches, keys.entries, keys.anchors, keys.news]
         return bool(await self._connection.run(_DELETE, places, arguments))
 
-    async def _touch(self, origin: Notebook, view: Sequence[Stretch]) -> None:
+    async def _touch(self, origin: Notebook, view: Sequence[EntryRange]) -> None:
         """Note that entries of notebooks are taken over: none of these is deleted meanwhile. Raises NotebookGone."""
         for name in dict.fromkeys([origin.name, *(one.notebook for one in view)]):
             keys = keys_of(name)
@@ -172,12 +172,12 @@ class RedisNotebooks:
             raise no_entry(name, to)
         return int(found)
 
-    async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
+    async def read(self, view: Sequence[EntryRange], /, *, back: bool = False) -> AsyncIterator[NotebookEntry]:
         for stretch in reversed(view) if back else view:
             async for entry in self._read_stretch(stretch, back):
                 yield entry
 
-    async def anchors(self, view: Sequence[Stretch], /) -> AsyncIterator[int]:
+    async def anchors(self, view: Sequence[EntryRange], /) -> AsyncIterator[int]:
         for stretch in reversed(view):
             key, offset = keys_of(stretch.notebook).anchors, stretch.offset
             last, first = stretch.last - offset, stretch.first - offset
@@ -188,7 +188,7 @@ class RedisNotebooks:
                 last = int(found[-1]) - 1 if len(found) == _PAGE else first - 1
 
     @asynccontextmanager
-    async def following(self, name: str, /) -> AsyncIterator[Follower]:
+    async def following(self, name: str, /) -> AsyncIterator[NewsFollower]:
         follower = await self._news.follower(SessionId(name), keys_of(name).news)
         try:
             yield follower
@@ -211,7 +211,7 @@ class RedisNotebooks:
         line = self._connection.sealing.shared.seal(notebook_binding(name, mark), draft.line)
         return [int(draft.kind == ANCHOR), draft.kind, line, int(draft.raw), "" if line == draft.line else mark]
 
-    async def _read_stretch(self, stretch: Stretch, back: bool) -> AsyncIterator[Entry]:
+    async def _read_stretch(self, stretch: EntryRange, back: bool) -> AsyncIterator[NotebookEntry]:
         key, offset = keys_of(stretch.notebook).entries, stretch.offset
         first, last = stretch.first - offset, stretch.last - offset
         while first <= last:
@@ -226,13 +226,13 @@ class RedisNotebooks:
             if len(page) < _PAGE:
                 return
 
-    def _entry(self, name: str, number: int, fields: Fields) -> Entry:
+    def _entry(self, name: str, number: int, fields: Fields) -> NotebookEntry:
         kind, raw = fields["k"], "r" in fields
         try:
             line = self._connection.sealing.open(notebook_binding(name, fields.get("m", "")), fields["d"])
         except ContentLocked as error:
             line, raw = entry_line(kind, {"locked": str(error)}, {}, ""), False
-        return Entry(number, kind, line, raw, "m" in fields)
+        return NotebookEntry(number, kind, line, raw, "m" in fields)
 
 
 def keys_of(name: str) -> NotebookKeys:
@@ -265,11 +265,11 @@ def _branch(text: str, origin: str) -> NotebookBranch:
         int(offset),
         None if parent == "-" else int(parent),
         None if head == "-" else int(head),
-        tuple(Stretch(*each) for each in json.loads(origin)),
+        tuple(EntryRange(*each) for each in json.loads(origin)),
     )
 
 
-def _origin_text(view: Sequence[Stretch]) -> str:
+def _origin_text(view: Sequence[EntryRange]) -> str:
     return json.dumps([[one.notebook, one.first, one.last, one.offset] for one in view])
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from gateway.settings.forms import Section
+from gateway.settings.forms import SettingsSection
 
 
-class TapeSettings(Section):
+class TapeSettings(SettingsSection):
     """The bounds of notebooks, which are clients' own tapes: how many there may be, and how many entries each may
     have, with those behind rollbacks."""
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
 from runtime.core.json_text import write_json
-from runtime.tape.tape import Following
+from runtime.tape.tape import TapeFollowing
 
 NOTEBOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """The names of notebooks."""
@@ -37,7 +37,7 @@ KEY_KEPT_MS = 7 * 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EntryRange:
     """Entries `first` to `last` of a view: entry n is at the place n - offset in `notebook`."""
 
     notebook: str
@@ -56,7 +56,7 @@ class NotebookBranch:
     offset: int
     parent: int | None = None
     head: int | None = None
-    origin: tuple[Stretch, ...] = ()
+    origin: tuple[EntryRange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +90,24 @@ class Notebook:
         left = self.branches[branch].head
         return self.head if branch == self.branch or left is None else left
 
-    def view(self, branch: int | None = None) -> tuple[Stretch, ...]:
+    def view(self, branch: int | None = None) -> tuple[EntryRange, ...]:
         """The places of all entries of a branch, in order. Raises LookupError."""
         number: int | None = self.branch if branch is None else branch
         top = self.head if branch is None else self.head_of(branch)
-        found: list[Stretch] = []
-        origin: tuple[Stretch, ...] = ()
+        found: list[EntryRange] = []
+        origin: tuple[EntryRange, ...] = ()
         while number is not None:
             one = self.branches[number]
             origin = one.origin
             if top > one.at:
-                found.append(Stretch(self.name, one.at + 1, top, one.offset))
+                found.append(EntryRange(self.name, one.at + 1, top, one.offset))
                 top = one.at
             number = one.parent
         return (*cut(origin, top), *found[::-1])
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NotebookEntry:
     """An entry. `line` is its JSON text: one that was appended has no `id`; one that was imported (`raw`) is as it was
     in the file. `sealed`: it is encrypted where it is kept; one that cannot be opened says so in its payload.
     """
@@ -135,7 +135,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An entry that is to be written; see `Entry`."""
+    """An entry that is to be written; see `NotebookEntry`."""
 
     kind: str
     line: str
@@ -211,17 +211,17 @@ class NotebookStore(Protocol):
     async def delete(self, name: str, changed_ms: int, /) -> bool:
         """Delete a notebook for good, unless it has changed since. Forks that see entries of it would lose them."""
 
-    def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
+    def read(self, view: Sequence[EntryRange], /, *, back: bool = False) -> AsyncIterator[NotebookEntry]:
         """The entries of a view in order, or in reverse."""
 
-    def anchors(self, view: Sequence[Stretch], /) -> AsyncIterator[int]:
+    def anchors(self, view: Sequence[EntryRange], /) -> AsyncIterator[int]:
         """The numbers of a view's anchors, the last first."""
 
-    def following(self, name: str, /) -> AbstractAsyncContextManager[Following]:
+    def following(self, name: str, /) -> AbstractAsyncContextManager[TapeFollowing]:
         """News of a notebook, whether it is there or not."""
 
 
-def cut(view: Sequence[Stretch], last: int, *, after: int = 0) -> tuple[Stretch, ...]:
+def cut(view: Sequence[EntryRange], last: int, *, after: int = 0) -> tuple[EntryRange, ...]:
     """The part of a view after entry `after` and up to `last`."""
     return tuple(
         replace(stretch, first=max(stretch.first, after + 1), last=min(stretch.last, last))
@@ -230,7 +230,7 @@ def cut(view: Sequence[Stretch], last: int, *, after: int = 0) -> tuple[Stretch,
     )
 
 
-def common(one: Sequence[Stretch], other: Sequence[Stretch]) -> int:
+def common(one: Sequence[EntryRange], other: Sequence[EntryRange]) -> int:
     """The number of entries that two views have in common: up to there they are the same ones."""
     for mine, theirs in zip(one, other, strict=False):
         if (mine.notebook, mine.first, mine.offset) != (theirs.notebook, theirs.first, theirs.offset):
@@ -287,7 +287,7 @@ def rolled_back_too_often(name: str) -> NotebookFull:
     return NotebookFull(f"{name} was rolled back {MAX_BRANCHES:,} times; fork it to roll back again.")
 
 
-def view_up_to(notebook: Notebook, at: int, branch: int | None) -> tuple[Stretch, ...]:
+def view_up_to(notebook: Notebook, at: int, branch: int | None) -> tuple[EntryRange, ...]:
     """What a fork takes over. Raises NotebookGone."""
     try:
         view = notebook.view(branch)

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any, Protocol
 
 from gateway.clients.journals import ClosedRooms
-from gateway.clients.scopes import JOURNAL, Scopes
-from gateway.features.notebooks.store import Entry, Notebook, NotebookStore, common, cut, no_branch
+from gateway.clients.scopes import JOURNAL, ClientScopes
+from gateway.features.notebooks.store import Notebook, NotebookEntry, NotebookStore, common, cut, no_branch
 from runtime.core.ids import SessionId
 from runtime.core.json_text import write_json
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.tape import ANCHORS, Fact, Following, TapeReader
+from runtime.tape.tape import ANCHORS, Fact, TapeFollowing, TapeReader
 
 ANY_ANCHOR = "*"
 
@@ -55,14 +55,14 @@ class Tape(Protocol):
     async def since(self, anchor: str, until: int) -> int | None:
         """The number of the last anchor of this name, of any for `*`, not above `until`."""
 
-    def following(self) -> AbstractAsyncContextManager[Following]:
+    def following(self) -> AbstractAsyncContextManager[TapeFollowing]:
         """News of it."""
 
     async def shared_with(self, branch: int) -> int:
         """The number of entries that it shares with another branch of it. Raises LookupError where there is none."""
 
 
-class Tapes:
+class NamedTapes:
     """Finds tapes by their names. Journals come with their words where `scopes` allow that."""
 
     def __init__(self, notebooks: NotebookStore, catalog: SessionCatalog, reader: TapeReader) -> None:
@@ -71,7 +71,7 @@ class Tapes:
         self.reader = reader
         self.rooms = ClosedRooms(catalog, reader)
 
-    async def find(self, name: str, scopes: Scopes, *, branch: int | None = None) -> Tape | None:
+    async def find(self, name: str, scopes: ClientScopes, *, branch: int | None = None) -> Tape | None:
         """A tape as it is now. Raises NotebookGone where it has no such branch."""
         if name.startswith(JOURNAL):
             record = await self.record(name)
@@ -138,7 +138,7 @@ class NotebookTape:
                     return number
         return None
 
-    def following(self) -> AbstractAsyncContextManager[Following]:
+    def following(self) -> AbstractAsyncContextManager[TapeFollowing]:
         return self._store.following(self.name)
 
     async def shared_with(self, branch: int) -> int:
@@ -192,7 +192,7 @@ class JournalTape:
         found = [await self._reader.last_anchor(self._record.id, kind, until=until) for kind in sorted(kinds)]
         return max((number for number in found if number is not None), default=None)
 
-    def following(self) -> AbstractAsyncContextManager[Following]:
+    def following(self) -> AbstractAsyncContextManager[TapeFollowing]:
         return self._reader.following(self._record.id)
 
     async def shared_with(self, branch: int) -> int:
@@ -214,5 +214,5 @@ def fact_data(fact: Fact, *, content: bool) -> dict[str, Any]:
     return {"id": fact.seq, "kind": fact.kind, **said, "meta": meta, "date": fact.at.isoformat()}
 
 
-def _text(entry: Entry) -> str:
+def _text(entry: NotebookEntry) -> str:
     return write_json(entry.data()) if entry.raw else entry.exported()

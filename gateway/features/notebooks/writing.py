@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from gateway.clients.journals import Journals, allowed, journal_of, tape_name
-from gateway.clients.requests import Admission, Client, answer, body_of
+from gateway.clients.journals import ClientJournals, allowed, journal_of, tape_name
+from gateway.clients.requests import BusClient, ClientAdmission, answer, body_of
 from gateway.features.notebooks.reading import MAX_NUMBER
 from gateway.features.notebooks.store import (
     ANCHOR,
@@ -178,12 +178,12 @@ class Body:
 class Writers:
     """The parts that writing requests share."""
 
-    admission: Admission
+    admission: ClientAdmission
     notebooks: NotebookStore
-    journals: Journals
+    journals: ClientJournals
     clock: Clock
 
-    async def notebook(self, client: Client, name: str, *, action: str = "write") -> Notebook:
+    async def notebook(self, client: BusClient, name: str, *, action: str = "write") -> Notebook:
         """A notebook that is there. Raises HTTPException."""
         found = await self.notebooks.find(allowed(client, action, name))
         if found is None:

@@ -17,19 +17,19 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import Allowance
+from adapters.web.allowance import KeyedBudgets
 from gateway.feature import FeatureGround
 from gateway.features.participants import frames
 from gateway.features.participants.frames import Acknowledged, BadSeatFrame, Hello
 from gateway.socket_protocol import SocketLink
 from gateway.web.guard import PARTICIPANTS
 from runtime.bus import Bus
-from runtime.channels.mailbox import START, Mail, Mailboxes, MailboxRead, MailboxReader, Seat
+from runtime.channels.mailbox import START, MailboxEntry, MailboxRead, MailboxReader, ParticipantSeat, SeatMailboxes
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.events.sessions import ParticipantConnected, ParticipantDisconnected
 from runtime.sessions.features import NodePart
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.stores.inbox import PARTICIPANT, Inbox, InboxEvent
 
@@ -56,10 +56,10 @@ _NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
+class SeatOffice:
     """The parts that all visits share: the mail, the way for acts, and the length limit of a text."""
 
-    mailboxes: Mailboxes
+    mailboxes: SeatMailboxes
     inbox: Inbox
     clock: Clock
     bus: Bus
@@ -81,7 +81,7 @@ _REPLACED = Ending(frames.CLOSE_REPLACED, "replaced by a newer connection of thi
 class Visit:
     """A connected participant, until either side leaves or a newer connection of the same name comes."""
 
-    def __init__(self, participant: str, link: SocketLink, office: Office) -> None:
+    def __init__(self, participant: str, link: SocketLink, office: SeatOffice) -> None:
         self._participant = participant
         self._link = link
         self._office = office
@@ -135,7 +135,7 @@ class Visit:
         while (said := await self._link.receive()) is not None:
             await self._pace.turn()
             frame = frames.read_frame(said)
-            if isinstance(frame, Act):
+            if isinstance(frame, SeatAct):
                 await self._do(frame)
             elif isinstance(frame, Acknowledged):
                 await self._acknowledge(frame.entry)
@@ -197,11 +197,11 @@ class Visit:
             self._sent.popleft()
         self._room.set()
 
-    async def _tell_fetched(self, seat: Seat, mail: Sequence[Mail]) -> None:
-        act = Act(seat.id, "fetched", messages=tuple(str(one.letter.message) for one in mail))
+    async def _tell_fetched(self, seat: ParticipantSeat, mail: Sequence[MailboxEntry]) -> None:
+        act = SeatAct(seat.id, "fetched", messages=tuple(str(one.letter.message) for one in mail))
         await self._add(seat, act, f"fetched.{mail[-1].entry_id}")
 
-    async def _do(self, act: Act) -> None:
+    async def _do(self, act: SeatAct) -> None:
         if len(act.text) > self._office.message_chars:
             await self._link.send(
                 frames.refused(act.number, f"a text has at most {self._office.message_chars} characters")
@@ -214,7 +214,7 @@ class Visit:
         await self._add(seat, act, f"act.{act.number}")
         await self._link.send(frames.taken(act.number))
 
-    async def _add(self, seat: Seat, act: Act, name: str) -> None:
+    async def _add(self, seat: ParticipantSeat, act: SeatAct, name: str) -> None:
         """Bring an act to its session. The inbox recognises a repetition by its name."""
         event_id = f"{PARTICIPANT}.{self._participant}.{name}"
         now = self._office.clock.now()
@@ -241,13 +241,13 @@ def _place(entry_id: str) -> tuple[int, int]:
     return int(first), int(second)
 
 
-class Desk:
+class SeatDesk:
     """Admits the participants whose names and tokens are in the settings."""
 
-    def __init__(self, tokens: Mapping[str, str], office: Office) -> None:
+    def __init__(self, tokens: Mapping[str, str], office: SeatOffice) -> None:
         self._digests = {name: _digest(token) for name, token in tokens.items()}
         self._office = office
-        self._attempts = Allowance(ATTEMPTS, office.clock)
+        self._attempts = KeyedBudgets(ATTEMPTS, office.clock)
 
     @property
     def route(self) -> WebSocketRoute:
@@ -281,16 +281,16 @@ def _digest(token: str) -> bytes:
 class NodeParticipants(NodePart):
     """What waits for participants, whose sessions are here."""
 
-    def __init__(self, mailboxes: Mailboxes) -> None:
+    def __init__(self, mailboxes: SeatMailboxes) -> None:
         self.mailboxes = mailboxes
 
 
-def mailboxes_in(ground: FeatureGround) -> Mailboxes:
+def mailboxes_in(ground: FeatureGround) -> SeatMailboxes:
     """What waits for participants in other processes, from the database."""
     return RedisMailboxes(ground.connection, bound=ground.settings.participants.mailbox_messages)
 
 
-def desk_in(ground: FeatureGround) -> Desk:
+def desk_in(ground: FeatureGround) -> SeatDesk:
     """The endpoint for participants in other processes. Raises ConfigError for a token that will not do."""
     chars, tokens = ground.settings.limits.message_chars, ground.settings.participants.known()
-    return Desk(tokens, Office(mailboxes_in(ground), ground.database.inbox, ground.clock, ground.bus, chars))
+    return SeatDesk(tokens, SeatOffice(mailboxes_in(ground), ground.database.inbox, ground.clock, ground.bus, chars))

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.channels.mailbox import Mail
+from runtime.channels.mailbox import MailboxEntry
 from runtime.core.json_text import read_json
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 
 VERSION = 1
 """The version of the protocol."""
@@ -54,7 +54,7 @@ class Acknowledged:
     entry: str
 
 
-Frame = Hello | Acknowledged | Act
+Frame = Hello | Acknowledged | SeatAct
 
 
 def read_frame(text: str) -> Frame:
@@ -73,25 +73,25 @@ def read_frame(text: str) -> Frame:
         case "ack":
             return Acknowledged(_entry(data, "entry"))
         case "say":
-            return Act(
+            return SeatAct(
                 _text(data, "seat"), "say", _id(data), to=_text(data, "to"), text=_text(data, "text", whole=True)
             )
         case "answer":
-            return Act(_text(data, "seat"), "answer", _id(data), meeting=_text(data, "meeting"), text=_answer(data))
+            return SeatAct(_text(data, "seat"), "answer", _id(data), meeting=_text(data, "meeting"), text=_answer(data))
         case "leave":
-            return Act(_text(data, "seat"), "leave", _id(data), meeting=_text(data, "meeting"))
+            return SeatAct(_text(data, "seat"), "leave", _id(data), meeting=_text(data, "meeting"))
         case "share":
             return _share(data)
     raise BadSeatFrame(f"there is no type {data.get('type')!r}; there are hello, ack, say, answer, leave and share")
 
 
-def _share(data: Mapping[str, Any]) -> Act:
+def _share(data: Mapping[str, Any]) -> SeatAct:
     expected = data.get("expected")
     if "value" not in data or isinstance(expected, bool) or not isinstance(expected, int | None):
         raise BadSeatFrame("share needs value, and if it has expected, a number of a version")
     value = json.dumps(data["value"], ensure_ascii=False)
     seat, number, meeting, name = _text(data, "seat"), _id(data), _text(data, "meeting"), _text(data, "name")
-    return Act(seat, "share", number, meeting=meeting, text=value, name=name, expected=expected)
+    return SeatAct(seat, "share", number, meeting=meeting, text=value, name=name, expected=expected)
 
 
 def _hello(data: Mapping[str, Any]) -> Hello:
@@ -133,7 +133,7 @@ def welcome(participant: str, window: int) -> str:
     return _frame("welcome", version=VERSION, participant=participant, window=window)
 
 
-def message(mail: Mail) -> str:
+def message(mail: MailboxEntry) -> str:
     """A message for the participant."""
     return _frame("message", **{**mail.letter.content, "entry": mail.entry_id, "seat": mail.letter.seat.id})
 

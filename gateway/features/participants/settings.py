@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from gateway.settings.clients import MIN_TOKEN_CHARS
-from gateway.settings.forms import FilePath, Section
+from gateway.settings.forms import FilePath, SettingsSection
 from runtime.core.errors import ConfigError
 from runtime.language.program import Program
 from runtime.language.remote import PARTICIPANT_NAME, participants
 
 
-class ParticipantSettings(Section):
+class ParticipantSettings(SettingsSection):
     """`tokens` are files by the participants' names; who is not there cannot connect.
 
     At most `mailbox_messages` wait for each, in all sessions together.

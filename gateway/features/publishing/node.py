@@ -10,8 +10,8 @@ from anyio.abc import TaskGroup
 from starlette.exceptions import HTTPException
 
 from gateway.clients.events import EventTriggers
-from gateway.clients.requests import Client
-from gateway.clients.scopes import PROGRAM, Scopes
+from gateway.clients.requests import BusClient
+from gateway.clients.scopes import PROGRAM, ClientScopes
 from gateway.clients.tasks.service import TaskDoor, TaskOrdering
 from gateway.feature import FeatureGround
 from gateway.features.publishing.calls import PublishCalls
@@ -19,7 +19,7 @@ from gateway.settings.clients import publisher_scopes
 from runtime.core.background import OnDemand
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import InboxFull
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import pause
 from runtime.tape.facts.registry import hears
@@ -31,9 +31,9 @@ from runtime.tape.view import source_of
 class ProgramEvents:
     """What the settings let programs publish, and the programs that begin on it: to these, a program is a client."""
 
-    def __init__(self, publishers: Mapping[str, Scopes], triggers: EventTriggers) -> None:
+    def __init__(self, publishers: Mapping[str, ClientScopes], triggers: EventTriggers) -> None:
         """`publishers` are programs by name: the types of events that each may send, and what may begin on them."""
-        self._clients = {name: Client(f"{PROGRAM}{name}", scopes) for name, scopes in publishers.items()}
+        self._clients = {name: BusClient(f"{PROGRAM}{name}", scopes) for name, scopes in publishers.items()}
         self._triggers = triggers
 
     def refusal(self, program: str, type_: str) -> str | None:
@@ -71,7 +71,7 @@ class PublishedEvents(SessionPart):
         self.calls = (PublishCalls(self._journal, refusal, begun),)
         self.listeners = (self.noted,)
         self._handing_on = OnDemand(self._hand_on)
-        self._handed_on = Signal()
+        self._handed_on = WakeSignal()
 
     def start(self, tasks: TaskGroup) -> None:
         self._handing_on.start(tasks)

@@ -10,8 +10,8 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import Allowance
-from adapters.web.codec import Person
+from adapters.web.allowance import KeyedBudgets
+from adapters.web.codec import WebVisitor
 from adapters.web.requests import room_id
 from gateway.feature import FeatureGround, WebGround
 from gateway.features.pushes.keys import BadSubscription
@@ -27,7 +27,7 @@ WORKER = Path(__file__).with_name("worker.js")
 CHANGES = Budget(rate_per_s=0.5, burst=30)
 """The rate at which one person may change their notifications."""
 
-Answer = Callable[[Request, Person], Awaitable[Response]]
+Answer = Callable[[Request, WebVisitor], Awaitable[Response]]
 _NO_STORE = {"cache-control": "no-store"}
 
 
@@ -37,7 +37,7 @@ class PushDoor:
     def __init__(self, log_in: LogIn, subscriptions: Subscriptions, clock: Clock) -> None:
         self._log_in = log_in
         self._subscriptions = subscriptions
-        self._changes = Allowance(CHANGES, clock)
+        self._changes = KeyedBudgets(CHANGES, clock)
 
     def routes(self) -> list[Route]:
         """Where pages ask."""
@@ -74,7 +74,7 @@ class PushDoor:
 
         return route
 
-    async def _get(self, _: Request, person: Person) -> Response:
+    async def _get(self, _: Request, person: WebVisitor) -> Response:
         """What the person wants: {key, shows, choices, browsers [endpoint…]}."""
         wishes, key = await self._subscriptions.of(person.id), await self._subscriptions.key()
         about = {
@@ -85,7 +85,7 @@ class PushDoor:
         }
         return JSONResponse(about, headers=_NO_STORE)
 
-    async def _subscribe(self, request: Request, person: Person) -> Response:
+    async def _subscribe(self, request: Request, person: WebVisitor) -> Response:
         """This browser, {endpoint, p256dh, auth}."""
         form = await small_json(request) or {}
         device = self._log_in.device(request)
@@ -94,13 +94,13 @@ class PushDoor:
             return refused("This address is not one of a browser's push service.", 422)
         return Response(status_code=204)
 
-    async def _unsubscribe(self, request: Request, person: Person) -> Response:
+    async def _unsubscribe(self, request: Request, person: WebVisitor) -> Response:
         """Not this browser any more, {endpoint}."""
         form = await small_json(request) or {}
         await self._subscriptions.unsubscribe(person.id, form.get("endpoint", ""))
         return Response(status_code=204)
 
-    async def _choose(self, request: Request, person: Person) -> Response:
+    async def _choose(self, request: Request, person: WebVisitor) -> Response:
         """What to hear of a room, {room, choice}."""
         form = await small_json(request) or {}
         choice = next((one for one in CHOICES if one == form.get("choice")), None)
@@ -110,7 +110,7 @@ class PushDoor:
         await self._subscriptions.choose(person.id, room, choice)
         return Response(status_code=204)
 
-    async def _show(self, request: Request, person: Person) -> Response:
+    async def _show(self, request: Request, person: WebVisitor) -> Response:
         """Whether notifications show the text, {shows: yes | no}."""
         form = await small_json(request) or {}
         if form.get("shows") not in ("yes", "no"):

@@ -14,8 +14,8 @@ import anyio
 import httpx
 from anyio import to_thread
 
-from adapters.web.board import Board
-from adapters.web.charters import Charter
+from adapters.web.board import RoomBoard
+from adapters.web.charters import RoomCharter
 from gateway.features.pushes.keys import MAX_CONTENT, BadSubscription
 from gateway.features.pushes.subscriptions import Subscription, Subscriptions, Wishes
 from runtime.core.clock import Clock
@@ -45,7 +45,7 @@ class Pusher:
     """`contact` is where the operators of a push service find who runs this gateway."""
 
     def __init__(
-        self, subscriptions: Subscriptions, board: Board, logged_in: LoggedIn, clock: Clock, contact: str
+        self, subscriptions: Subscriptions, board: RoomBoard, logged_in: LoggedIn, clock: Clock, contact: str
     ) -> None:
         self._subscriptions = subscriptions
         self._board = board
@@ -143,7 +143,7 @@ def mentions(message: RoomMessage, person_id: str, name: str) -> bool:
     return bool(name) and (quoted or linked or written or message.to == name)
 
 
-def _wanted(room: str, charter: Charter, message: RoomMessage, person_id: str, wishes: Wishes) -> bool:
+def _wanted(room: str, charter: RoomCharter, message: RoomMessage, person_id: str, wishes: Wishes) -> bool:
     choice = wishes.choice(room, otherwise="mentions" if charter.kind == "open" else "all")
     return choice == "all" or (choice == "mentions" and mentions(message, person_id, wishes.name))
 

@@ -14,7 +14,7 @@ from typing import Any
 from adapters.web.charters import is_closed
 from gateway.clients.journals import is_closed_task
 from gateway.features.reports.redis import Report
-from gateway.observability.watching import Masking
+from gateway.observability.watching import SecretMasking
 from runtime.core.address import TASK_PLATFORM, Address, session_of
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
@@ -93,7 +93,7 @@ class Account:
 class Accounts:
     """Computes them."""
 
-    def __init__(self, tapes: TapeReader, masking: Masking, texts: Texts, *, private: bool = False) -> None:
+    def __init__(self, tapes: TapeReader, masking: SecretMasking, texts: Texts, *, private: bool = False) -> None:
         """`private`: owners read what is said in private and direct rooms."""
         self._tapes = tapes
         self._private = private

@@ -96,10 +96,10 @@ def _reports(database: GatewayDatabase) -> ReportStore:
 
 def _accounts(database: GatewayDatabase, config: Path | None) -> Any:
     from gateway.features.reports.account import Accounts
-    from gateway.observability.watching import Masking
+    from gateway.observability.watching import SecretMasking
     from gateway.settings.tree import secrets
 
-    return Accounts(database.tapes, Masking(secrets(load_settings(config))), _texts(config))
+    return Accounts(database.tapes, SecretMasking(secrets(load_settings(config))), _texts(config))
 
 
 def _texts(config: Path | None) -> Texts:

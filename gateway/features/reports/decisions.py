@@ -27,7 +27,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, InboxFull
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
-from runtime.sessions.commands.fork import Origin
+from runtime.sessions.commands.fork import ForkOrigin
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import FORK, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord
@@ -127,7 +127,7 @@ class Decisions:
         )
         if not beginning.seq:
             return [_of_kind(said, "new", words.text)]
-        origin = Origin(record.at(beginning.seq), record.address)
+        origin = ForkOrigin(record.at(beginning.seq), record.address)
         return [_of_kind(said, FORK, str(origin)), said]
 
 

@@ -20,7 +20,7 @@ from runtime.core.texts import Texts
 from runtime.events.service import ReportOpened
 from runtime.events.sessions import ReportFailed
 from runtime.language.program import Program, Step
-from runtime.sessions.failures import Failure, Reported
+from runtime.sessions.failures import ReportReference, SessionFailure
 
 CHOICES = "report."
 """The prefix of the choices below a report."""
@@ -107,21 +107,21 @@ class FailureDesk:
         self._debugging = debugging
         self._telling: set[int] = set()
 
-    async def take(self, failure: Failure, /) -> Reported:
+    async def take(self, failure: SessionFailure, /) -> ReportReference:
         """Count a failure to its report; the owners hear of a new one. What else than the storage fails in that, or in
         looking into a failure, begins no other report: the log has it."""
         if failure.program == PROGRAM:
             self._bus.publish(ReportFailed(failure.session, failure.error_type))
-            return Reported(0, 0)
+            return ReportReference(0, 0)
         try:
             return await self._take(failure)
         except StorageError:
             raise
         except Exception as error:  # noqa: BLE001 - a report that fails must not fail what it is about
             self._bus.publish(ReportFailed(failure.session, repr(error)))
-            return Reported(0, 0)
+            return ReportReference(0, 0)
 
-    async def _take(self, failure: Failure) -> Reported:
+    async def _take(self, failure: SessionFailure) -> ReportReference:
         report = await self._store.add(self._report(failure))
         if not report.told and report.number not in self._telling:
             self._telling.add(report.number)
@@ -136,9 +136,9 @@ class FailureDesk:
                     await self._store.tell(report.number)
             finally:
                 self._telling.discard(report.number)
-        return Reported(report.number, report.count)
+        return ReportReference(report.number, report.count)
 
-    def _report(self, failure: Failure) -> Report:
+    def _report(self, failure: SessionFailure) -> Report:
         now_s, own = self._clock.now().timestamp(), failure
         return Report(
             *(own.kind, own.session, own.seq, own.address.key, own.program, own.version, own.agent, own.playbook),
@@ -146,7 +146,7 @@ class FailureDesk:
             *self._instruction(own),
         )
 
-    def _instruction(self, failure: Failure) -> tuple[str, str]:
+    def _instruction(self, failure: SessionFailure) -> tuple[str, str]:
         """The text of the step in the program, and its place; of a playbook without steps its place alone."""
         program = self._programs.get(failure.program)
         agent = None if program is None else program.agent(failure.agent)

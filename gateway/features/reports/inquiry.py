@@ -37,7 +37,7 @@ from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, 
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, model_for
 from runtime.llm.models import PURPOSES
 from runtime.stores.inbox import TASK, Inbox, InboxEvent
-from runtime.stores.orders import Order
+from runtime.stores.orders import TaskOrder
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ModelAnswered
 from runtime.tape.facts.tasks import OrderOver
@@ -318,7 +318,7 @@ class DebugTasks:
         report = failure.number
         task, now, here = task_of(report), self._clock.now(), address_data(Address(CLIENT, PROGRAM))
         due = now.timestamp() + self._within_s + _GRACE_S
-        order = Order(0, SessionId(""), _AGENT, _PLAYBOOK, {"report": report}, due, 1, here, here, task)
+        order = TaskOrder(0, SessionId(""), _AGENT, _PLAYBOOK, {"report": report}, due, 1, here, here, task)
         event = InboxEvent(
             task, address_of(task), f"{CLIENT}:{PROGRAM}", PROGRAM, str(order), now, kind=TASK, program=PROGRAM
         )

@@ -14,7 +14,7 @@ from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
 from runtime.core.errors import PlaybookError
 from runtime.execution.calls.extensions import ExtensionCall
-from runtime.sessions.failures import Failure, ReportDesk
+from runtime.sessions.failures import ReportDesk, SessionFailure
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
@@ -94,7 +94,7 @@ class SessionFailures(SessionPart):
     async def _report(self) -> None:
         state = self._journal.state
         for failed in state.failures:
-            failure = Failure(
+            failure = SessionFailure(
                 *("uncaught", self._record.id, failed.seq, self._record.address, self._record.program, state.program),
                 *(failed.agent, failed.playbook, failed.step, failed.error_type, f"{self._record.id}:{failed.seq}"),
             )
@@ -119,7 +119,7 @@ class NodeReports(NodePart):
     async def put_aside(self, event: InboxEvent, record: SessionRecord, cause: str, /) -> None:
         """Report an event that no session can take. `cause` begins with the type of the error."""
         error_type = cause.partition("(")[0] or "DeadLetter"
-        failure = Failure(
+        failure = SessionFailure(
             *("dead_letter", record.id if record.seq else "", record.seq, event.address, record.program, ""),
             *("", event.kind, "", error_type, f"{event.address.key} {event.id}"),
         )

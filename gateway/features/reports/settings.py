@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from gateway.settings.forms import Section
+from gateway.settings.forms import SettingsSection
 
 
-class ReportSettings(Section):
+class ReportSettings(SettingsSection):
     """Settings of reports: whether a model is asked about a failure that nobody caught ("auto": the program's own,
     where it has answered the conversation), and what one guess may take.
     """

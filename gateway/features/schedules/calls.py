@@ -11,7 +11,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.ids import schedule_id
 from runtime.core.times import read_times
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outside import Effect, Outside
+from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
 from runtime.execution.frames.signatures import call
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
@@ -25,7 +25,7 @@ class ScheduleCalls:
 
     def __init__(self, record: SessionRecord, journal: Journal, schedules: Schedules, clock: Clock) -> None:
         self._record = record
-        self._outside = Outside(journal)
+        self._outside = OutsideEffects(journal)
         self._schedules = schedules
         self._clock = clock
 
@@ -39,7 +39,7 @@ class ScheduleCalls:
         async def happen(key: str) -> str:
             return await self._make(key, when, text)
 
-        await self._outside.perform(frame, call, Effect("a schedule", happen, repeatable=True))
+        await self._outside.perform(frame, call, OutsideEffect("a schedule", happen, repeatable=True))
 
     async def _make(self, key: str, when: str, text: str) -> str:
         """The name of the schedule of a key, which is made once however often this is called."""

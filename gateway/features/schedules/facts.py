@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from runtime.tape.facts.content import Content, fact, key
+from runtime.tape.facts.content import FactContent, fact, key
 from runtime.tape.facts.registry import rule
 from runtime.tape.state.session import SessionState, StatePart, state_part
 
@@ -14,14 +14,14 @@ SCHEDULE = "schedule"
 
 
 @fact("run", session=True)
-class RunBegun(Content):
+class RunBegun(FactContent):
     """An event of a schedule was taken, by its id."""
 
     run: str = key("run")
 
 
 @fact("run_over", session=True)
-class RunOver(Content):
+class RunOver(FactContent):
     """Nothing of a run goes on any more. `how` is "answered", "failed" or "stopped"."""
 
     run: str = key("run")

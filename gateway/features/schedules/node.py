@@ -30,7 +30,7 @@ from runtime.core.texts import Texts
 from runtime.core.times import read_times, zone_named
 from runtime.events.service import ScheduleFailing
 from runtime.execution.calls.reminders import ZoneOf
-from runtime.sessions.failures import Failure, report
+from runtime.sessions.failures import SessionFailure, report
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.sessions.succession import words_within
 from runtime.storage.redis.inbox import RedisInbox
@@ -187,7 +187,7 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeSchedules:
         shown = failing.address.key if name == failing.schedule else name
         ground.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, run.why))
         about = (run.session, run.seq, failing.address, "", "", "", shown, "", run.why, run.id)
-        await report(Failure("schedule", *about), serving.parts)
+        await report(SessionFailure("schedule", *about), serving.parts)
 
     connection, clock = ground.connection, ground.clock
     chosen, runs = RedisRecords(connection, CHOSEN_TABLE), Runs(RedisRuns(connection), clock, tell)

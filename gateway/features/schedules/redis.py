@@ -12,7 +12,7 @@ from adapters.records import what_can_be_read
 from gateway.features.schedules.store import KEPT_DAYS, MAX_RUNS, KeptSchedule, ScheduleRun
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost
-from runtime.storage.redis.client.connection import RedisConnection, Script, load_script
+from runtime.storage.redis.client.connection import RedisConnection, RedisScript, load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.inbox import EventForm
 from runtime.stores.inbox import InboxEvent, shard_of
@@ -102,7 +102,7 @@ class RedisSchedules:
             [kept.number, place, repr(kept.due_s), following],
         )
 
-    async def _write(self, script: Script, lease: Lease, place: str, *arguments: str | int) -> tuple[str, Any]:
+    async def _write(self, script: RedisScript, lease: Lease, place: str, *arguments: str | int) -> tuple[str, Any]:
         keys = ShardKeys(lease.shard)
         outcome, found = await self._connection.run(
             script, [keys.lease, keys.schedules(place), keys.schedule_times], [lease.token, *arguments]

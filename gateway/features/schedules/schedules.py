@@ -34,8 +34,8 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull, LeaseLost
 from runtime.core.ids import SessionId
-from runtime.core.times import Timing, zone_named
-from runtime.sessions.idle import Bells
+from runtime.core.times import SetTimes, zone_named
+from runtime.sessions.idle import ShardBells
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import Lease
 
@@ -83,7 +83,7 @@ class Schedules:
         self.limits = limits or ScheduleSettings()
         self._attend = attend
         self._runs = runs
-        self._bells = Bells(store, self._ring, clock)
+        self._bells = ShardBells(store, self._ring, clock)
         self._leases: dict[int, Lease] = {}
         self.run = self._bells.run
 
@@ -168,7 +168,7 @@ class Schedules:
     async def _may_begin(self, message: InboxEvent) -> bool:
         return self._runs is None or await self._runs.admit(message, self.limits)
 
-    async def _next(self, kept: KeptSchedule, timing: Timing) -> float | None:
+    async def _next(self, kept: KeptSchedule, timing: SetTimes) -> float | None:
         zone = await self.zone(kept.event.address)
         following = timing.next(datetime.fromtimestamp(kept.due_s, UTC), self._clock.now(), zone)
         return None if following is None else following.timestamp()

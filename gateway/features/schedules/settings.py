@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
-from gateway.settings.forms import Section
+from gateway.settings.forms import SettingsSection
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
 from runtime.core.times import zone_named
@@ -39,7 +39,7 @@ class RunRules(Protocol):
     def overlap(self) -> Overlap: ...
 
 
-class ScheduleSettings(Section):
+class ScheduleSettings(SettingsSection):
     """The time zone of conversations in which nobody has set one, how many schedules one may have, and what becomes of
     times at which no gateway ran, or the run before still goes on."""
 
@@ -56,7 +56,7 @@ class ScheduleSettings(Section):
         return zone
 
 
-class CronSettings(Section):
+class CronSettings(SettingsSection):
     """One `[[cron]]`. `where` is the place of the table, for errors.
 
     `schedule` is five fields of crontab, in the time of `timezone`. The place is named as a route names it: `chat` and

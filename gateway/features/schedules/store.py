@@ -12,7 +12,7 @@ from typing import Literal, Protocol, Self
 from gateway.features.schedules.facts import SCHEDULE
 from runtime.core.address import Address
 from runtime.core.ids import ScheduleId, person_id
-from runtime.core.times import Timing
+from runtime.core.times import SetTimes
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import Lease
 
@@ -33,7 +33,7 @@ class Wanted:
     """`text` is to be said at the times `timing`; `when` are the words in which they were given."""
 
     when: str
-    timing: Timing
+    timing: SetTimes
     text: str
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class Wanted:
     def read(cls, text: str) -> Self:
         """The inverse of `str`. Raises ValueError or LookupError."""
         found = json.loads(text)
-        return cls(found["when"], Timing.read(found["timing"]), found["text"])
+        return cls(found["when"], SetTimes.read(found["timing"]), found["text"])
 
 
 @dataclass(frozen=True, slots=True)

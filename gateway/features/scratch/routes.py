@@ -20,22 +20,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.requests import Client, answer, body_of
+from gateway.clients.requests import BusClient, answer, body_of
 from gateway.feature import FeatureDoor, FeatureGround
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, SessionId
-from runtime.sessions.commands.alter import Alteration
-from runtime.sessions.commands.fork import Origin
+from runtime.sessions.commands.alter import VariableAlteration
+from runtime.sessions.commands.fork import ForkOrigin
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import ALTERED, FORK, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ExchangeBegun
-from runtime.tape.snapshot import Moments
+from runtime.tape.snapshot import TapeMoments
 from runtime.tape.state.session import SessionState
-from runtime.tape.tape import Following, TapeReader
+from runtime.tape.tape import TapeFollowing, TapeReader
 
 MAX_TEXT = 20_000
 """The length of the longest message."""
@@ -76,13 +76,13 @@ class ScratchRooms:
 
     catalog: SessionCatalog
     tapes: TapeReader
-    moments: Moments
+    moments: TapeMoments
     inbox: Inbox
-    beginning: Callable[[SessionId, int], AbstractAsyncContextManager[Following]]
+    beginning: Callable[[SessionId, int], AbstractAsyncContextManager[TapeFollowing]]
     """News of a session that is to begin in a shard."""
     clock: Clock
 
-    async def begin(self, client: Client, session: SessionId, at: int | None, key: str) -> Copy:
+    async def begin(self, client: BusClient, session: SessionId, at: int | None, key: str) -> Copy:
         """Copy a session as it was when it rested last, not after fact `at`. The same key is the same copy."""
         record = await self._record(session)
         seq = record.seq if at is None else min(at, record.seq)
@@ -93,11 +93,11 @@ class ScratchRooms:
         if not rest:
             raise NotPossible("There is nothing to copy before this: the conversation had not come to rest yet.")
         copy = SessionId(_digest(client.source, session, key))
-        origin = Origin(record.at(rest), None)
+        origin = ForkOrigin(record.at(rest), None)
         await self.inbox.add(self._event(client, record, copy, FORK, str(origin), key))
         return Copy(copy, rest, words, await self._begun(copy))
 
-    async def say(self, client: Client, session: SessionId, text: str, person: str | None, key: str) -> bool:
+    async def say(self, client: BusClient, session: SessionId, text: str, person: str | None, key: str) -> bool:
         """Say something to a copy, in the name of a `person` of it or in one's own. False where it was said before."""
         record = await self._copy(session)
         event = self._event(client, record, record.id, "message", text, key)
@@ -109,7 +109,7 @@ class ScratchRooms:
             raise NotPossible("Nobody of this id has taken part in this conversation.")
         return await self._add(event, state.private, person_id=person, person_name=known.name)
 
-    async def alter(self, client: Client, session: SessionId, change: Alteration, key: str) -> bool:
+    async def alter(self, client: BusClient, session: SessionId, change: VariableAlteration, key: str) -> bool:
         """Change a variable of an agent of a copy, or a name of its frame. False where that was asked before."""
         record = await self._copy(session)
         state = (await self.moments.at(session, record.seq)).state
@@ -142,7 +142,7 @@ class ScratchRooms:
         return record
 
     def _event(
-        self, client: Client, record: SessionRecord, copy: SessionId, kind: str, text: str, key: str
+        self, client: BusClient, record: SessionRecord, copy: SessionId, kind: str, text: str, key: str
     ) -> InboxEvent:
         address = record.address if kind != FORK else Address(SCRATCH, copy)
         id_ = f"{kind}.{_digest(client.source, copy, key)}"
@@ -201,7 +201,7 @@ class ScratchRoutes:
             Route("/sessions/{session}/variables", self.alter, methods=["POST"]),
         ]
 
-    async def _reader(self, request: Request) -> Client:
+    async def _reader(self, request: Request) -> BusClient:
         """The client that asks, who may know what is said in the session."""
         client = self.door.writer(request)
         known = await self.catalog.find(_session(request))
@@ -234,7 +234,7 @@ class ScratchRoutes:
         if "value" not in body or len(json.dumps(body["value"])) > MAX_VALUE:
             raise HTTPException(422, f"value is JSON of at most {MAX_VALUE:,} characters.")
         frame = None if body.get("frame") is None else _text(body, "frame", MAX_KEY)
-        change = Alteration(AgentId(agent), name, body["value"], frame)
+        change = VariableAlteration(AgentId(agent), name, body["value"], frame)
         return _kept(await _done(self.scratch.alter(client, _session(request), change, key)))
 
 

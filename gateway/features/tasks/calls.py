@@ -16,14 +16,14 @@ from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ORDERER, SessionId, is_orderer
 from runtime.core.json_text import write_json
 from runtime.core.plain_text import whole_number
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt, site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.standing import handed_on
 from runtime.language.program import PlaybookSpec
 from runtime.stores.orders import TaskLimits
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import MessagesDropped
@@ -61,10 +61,10 @@ class TaskCalls:
         self._record = parts.record
         self._limits = limits
         self._places = parts.around.task_places
-        self._over = Signal()
+        self._over = WakeSignal()
 
     @hears(TaskOver)
-    def noted(self, _fact: Content) -> None:
+    def noted(self, _fact: FactContent) -> None:
         """A task has ended."""
         self._over.send()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from anyio.abc import TaskGroup
 
-from gateway.clients.scopes import PROGRAM, Scopes, refusals_of, scopes_from
+from gateway.clients.scopes import PROGRAM, ClientScopes, refusals_of, scopes_from
 from gateway.feature import FeatureGround, ServingGround
 from gateway.features.tasks.calls import TaskCalls, TellCalls
 from gateway.features.tasks.orders import TaskOrders, cancel_tasks, in_words, told_late
@@ -18,7 +18,7 @@ from runtime.core.address import SCRATCH
 from runtime.core.texts import Texts
 from runtime.sessions.commands.session_commands import lasting
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
-from runtime.sessions.succession import Succession, words_within
+from runtime.sessions.succession import SessionSuccession, words_within
 from runtime.stores.inbox import (
     TASK,
     TASK_AGAIN,
@@ -57,7 +57,7 @@ class SessionTasks(SessionPart):
         )
         self.may_ask = self._work.may_ask
 
-    async def restored(self, succession: Succession | None, /) -> None:
+    async def restored(self, succession: SessionSuccession | None, /) -> None:
         if succession is not None:
             await self._orders.catch_up()
 
@@ -193,7 +193,7 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeTasks:
     scopes = client_scopes(own.clients)
     scopes |= {f"{PROGRAM}{name}": found for name, found in publisher_scopes(own.publishers).items()}
 
-    def scopes_of(name: str) -> Scopes | None:
+    def scopes_of(name: str) -> ClientScopes | None:
         of_feature = any(name in part.programs for part in serving.parts)
         return scopes_from([f"tasks:write:{name}"]) if of_feature else scopes.get(name)
 

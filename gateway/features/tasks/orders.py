@@ -14,7 +14,7 @@ from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import CounterpartId
 from runtime.core.message import Message
 from runtime.core.plain_text import shortened
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.standing import may_still_recall
@@ -22,8 +22,8 @@ from runtime.meetings.meeting import within
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, InboxEvent, offer, pause, shard_of
-from runtime.stores.orders import Order, Result, TaskAgain, TaskLimits
-from runtime.tape.facts.content import RAISED_AT, Content
+from runtime.stores.orders import TaskAgain, TaskLimits, TaskOrder, TaskResult
+from runtime.tape.facts.content import RAISED_AT, FactContent
 from runtime.tape.facts.registry import hears, read_as
 from runtime.tape.facts.session import MessageQueued, SessionEnded
 from runtime.tape.facts.tasks import OrderOver, ResultForPlace, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
@@ -44,7 +44,7 @@ class TaskOrders(SessionPart):
         self.words = TaskWords(parts)
         """What is said to tasks, and by a task to its orderer."""
         self._posting = OnDemand(self._post)
-        self._posted = Signal()
+        self._posted = WakeSignal()
 
     def start(self, tasks: TaskGroup) -> None:
         self._posting.start(tasks)
@@ -52,7 +52,7 @@ class TaskOrders(SessionPart):
         self.words.start(tasks)
 
     @hears(TaskOrdered, TaskCancelled, ResultForPlace, SessionEnded)
-    def noted(self, _fact: Content) -> None:
+    def noted(self, _fact: FactContent) -> None:
         """Something may be to be brought."""
         self._posting.wake()
 
@@ -95,7 +95,7 @@ class TaskOrders(SessionPart):
         root, tokens, dollars = str(task.id), limits.tokens, limits.dollars
         if state.order is not None:
             root, tokens, dollars = state.order.root, state.order.tokens, state.order.dollars
-        letter = Order(
+        letter = TaskOrder(
             task.number,
             self._record.id,
             task.klass,
@@ -166,7 +166,7 @@ class TaskOrders(SessionPart):
         task."""
         if event.kind != TASK_OVER:
             return await self.words.hear(event)
-        result = Result.read(event.text)
+        result = TaskResult.read(event.text)
         task = self._journal.state.tasks.get(result.number)
         if task is not None and task.id == result.task:
             self._over(task, result)
@@ -175,7 +175,7 @@ class TaskOrders(SessionPart):
             return None
         return told_late(event, self._around.texts)
 
-    def _over(self, task: TaskState, result: Result) -> None:
+    def _over(self, task: TaskState, result: TaskResult) -> None:
         if task.over:
             return
         how, where = (result.status, result.value, result.error), (result.first, result.last)
@@ -217,7 +217,7 @@ class TaskOrders(SessionPart):
             if result is not None:
                 self._over(task, result)
 
-    async def _result_of(self, task: TaskState) -> Result | None:
+    async def _result_of(self, task: TaskState) -> TaskResult | None:
         """The result of a task, by its own tape; None while it is at work."""
         store, id_ = self._around.store, task.id
         try:
@@ -233,7 +233,7 @@ class TaskOrders(SessionPart):
             return None
         where = None if done.raised_at is None else RAISED_AT.write(done.raised_at)
         how = (done.status, done.value, done.error, 1, last, done.error_type, where)
-        return Result(task.number, self._record.id, task.id, *how)
+        return TaskResult(task.number, self._record.id, task.id, *how)
 
 
 def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:
@@ -247,7 +247,7 @@ def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:
 def told_late(event: InboxEvent, texts: Texts) -> str | None:
     """The text for people about a result whose orderer has gone; None of a task that came to none, and of no result."""
     try:
-        result = Result.read(event.text)
+        result = TaskResult.read(event.text)
     except (ValueError, TypeError):
         return None
     if result.status != "completed":

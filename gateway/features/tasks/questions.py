@@ -18,7 +18,7 @@ from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.stores.inbox import SESSION_COMMANDS, TASK_ASKS, InboxEvent, bring
 from runtime.stores.orders import JsonLetter
 from runtime.stores.sessions import HeldPlace, is_below_question
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.tasks import AnswerMeant, OrderAsks, OrderTold, TaskAsks
 from runtime.tape.state.frames import takes
 from runtime.tape.state.tasks import TaskQuestion, TaskState
@@ -67,7 +67,7 @@ class TaskQuestions(SessionPart):
         self._compare()
         self._telling.wake()
 
-    def noted(self, _fact: Content) -> None:
+    def noted(self, _fact: FactContent) -> None:
         """Hears every fact: a question may have been asked or answered."""
         order = self._journal.state.order
         if order is not None and not order.over:

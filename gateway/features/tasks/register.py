@@ -18,7 +18,7 @@ from runtime.core.ids import SessionId
 from runtime.core.near_names import name_advice
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
-from runtime.stores.orders import Order, TaskAgain
+from runtime.stores.orders import TaskAgain, TaskOrder
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver, OrderTaken, TaskOrdered
@@ -174,7 +174,7 @@ class TaskRegister:
         due = now.timestamp() + order.due - record.started_at.timestamp()
         home, place = address_data(order.home), address_data(order.place)
         what = (task.klass, task.playbook, arguments)
-        letter = Order(0, SessionId(""), *what, due, order.depth, home, place, event=order.event, hops=order.hops)
+        letter = TaskOrder(0, SessionId(""), *what, due, order.depth, home, place, event=order.event, hops=order.hops)
         client = order.home.conversation
         event = InboxEvent(
             *(new, address_of(new), f"{CLIENT}:{client}", client, str(letter), now), kind=TASK, program=record.program

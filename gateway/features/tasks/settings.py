@@ -6,14 +6,14 @@ from collections.abc import Collection
 
 from pydantic import Field
 
-from gateway.settings.forms import Section
+from gateway.settings.forms import SettingsSection
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.stores.orders import TaskLimits
 from runtime.tape.state.tasks import CALLER, NOBODY
 
 
-class TaskSettings(Section):
+class TaskSettings(SettingsSection):
     """The limits of tasks: how deep tasks may order tasks, how many tasks of one orderer may run at once, and how many
     seconds each may take unless its order says otherwise. `tokens` and `dollars` are for a task and all the tasks that
     come of it together; 0 is no limit. `places` are conversations that programs may have told what came of a task, by

@@ -12,7 +12,7 @@ from runtime.core.background import OnDemand
 from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import ORDERER, AgentId, CounterpartId, MessageId, SessionId
 from runtime.core.message import Message
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.talk import MessageUndelivered
 from runtime.meetings.meeting import within
@@ -22,7 +22,7 @@ from runtime.sessions.succession import words_within
 from runtime.stores.inbox import TASK_HEARD, TASK_WORD, InboxEvent, offer, pause, shard_of
 from runtime.stores.orders import JsonLetter
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import FrameStarted, FrameSteered, WaitEnded
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentDismissed, AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
@@ -72,7 +72,7 @@ class TaskWords(SessionPart):
         super().__init__(parts)
         self._dispatcher = parts.dispatcher
         self._bringing = OnDemand(self._bring)
-        self._brought = Signal()
+        self._brought = WakeSignal()
 
     def start(self, tasks: TaskGroup) -> None:
         self._bringing.start(tasks)
@@ -82,7 +82,7 @@ class TaskWords(SessionPart):
         *(WordToTask, WordToOrderer, TaskPosted, WordLost),
         *(WaitEnded, FrameStarted, FrameSteered, AgentRestarted, AgentStopped, AgentDismissed, MessagesDropped),
     )
-    def noted(self, _fact: Content) -> None:
+    def noted(self, _fact: FactContent) -> None:
         """Something may be to be brought: a word, to a task only behind its order, or that words were taken."""
         if self._owes():
             self._bringing.wake()

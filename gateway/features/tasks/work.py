@@ -14,7 +14,7 @@ from runtime.core.plain_text import error_text
 from runtime.execution.frames.outcomes import reason
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import TASK_OVER, InboxEvent, bring
-from runtime.stores.orders import Order, Result, SpentOf
+from runtime.stores.orders import SpentOf, TaskOrder, TaskResult
 from runtime.tape.facts.content import ADDRESS, RAISED_AT
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.registry import hears
@@ -57,7 +57,7 @@ class TaskWork(SessionPart):
 
     def begin(self, event: InboxEvent) -> None:
         """Take an order, and have its playbook executed; an order that cannot be executed is rejected."""
-        order = Order.read(event.text)
+        order = TaskOrder.read(event.text)
         same = {one.name: getattr(order, one.name) for one in fields(order) if one.name != "arguments"}
         places = {"home": ADDRESS.read(order.home), "place": ADDRESS.read(order.place)}
         self._journal.note(OrderTaken(**{**same, **places, "root": order.root or self._journal.session}))
@@ -69,7 +69,7 @@ class TaskWork(SessionPart):
             self._over("rejected", error=error_text(error), error_type=type(error).__name__, raised_at=at)
         self._keep_time()
 
-    def _execute(self, order: Order) -> None:
+    def _execute(self, order: TaskOrder) -> None:
         agent = self._parts.agents.create(order.klass, {})
         self._journal.note(AgentPaused(agent))  # what it does by itself at the beginning of a program is not ordered
         executable = self._parts.find(order.klass, order.playbook)
@@ -152,7 +152,7 @@ class TaskWork(SessionPart):
         status: TaskStatus = order.status if order.over else "completed"  # its program has ended by itself
         where = None if order.raised_at is None else RAISED_AT.write(order.raised_at)
         how = (status, order.value, order.error, order.first, state.seq, order.error_type, where)
-        letter = Result(order.number, order.orderer, self._journal.session, *how)
+        letter = TaskResult(order.number, order.orderer, self._journal.session, *how)
         event = InboxEvent(
             id=f"{TASK_OVER}.{self._journal.session}",
             address=order.home,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.features.usage.ledger import Used
-    from gateway.models.answers import Amounts
+    from gateway.models.answers import ModelAmounts
 
 _PATIENCE_S = 10.0
 
@@ -53,16 +53,16 @@ def usage(
     note(f"Prices come from the settings, or else from {prices_from()}, as of each answer.")
 
 
-def _cells(name: str, amounts: Amounts) -> list[str]:
+def _cells(name: str, amounts: ModelAmounts) -> list[str]:
     counts = (amounts.answers, amounts.tokens_in, amounts.tokens_cached, amounts.tokens_out)
     usd = "unknown" if amounts.usd is None else f"{amounts.usd:,.4f}"
     return [name, *(f"{count:,}" for count in counts), usd, f"{amounts.estimated:,}", f"{amounts.unpriced:,}"]
 
 
-def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, Amounts]]:
+def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, ModelAmounts]]:
     import anyio
 
-    async def asked() -> Sequence[tuple[Used, Amounts]]:
+    async def asked() -> Sequence[tuple[Used, ModelAmounts]]:
         from gateway.assembly.parts import open_storage
         from gateway.features.usage.ledger import ledger_in
         from runtime.core.clock import SystemClock

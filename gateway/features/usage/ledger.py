@@ -15,7 +15,7 @@ from typing import Final, Literal, Protocol
 
 from gateway.access.people import Role
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
-from gateway.models.answers import Amounts, amounts_of, in_words
+from gateway.models.answers import ModelAmounts, amounts_of, in_words
 from runtime.bus import EventStream
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
@@ -54,9 +54,9 @@ class Used:
     purpose: str = ""
 
 
-def total(rows: Iterable[tuple[Used, Amounts]]) -> Amounts:
+def total(rows: Iterable[tuple[Used, ModelAmounts]]) -> ModelAmounts:
     """All rows together."""
-    whole = Amounts()
+    whole = ModelAmounts()
     for _, amounts in rows:
         whole = whole.plus(amounts)
     return whole
@@ -65,10 +65,10 @@ def total(rows: Iterable[tuple[Used, Amounts]]) -> Amounts:
 class UsageStore(Protocol):
     """Raises StorageUnavailable, and nothing else."""
 
-    async def add(self, used: Used, amounts: Amounts, /) -> None:
+    async def add(self, used: Used, amounts: ModelAmounts, /) -> None:
         """Add to the sums of a day. They vanish KEPT_DAYS later."""
 
-    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, Amounts]]:
+    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, ModelAmounts]]:
         """All sums of these days, in no order."""
 
 
@@ -78,7 +78,7 @@ class RedisUsage:
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
 
-    async def add(self, used: Used, amounts: Amounts, /) -> None:
+    async def add(self, used: Used, amounts: ModelAmounts, /) -> None:
         rest = (used.program, used.agent, used.model, used.purpose)
         begins = [_field(used.person, *rest), _field("", *rest)]
         pairs = [text for name, amount in asdict(amounts).items() if amount for text in (name, repr(amount))]
@@ -86,9 +86,9 @@ class RedisUsage:
             arguments: list[str | int] = [KEPT_DAYS * _DAY_S, MAX_FIELDS, *begins, *pairs]
             await self._connection.run(_ADD, [_key(used.day)], arguments, replicated=False)
 
-    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, Amounts]]:
+    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, ModelAmounts]]:
         found = await self._connection.each([_key(day) for day in days], lambda batch, key: batch.hgetall(key))
-        rows: list[tuple[Used, Amounts]] = []
+        rows: list[tuple[Used, ModelAmounts]] = []
         for day, sums in zip(days, found, strict=True):
             parts: dict[str, dict[str, float]] = {}
             for field, value in sums.items():
@@ -98,9 +98,9 @@ class RedisUsage:
         return rows
 
 
-def _amounts(part: dict[str, float]) -> Amounts:
-    whole = {one.name: int(part.get(one.name, 0)) for one in fields(Amounts) if one.name != "cost_usd"}
-    return Amounts(**whole, cost_usd=part.get("cost_usd", 0.0))
+def _amounts(part: dict[str, float]) -> ModelAmounts:
+    whole = {one.name: int(part.get(one.name, 0)) for one in fields(ModelAmounts) if one.name != "cost_usd"}
+    return ModelAmounts(**whole, cost_usd=part.get("cost_usd", 0.0))
 
 
 def _field(*names: str) -> str:
@@ -166,9 +166,9 @@ class Ledger:
     async def of_models(self, names: Collection[str]) -> Mapping[str, Mapping[str, float | None]]:
         """What these models and all that were charged for have cost in the last days."""
         costs = dict(grouped(await self.rows(DAYS), "model"))
-        return {name: _cost(costs.get(name, Amounts())) for name in costs.keys() | set(names)}
+        return {name: _cost(costs.get(name, ModelAmounts())) for name in costs.keys() | set(names)}
 
-    async def rows(self, days: int) -> Sequence[tuple[Used, Amounts]]:
+    async def rows(self, days: int) -> Sequence[tuple[Used, ModelAmounts]]:
         """The sums of the last days, today's among them."""
         return await self._store.rows(last_days(self._clock.now().date(), days))
 
@@ -183,19 +183,19 @@ def last_days(today: date, days: int) -> list[date]:
     return [today - timedelta(days=number) for number in range(min(days, KEPT_DAYS))]
 
 
-def grouped(rows: Sequence[tuple[Used, Amounts]], by: By) -> list[tuple[str, Amounts]]:
+def grouped(rows: Sequence[tuple[Used, ModelAmounts]], by: By) -> list[tuple[str, ModelAmounts]]:
     """The sums by one of the names, the dearest first; days in order."""
     name: Callable[[Used], object] = attrgetter(by)
-    found: dict[str, Amounts] = {}
+    found: dict[str, ModelAmounts] = {}
     for used, amounts in rows:
         key = str(name(used))
-        found[key] = found.get(key, Amounts()).plus(amounts)
+        found[key] = found.get(key, ModelAmounts()).plus(amounts)
     if by == "day":
         return sorted(found.items())
     return sorted(found.items(), key=lambda one: (one[1].cost_usd, one[1].tokens_in), reverse=True)
 
 
-def _cost(amounts: Amounts) -> dict[str, float | None]:
+def _cost(amounts: ModelAmounts) -> dict[str, float | None]:
     return {
         "usd": amounts.usd,
         "unpriced": amounts.unpriced,

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import SpokenMessage
-from runtime.tape.facts.content import ADDRESS, Content, StoredForm, fact, key
+from runtime.tape.facts.content import ADDRESS, FactContent, StoredForm, fact, key
 from runtime.tape.facts.registry import rule
 from runtime.tape.state.session import SessionState, StatePart, state_part
 
@@ -21,7 +21,7 @@ _SPOKEN = StoredForm(
 
 
 @fact("transcribed", session=True)
-class VoiceTranscribed(Content):
+class VoiceTranscribed(FactContent):
     """A message was spoken, or its words were corrected. `message` is the platform's id of it, `page` what shows its
     words to people.
     """
@@ -33,7 +33,7 @@ class VoiceTranscribed(Content):
 
 
 @fact("voice", session=True)
-class VoiceSwitched(Content):
+class VoiceSwitched(FactContent):
     """A person wants answers spoken from now on, or no longer."""
 
     person: PersonId = key("person")
@@ -41,7 +41,7 @@ class VoiceSwitched(Content):
 
 
 @fact("speech", session=True)
-class SpeechWanted(Content):
+class SpeechWanted(FactContent):
     """A page is to be spoken as well. `text` is what of it can be read aloud."""
 
     page: str = key("page")
@@ -51,7 +51,7 @@ class SpeechWanted(Content):
 
 
 @fact("spoken", session=True)
-class SpeechMade(Content):
+class SpeechMade(FactContent):
     """A page was spoken: its voice note is `note`, a page of its own. Without one it failed."""
 
     page: str = key("page")

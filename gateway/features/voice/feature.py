@@ -26,9 +26,9 @@ def _node(ground: FeatureGround, serving: ServingGround) -> NodePart:
 
 def _tried(ground: TriedGround) -> NodePart | None:
     from gateway.features.voice.session import NodeVoices
-    from gateway.outbound.file_source import Files
+    from gateway.outbound.file_source import NodeFileAccess
 
-    return None if ground.files is None else NodeVoices(Files({}, ground.files))
+    return None if ground.files is None else NodeVoices(NodeFileAccess({}, ground.files))
 
 
 voice = Feature("voice", entrance=_entrance, node=_node, tried=_tried)

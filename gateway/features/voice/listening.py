@@ -11,8 +11,8 @@ from typing import Final, Protocol
 from anyio.lowlevel import checkpoint
 
 from gateway.features.voice.settings import VoiceLimits
-from gateway.inbound.usage_limits import DAY_S, Counters
-from gateway.models.answers import Payer, counted
+from gateway.inbound.usage_limits import DAY_S, UsageCounters
+from gateway.models.answers import BilledPerson, counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout, NotDelivered
@@ -21,7 +21,7 @@ from runtime.core.json_text import read_json
 from runtime.core.message import Attachment
 from runtime.core.texts import Texts
 from runtime.events.happening import Tell
-from runtime.llm.client import TRANSCRIBE, CompletionRequest, LLMClient, Recording
+from runtime.llm.client import TRANSCRIBE, CompletionRequest, LLMClient, VoiceRecording
 
 LEAST_S: Final = 0.1
 """A shorter recording has no word in it."""
@@ -42,7 +42,7 @@ _ENDINGS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class ReceivedSound:
     """A recording that came with a message, which Parley keeps. `claimed` is what its platform says of its type,
     `seconds` its length by its container, None where that does not say; `before_s` are those of the same message."""
 
@@ -60,7 +60,7 @@ class Sound:
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class VoiceTranscript:
     """The words of a recording, and their language as the provider names it, "" where it does not."""
 
     text: str
@@ -68,28 +68,28 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Unheard:
+class UnheardReply:
     """The sentence for who sent a recording that has no words for us."""
 
     why: str
 
 
-class Listener(Protocol):
+class VoiceListener(Protocol):
     """Puts recordings into words."""
 
-    async def words(self, sound: Sound, payer: Payer, once: str, /) -> Transcript | Unheard:
+    async def words(self, sound: ReceivedSound, payer: BilledPerson, once: str, /) -> VoiceTranscript | UnheardReply:
         """The words of a recording; `once` is its own, so that it is counted once. Raises StorageError and nothing
         else."""
 
 
 class ModelListener:
-    """Implements `Listener` by the model for transcriptions."""
+    """Implements `VoiceListener` by the model for transcriptions."""
 
     def __init__(  # noqa: PLR0913 - each is another part's
         self,
         llm: LLMClient,
         files: FileAccess,
-        counters: Counters,
+        counters: UsageCounters,
         limits: VoiceLimits,
         may_ask: Callable[[Address, str | None], Awaitable[str | None]],
         texts: Callable[[str], Texts],
@@ -106,21 +106,21 @@ class ModelListener:
         self._tell = tell
         self._clock = clock
 
-    async def words(self, sound: Sound, payer: Payer, once: str, /) -> Transcript | Unheard:
+    async def words(self, sound: ReceivedSound, payer: BilledPerson, once: str, /) -> VoiceTranscript | UnheardReply:
         why = self._unfit(sound) or await self._too_much_today(sound, payer, once)
         if why is not None:
             key, values = why
             return self._unheard(sound, payer, key, **values)
         refused = await self._may_ask(payer.address, payer.person)
         if refused is not None:
-            return Unheard(refused)
+            return UnheardReply(refused)
         try:
             data = await self._files.fetch(payer.address, sound.file, max_bytes=MAX_FILE_BYTES)
         except NotDelivered:
             return self._unheard(sound, payer, "gone")
         return await self._asked(sound, data, payer)
 
-    def _unfit(self, sound: Sound) -> tuple[str, dict[str, str | int]] | None:
+    def _unfit(self, sound: ReceivedSound) -> tuple[str, dict[str, str | int]] | None:
         if not sound.file.media_type.startswith("audio/"):
             return "film", {}
         if sound.seconds is None or not math.isfinite(sound.seconds):
@@ -132,7 +132,9 @@ class ModelListener:
             return "too_long", {"minutes": minutes, "limit": max(1, self._limits.seconds // 60)}
         return None
 
-    async def _too_much_today(self, sound: Sound, payer: Payer, once: str) -> tuple[str, dict[str, str | int]] | None:
+    async def _too_much_today(
+        self, sound: ReceivedSound, payer: BilledPerson, once: str
+    ) -> tuple[str, dict[str, str | int]] | None:
         limit, now_s = self._limits.seconds_per_day, self._clock.now().timestamp()
         if not limit:
             return None
@@ -142,9 +144,9 @@ class ModelListener:
         hours = math.ceil((DAY_S - now_s % DAY_S) / 3600)
         return "too_much_today", {"limit": max(1, limit // 60), "hours": hours}
 
-    async def _asked(self, sound: Sound, data: bytes, payer: Payer) -> Transcript | Unheard:
+    async def _asked(self, sound: ReceivedSound, data: bytes, payer: BilledPerson) -> VoiceTranscript | UnheardReply:
         ending = _ENDINGS.get(sound.file.media_type, "ogg")
-        recording = Recording(f"voice.{ending}", sound.file.media_type, base64.b64encode(data).decode("ascii"))
+        recording = VoiceRecording(f"voice.{ending}", sound.file.media_type, base64.b64encode(data).decode("ascii"))
         await checkpoint()  # other work goes first: 20 MiB are encoded in 40 ms
         begun_s, said = self._clock.monotonic(), ""
         try:
@@ -161,7 +163,7 @@ class ModelListener:
         self._tell(counted(self._llm, TRANSCRIBE, usage, self._clock.monotonic() - begun_s, payer))
         return self._read(said, sound, payer)
 
-    def _read(self, said: str, sound: Sound, payer: Payer) -> Transcript | Unheard:
+    def _read(self, said: str, sound: ReceivedSound, payer: BilledPerson) -> VoiceTranscript | UnheardReply:
         try:
             found = read_json(said)
             text, language = str(found["text"]).strip(), str(found["language"])
@@ -171,7 +173,7 @@ class ModelListener:
             return self._unheard(sound, payer, "no_words")
         if len(text) > ANY_CHARS + CHARS_PER_S * (sound.seconds or 0):
             return self._unheard(sound, payer, "nonsense")
-        return Transcript(text, language[:40])
+        return VoiceTranscript(text, language[:40])
 
-    def _unheard(self, sound: Sound, payer: Payer, key: str, **values: str | int) -> Unheard:
-        return Unheard(self._texts(payer.address.platform)(f"voice.{key}", name=sound.file.name, **values))
+    def _unheard(self, sound: ReceivedSound, payer: BilledPerson, key: str, **values: str | int) -> UnheardReply:
+        return UnheardReply(self._texts(payer.address.platform)(f"voice.{key}", name=sound.file.name, **values))

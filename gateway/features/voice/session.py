@@ -25,13 +25,13 @@ from gateway.features.voice.facts import (
     VoiceSwitched,
     VoiceTranscribed,
 )
-from gateway.features.voice.listening import Listener, Sound, Transcript, Unheard
+from gateway.features.voice.listening import ReceivedSound, UnheardReply, VoiceListener, VoiceTranscript
 from gateway.features.voice.speaking import VOICE_TYPE, VoiceSpeaker, readable
-from gateway.models.answers import Payer
+from gateway.models.answers import BilledPerson
 from runtime.core.background import OnDemand
 from runtime.core.files import FILE_URL, FileAccess
 from runtime.core.message import Attachment, SpokenMessage, attachment_from
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.execution.speech.pages import SPOKEN
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import CLAIMED, SECONDS, InboxEvent
@@ -59,7 +59,7 @@ class SessionVoices(SessionPart):
     read."""
 
     def __init__(
-        self, parts: SessionParts, files: FileAccess, listener: Listener | None, speaker: VoiceSpeaker | None
+        self, parts: SessionParts, files: FileAccess, listener: VoiceListener | None, speaker: VoiceSpeaker | None
     ) -> None:
         super().__init__(parts)
         self._files = files
@@ -67,7 +67,7 @@ class SessionVoices(SessionPart):
         self._speaker = speaker
         self._always = str(parts.program.metadata.get("voice", "")).lower() in ("true", "on", "yes")
         self._work = OnDemand(self._speak)
-        self._spoken = Signal()
+        self._spoken = WakeSignal()
         self._learned: dict[str, bool] = {}
         self._corrections: dict[str, tuple[VoiceTranscribed, str | None]] = {}
         """By the ids of events, with the message that corrects, where that is one of its own."""
@@ -114,22 +114,22 @@ class SessionVoices(SessionPart):
         if self._listener is None:
             why = self._pages.texts("voice.nobody_listens")
             return replace(event, spoken=SpokenMessage("", beside=event.text, why=why))
-        heard: list[Transcript | Unheard] = []
-        payer, before_s = Payer(self._record.id, event.address, event.person_id), 0.0
+        heard: list[VoiceTranscript | UnheardReply] = []
+        payer, before_s = BilledPerson(self._record.id, event.address, event.person_id), 0.0
         for number, sound in sounds:
             once = f"{event.id}/{number}"
             heard.append(await self._listener.words(replace(sound, before_s=before_s), payer, once))
             before_s += sound.seconds or 0.0
-        said = [one for one in heard if isinstance(one, Transcript)]
-        why = " ".join(dict.fromkeys(one.why for one in heard if isinstance(one, Unheard)))
+        said = [one for one in heard if isinstance(one, VoiceTranscript)]
+        why = " ".join(dict.fromkeys(one.why for one in heard if isinstance(one, UnheardReply)))
         words = "\n\n".join(one.text for one in said)
         spoken = SpokenMessage(words, said[0].language if said else "", event.text, why)
         return replace(event, text=spoken.text(), spoken=spoken)
 
-    def _sounds(self, event: InboxEvent) -> list[tuple[int, Sound]]:
+    def _sounds(self, event: InboxEvent) -> list[tuple[int, ReceivedSound]]:
         """The recordings that came with an event, by their numbers among its files."""
         files = [
-            (number, Sound(attachment_from(file), file[CLAIMED], file[SECONDS]))
+            (number, ReceivedSound(attachment_from(file), file[CLAIMED], file[SECONDS]))
             for number, file in enumerate(event.attachments)
             if CLAIMED in file
         ]
@@ -213,7 +213,7 @@ class SessionVoices(SessionPart):
         state = self._journal.state
         data = None
         if self._speaker is not None:
-            payer = Payer(self._record.id, self._record.address, state.person)
+            payer = BilledPerson(self._record.id, self._record.address, state.person)
             data = await self._speaker.spoken(speech.text, payer)
         if page not in self._voices.speeches:
             return
@@ -237,7 +237,7 @@ class NodeVoices(NodePart):
     """The voices of a process that serves conversations."""
 
     def __init__(
-        self, files: FileAccess, listener: Listener | None = None, speaker: VoiceSpeaker | None = None
+        self, files: FileAccess, listener: VoiceListener | None = None, speaker: VoiceSpeaker | None = None
     ) -> None:
         self._files = files
         self._listener = listener

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from gateway.settings.forms import Section
+from gateway.settings.forms import SettingsSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class VoiceLimits:
     seconds_per_day: int = 7_200
 
 
-class VoiceSettings(Section):
+class VoiceSettings(SettingsSection):
     """What is listened to, and how answers are spoken. `seconds` bounds the recordings of one message together,
     `seconds_per_day` those of one conversation in a day (UTC; 0 is no limit). After `wait_s` a service has failed.
     `speaker` is a voice by the name that the provider of `models.speech` has for it; of an answer at most

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from adapters.adapter import Inbound
 from adapters.records import Records
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
-from gateway.models.answers import Payer, counted
+from gateway.models.answers import BilledPerson, counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError
@@ -50,7 +50,7 @@ class VoiceSpeaker(Protocol):
     async def wanted(self, person: str, /) -> bool | None:
         """Whether a person wants answers spoken; None where they have not said. Raises StorageUnavailable."""
 
-    async def spoken(self, text: str, payer: Payer, /) -> bytes | None:
+    async def spoken(self, text: str, payer: BilledPerson, /) -> bytes | None:
         """The text as a voice note; None where that failed or is not allowed now."""
 
 
@@ -104,7 +104,7 @@ class ModelSpeaker:
         said = await self._records.get(person)
         return None if said is None else said == "on"
 
-    async def spoken(self, text: str, payer: Payer, /) -> bytes | None:
+    async def spoken(self, text: str, payer: BilledPerson, /) -> bytes | None:
         if await self._may_ask(payer.address, payer.person) is not None:
             return None
         begun_s, pieces = self._clock.monotonic(), list[str]()

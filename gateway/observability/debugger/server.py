@@ -20,7 +20,7 @@ from gateway.observability.debugger.wire import Wire
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, DebugProtocolError
 from runtime.events.service import DebuggerAttached, DebuggerDetached, DebuggerRefused
-from runtime.execution.frames.step_watcher import StepWatcher, Watched
+from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 
@@ -59,7 +59,7 @@ class DebugAddress:
         )
 
 
-class Debugger:
+class SessionDebugger:
     """Watches the sessions of a node for the debugger. See `runtime.execution.frames.step_watcher.StepWatcher`."""
 
     def __init__(self, address: DebugAddress, programs: Mapping[str, Program], sandbox: Sandbox, bus: Bus) -> None:
@@ -89,7 +89,7 @@ class Debugger:
         waits = "; nothing is executed until then" if self._waits else ""
         return f"attach to {self.address.host} port {self.port}{waits}"
 
-    def watch(self, watched: Watched) -> StepWatcher:
+    def watch(self, watched: WatchedSession) -> StepWatcher:
         """A session was loaded into memory."""
         self.sources.take(watched.program)
         made = SessionWatch(watched, self)

@@ -23,10 +23,10 @@ from gateway.observability.debugger.sources import (
 from gateway.observability.debugger.variables import Expressions, names_of
 from runtime.core.errors import DebugError
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.step_watcher import Watched
+from runtime.execution.frames.step_watcher import WatchedSession
 from runtime.execution.free.statement import control_value
-from runtime.language.program import Op, PlaybookSpec, Step
-from runtime.tape.facts.content import Content
+from runtime.language.program import OpCode, PlaybookSpec, Step
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import CallDropped, FrameReturned
 from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.session import AgentCreated, AgentStopped, MessageQueued, SessionLoaded
@@ -92,7 +92,7 @@ class DebuggerPost(Protocol):
 class SessionWatch:
     """A step watcher. When one of its agents stops, the whole session stops."""
 
-    def __init__(self, watched: Watched, post: DebuggerPost) -> None:
+    def __init__(self, watched: WatchedSession, post: DebuggerPost) -> None:
         self.conversation = watched.conversation
         self.program = watched.program
         self.journal = watched.journal
@@ -166,7 +166,7 @@ class SessionWatch:
         if frame.alive:
             await self._at(self._moment("failed", frame, about=f"{type(error).__name__}: {error}"))
 
-    def noted(self, fact: Content, /) -> None:
+    def noted(self, fact: FactContent, /) -> None:
         """See `StepWatcher`. Reports what agents say, and new agents."""
         if isinstance(fact, FrameReturned | CallDropped | AgentStopped):
             self.places = {frame: place for frame, place in self.places.items() if frame in self.journal.state.frames}
@@ -176,7 +176,7 @@ class SessionWatch:
         with suppress(Exception):  # what an editor is told must not break what it is told of
             self._tell(editor, fact)
 
-    def _tell(self, editor: Attached, fact: Content) -> None:
+    def _tell(self, editor: Attached, fact: FactContent) -> None:
         state = self.journal.state
         match fact:
             case PageFinished():
@@ -322,7 +322,7 @@ def _is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:
     if before is not None and before.span == step.span and before.line < step.line:
         return True
     loop = spec.step(step.line.rpartition(".")[0])
-    return step.op is Op.JMP and loop is not None and loop.span == step.span
+    return step.op is OpCode.JMP and loop is not None and loop.span == step.span
 
 
 def _location(source: str) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any
 from runtime.core.errors import DebugError, SandboxError
 from runtime.language.placeholders import placeholders
 from runtime.language.program import PlaybookSpec
-from runtime.sandbox.executor import Sandbox, Snippet
+from runtime.sandbox.executor import CodeSnippet, Sandbox
 from runtime.sandbox.policy import check
 from runtime.tape.state.frames import SHARED, FrameState
 from runtime.tape.state.session import SessionState
@@ -138,7 +138,7 @@ class Expressions:
         tree = parsed(text)
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         known = {name: value for name, value in names.items() if name in used}
-        snippet = Snippet(f"{_VALUE} = ({ast.unparse(tree)})", names=known, keep=(_VALUE,))
+        snippet = CodeSnippet(f"{_VALUE} = ({ast.unparse(tree)})", names=known, keep=(_VALUE,))
         try:
             async with self._sandbox.evaluate(snippet) as evaluation:
                 await evaluation.start()

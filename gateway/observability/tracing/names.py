@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gateway.observability.watching import Masking
+from gateway.observability.watching import SecretMasking
 from runtime.events.frames import FrameAbout
 from runtime.llm.client import ChatMessage
 
@@ -106,7 +106,7 @@ def attributes_of(about: FrameAbout) -> dict[str, str]:
 class SpanContent:
     """Attributes with content; empty while content is off."""
 
-    def __init__(self, masking: Masking, *, on: bool) -> None:
+    def __init__(self, masking: SecretMasking, *, on: bool) -> None:
         self._masking = masking
         self._on = on
 

@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from gateway.observability.tracing.names import SpanContent
 from gateway.observability.tracing.open_spans import SpanIds
 from gateway.observability.tracing.spans import Spans
-from gateway.observability.watching import Masking
+from gateway.observability.watching import SecretMasking
 from gateway.version import VERSION
 from runtime.bus import Bus
 from runtime.core.background import beside
@@ -152,7 +152,7 @@ class TracingOptions:
 
 
 @asynccontextmanager
-async def traced(options: TracingOptions, bus: Bus, masking: Masking) -> AsyncIterator[Shipping]:
+async def traced(options: TracingOptions, bus: Bus, masking: SecretMasking) -> AsyncIterator[Shipping]:
     """Export the events of `bus` as spans within the context. At its end every span ends and is sent if possible."""
     exporter = OTLPSpanExporter(
         endpoint=options.endpoint,

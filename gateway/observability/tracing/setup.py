@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from gateway.observability.watching import Gauges, Masking
+from gateway.observability.watching import NodeGauges, SecretMasking
 from gateway.settings.operation import MetricsSettings, TracingSettings
 from gateway.settings.tree import otel_variables
-from gateway.web.guard import Scrape
+from gateway.web.guard import MetricsScrape
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError
 from runtime.events.service import TracingFailed
 
 
 @asynccontextmanager
-async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, node: str) -> AsyncIterator[None]:
+async def telling_spans(settings: TracingSettings, bus: Bus, masking: SecretMasking, node: str) -> AsyncIterator[None]:
     """Export the events of `bus` to the collector of the settings; without OpenTelemetry only a warning.
 
     Raises ConfigError if no collector is configured.
@@ -41,12 +41,12 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, n
         yield
 
 
-def counting(settings: MetricsSettings, bus: Bus, gauges: Gauges) -> Scrape | None:
+def counting(settings: MetricsSettings, bus: Bus, gauges: NodeGauges) -> MetricsScrape | None:
     """Count the events of `bus` for requests with the token; None if no token is set."""
     if settings.token is None:
         return None
-    from gateway.observability.metrics import CONTENT_TYPE, Metrics
+    from gateway.observability.metrics import CONTENT_TYPE, ProcessMetrics
 
-    metrics = Metrics(gauges)
+    metrics = ProcessMetrics(gauges)
     metrics.attach(bus)
-    return Scrape(settings.token.get_secret_value(), metrics.text, CONTENT_TYPE)
+    return MetricsScrape(settings.token.get_secret_value(), metrics.text, CONTENT_TYPE)

@@ -14,25 +14,25 @@ from typing import Any
 
 import yaml
 
-from gateway.talks.parsing.items import Item, ItemReader, Items, TalkProblems
+from gateway.talks.parsing.items import ItemReader, Items, TalkItem, TalkProblems
 from gateway.talks.talk import (
     START,
     Act,
-    Answered,
-    Arrived,
-    Beat,
+    ArrivingEvent,
+    ExpectedWords,
     Fact,
-    Gap,
-    Head,
-    Played,
-    Pressed,
-    Reply,
-    Said,
-    Shown,
-    Talk,
-    Waited,
+    PersonLine,
+    PlayedAnswer,
+    PressedChoice,
+    ProgramAnswer,
+    ScriptedReply,
+    TalkHead,
+    TalkScript,
+    TalkTurn,
+    TimePassed,
+    TranscriptGap,
 )
-from runtime.language.diagnostics import Diagnostic, Problems, ProgramRejected, SourceLine, Span
+from runtime.language.diagnostics import Diagnostic, DiagnosticList, ProgramRejected, SourceLine, Span
 from runtime.language.program import Program
 from runtime.language.syntax.source import TALKS
 
@@ -50,7 +50,7 @@ _BULLETS = ("*", "+", "-")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TalkSource:
     """The lines of a talk file, those of its head as YAML."""
 
     path: Path
@@ -59,7 +59,7 @@ class Source:
     """The text between the `---` lines, "" without any."""
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> TalkSource:
     """The text of a talk file. Raises ProgramRejected for one that cannot be read."""
     try:
         content = path.read_bytes()
@@ -68,7 +68,7 @@ def read_source(path: Path) -> Source:
     return source_of(content, path)
 
 
-def source_of(content: bytes, path: Path) -> Source:
+def source_of(content: bytes, path: Path) -> TalkSource:
     """The text of a talk file with this content. Raises ProgramRejected for one that cannot be read."""
     if len(content) > _MAX_BYTES:
         raise _unreadable(path, "it is longer than 1 MiB", "Spread the talks over several files.")
@@ -82,7 +82,7 @@ def source_of(content: bytes, path: Path) -> Source:
     if end is None:
         raise _unreadable(path, "these lines about the talk are never closed", "End them with a line ---.")
     numbered = [SourceLine("" if number <= end else line, str(path), number) for number, line in enumerate(lines, 1)]
-    return Source(path, tuple(numbered), "\n".join(lines[1 : max(0, end - 1)]))
+    return TalkSource(path, tuple(numbered), "\n".join(lines[1 : max(0, end - 1)]))
 
 
 def _head_end(lines: list[str]) -> int | None:
@@ -99,7 +99,7 @@ def _unreadable(path: Path, message: str, hint: str = "", line: int = 1) -> Prog
 # -- the head
 
 
-def read_head(source: Source) -> Head:
+def read_head(source: TalkSource) -> TalkHead:
     """What the head says, and which program it is about. Raises ProgramRejected."""
     try:
         data = yaml.safe_load(source.head) or {}
@@ -112,19 +112,19 @@ def read_head(source: Source) -> Head:
             near = get_close_matches(str(key), _KEYS, n=1, cutoff=0.6)
             hint = f"Did you mean `{near[0]}`?" if near else f"Known are: {', '.join(_KEYS)}."
             raise _unreadable(source.path, f"`{key}` is not a key of a talk", hint, _line_of(source, str(key)))
-    return Head(_programs(source, data), _start(source, data), _people(source, data), data.get("group") is True)
+    return TalkHead(_programs(source, data), _start(source, data), _people(source, data), data.get("group") is True)
 
 
 def _first_line(error: object) -> str:
     return str(error).split("\n", maxsplit=1)[0]
 
 
-def _line_of(source: Source, key: str) -> int:
+def _line_of(source: TalkSource, key: str) -> int:
     lines = source.head.split("\n")
     return next((number for number, line in enumerate(lines, 2) if line.startswith(key)), 2)
 
 
-def _programs(source: Source, data: Mapping[str, Any]) -> tuple[Path, ...]:
+def _programs(source: TalkSource, data: Mapping[str, Any]) -> tuple[Path, ...]:
     folder, name = source.path.parent, source.path.name
     given = data.get("program")
     if given is None:
@@ -145,7 +145,7 @@ def _programs(source: Source, data: Mapping[str, Any]) -> tuple[Path, ...]:
     return paths
 
 
-def _start(source: Source, data: Mapping[str, Any]) -> datetime:
+def _start(source: TalkSource, data: Mapping[str, Any]) -> datetime:
     given = data.get("start", START)
     if isinstance(given, str):
         try:
@@ -160,7 +160,7 @@ def _start(source: Source, data: Mapping[str, Any]) -> datetime:
     return given.astimezone(UTC) if given.tzinfo is not None else given.replace(tzinfo=UTC)
 
 
-def _people(source: Source, data: Mapping[str, Any]) -> Mapping[str, str]:
+def _people(source: TalkSource, data: Mapping[str, Any]) -> Mapping[str, str]:
     given = data.get("people", {})
     if isinstance(given, str):
         given = [name.strip() for name in given.split(",")]
@@ -176,14 +176,14 @@ def _people(source: Source, data: Mapping[str, Any]) -> Mapping[str, str]:
 # -- the talks
 
 
-def read_talks(source: Source, head: Head, program: Program) -> tuple[Talk, ...]:
+def read_talks(source: TalkSource, head: TalkHead, program: Program) -> tuple[TalkScript, ...]:
     """The talks of a file about `program`. Raises ProgramRejected with everything that is wrong in it."""
     problems = TalkProblems()
     reader = ItemReader(program, head, problems)
     drafts: list[_Draft] = []
     heading = SourceLine(source.path.name.removesuffix(TALKS), str(source.path), 1)
     for one in blocks(source.lines):
-        if isinstance(one, Title):
+        if isinstance(one, TalkTitle):
             heading = one.line
             drafts.append(_Draft(one.title, heading, must_have_items=one.level == 2))
             continue
@@ -199,7 +199,7 @@ def read_talks(source: Source, head: Head, program: Program) -> tuple[Talk, ...]
     return tuple(draft.talk() for draft in kept)
 
 
-def _check_titles(drafts: list[_Draft], problems: Problems) -> None:
+def _check_titles(drafts: list[_Draft], problems: DiagnosticList) -> None:
     known: dict[str, int] = {}
     for draft in drafts:
         before = known.setdefault(draft.title, draft.heading.number)
@@ -208,7 +208,7 @@ def _check_titles(drafts: list[_Draft], problems: Problems) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Title:
+class TalkTitle:
     """A heading: `#` for a file, `##` for a talk."""
 
     level: int
@@ -216,9 +216,9 @@ class Title:
     line: SourceLine
 
 
-def blocks(lines: tuple[SourceLine, ...]) -> Iterator[Title | Item]:
+def blocks(lines: tuple[SourceLine, ...]) -> Iterator[TalkTitle | TalkItem]:
     """The headings and items, in their order; the rest is prose."""
-    item: Item | None = None
+    item: TalkItem | None = None
     fence, comment = "", False
     for line in lines:
         text = line.text
@@ -236,9 +236,9 @@ def blocks(lines: tuple[SourceLine, ...]) -> Iterator[Title | Item]:
                 yield item
             item = None
         if heading:
-            yield Title(len(heading[1]), heading[2], line)
+            yield TalkTitle(len(heading[1]), heading[2], line)
         elif found:
-            item = Item(line, (found[2] or "").rstrip())
+            item = TalkItem(line, (found[2] or "").rstrip())
         elif within and item is not None:
             item.more.append(text)
     if item is not None:
@@ -252,54 +252,56 @@ class _Draft:
     title: str
     heading: SourceLine
     must_have_items: bool = False
-    items: list[tuple[Item, Items]] = field(default_factory=list)
+    items: list[tuple[TalkItem, Items]] = field(default_factory=list)
 
-    def add(self, item: Item, read: Items) -> None:
+    def add(self, item: TalkItem, read: Items) -> None:
         self.items.append((item, read))
 
-    def checked(self, problems: Problems) -> bool:
+    def checked(self, problems: DiagnosticList) -> bool:
         """Whether it has anything in it; a talk of its own heading must have."""
         if not self.items and self.must_have_items:
             problems.at(self.heading, "there is nothing in this talk", hint="Write what is said, - Ada: Hello")
         return bool(self.items)
 
-    def talk(self) -> Talk:
+    def talk(self) -> TalkScript:
         never: list[Fact] = []
         beats: list[_DraftBeat] = [_DraftBeat(None)]
         for item, read in self.items:
             never += read if item.forbids else []  # type: ignore[arg-type]
             for one in [] if item.forbids else read:
-                if isinstance(one, Said | Pressed | Waited | Played | Arrived | Answered):
+                if isinstance(
+                    one, PersonLine | PressedChoice | TimePassed | PlayedAnswer | ArrivingEvent | ProgramAnswer
+                ):
                     beats.append(_DraftBeat(one))
                 else:
                     beats[-1].add(one)
         first = beats[0]
-        begins_with_words = len(beats) > 1 and isinstance(beats[1].act, Said | Arrived) and first.empty
+        begins_with_words = len(beats) > 1 and isinstance(beats[1].act, PersonLine | ArrivingEvent) and first.empty
         kept = beats[1:] if begins_with_words else beats
-        return Talk(self.title, self.heading.number, tuple(beat.beat() for beat in kept), tuple(never))
+        return TalkScript(self.title, self.heading.number, tuple(beat.beat() for beat in kept), tuple(never))
 
 
 @dataclass(slots=True)
 class _DraftBeat:
     act: Act | None
-    replies: list[Reply] = field(default_factory=list)
-    shown: list[Shown | Gap] = field(default_factory=list)
+    replies: list[ScriptedReply] = field(default_factory=list)
+    shown: list[ExpectedWords | TranscriptGap] = field(default_factory=list)
     expected: list[Fact] = field(default_factory=list)
 
     @property
     def empty(self) -> bool:
         return not (self.replies or self.shown or self.expected)
 
-    def add(self, one: Reply | Shown | Gap | Fact) -> None:
-        if isinstance(one, Reply):
+    def add(self, one: ScriptedReply | ExpectedWords | TranscriptGap | Fact) -> None:
+        if isinstance(one, ScriptedReply):
             self.replies.append(one)
-        elif isinstance(one, Shown | Gap):
+        elif isinstance(one, ExpectedWords | TranscriptGap):
             self.shown.append(one)
         else:
             self.expected.append(one)
 
-    def beat(self) -> Beat:
-        return Beat(self.act, tuple(self.replies), tuple(self.shown), tuple(self.expected))
+    def beat(self) -> TalkTurn:
+        return TalkTurn(self.act, tuple(self.replies), tuple(self.shown), tuple(self.expected))
 
 
 def formatted_talks(content: bytes, path: Path) -> str:
@@ -318,15 +320,15 @@ def formatted_talks(content: bytes, path: Path) -> str:
     return new
 
 
-def _said(source: Source) -> list[tuple[str, str]]:
+def _said(source: TalkSource) -> list[tuple[str, str]]:
     """What stands in a talk file, without its places."""
     return [
-        (f"{'#' * one.level} {one.title}", "") if isinstance(one, Title) else (one.first, one.text(""))
+        (f"{'#' * one.level} {one.title}", "") if isinstance(one, TalkTitle) else (one.first, one.text(""))
         for one in blocks(source.lines)
     ]
 
 
-def _rows(source: Source, rows: list[str]) -> Iterator[str]:
+def _rows(source: TalkSource, rows: list[str]) -> Iterator[str]:
     found = {one.line.number - 1: one for one in blocks(source.lines)}
     blank, begun, after_title = 0, False, False
     at = 0
@@ -335,17 +337,17 @@ def _rows(source: Source, rows: list[str]) -> Iterator[str]:
         if one is None and not rows[at].strip():
             blank, at = blank + 1, at + 1
             continue
-        known = after_title or isinstance(one, Title)
+        known = after_title or isinstance(one, TalkTitle)
         apart = 1 if known else blank if one is None else min(blank, 1)
         yield from [""] * (apart if begun else 0)
         taken = [rows[at]] if one is None else _laid_out(one, rows[at])
         yield from taken
-        blank, begun, after_title, at = 0, True, isinstance(one, Title), at + len(taken)
+        blank, begun, after_title, at = 0, True, isinstance(one, TalkTitle), at + len(taken)
 
 
-def _laid_out(one: Title | Item, row: str) -> list[str]:
+def _laid_out(one: TalkTitle | TalkItem, row: str) -> list[str]:
     """A heading or an item, with what is indented below it up to its last words."""
-    if isinstance(one, Title):
+    if isinstance(one, TalkTitle):
         return [f"{'#' * one.level} {one.title}"]
     mark = row.split(maxsplit=1)[0]
     more = list(one.more)

@@ -10,20 +10,20 @@ from difflib import get_close_matches
 from typing import Any
 
 from gateway.talks.talk import (
-    Called,
-    Ends,
+    ExpectedCall,
+    ExpectedChoices,
+    ExpectedCondition,
+    ExpectedEnd,
+    ExpectedFailure,
+    ExpectedStep,
+    ExpectedTelling,
+    ExpectedWording,
     Fact,
-    Fails,
     HeardByAny,
-    Holds,
-    Offered,
-    Reached,
-    Stepped,
-    Wording,
     WorkReturns,
     check_wording,
 )
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
 
@@ -49,11 +49,11 @@ _WORDS = ("step", "call", "choices", "result", "failure", "end", "words")
 class FactReader:
     """Reads them for one program; what is wrong becomes a problem."""
 
-    def __init__(self, program: Program, problems: Problems) -> None:
+    def __init__(self, program: Program, problems: DiagnosticList) -> None:
         self._program = program
         self._problems = problems
         self._forms: Sequence[tuple[re.Pattern[str], Callable[[SourceLine, re.Match[str]], Fact | None]]] = (
-            (_END, lambda line, _: Ends(line.number)),
+            (_END, lambda line, _: ExpectedEnd(line.number)),
             (_STEP, self._step),
             (_CALL, self._call),
             (_CHOICES, self._choices),
@@ -93,7 +93,7 @@ class FactReader:
         quoted = _QUOTED.match(found["words"])
         text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else found["words"]
         wording = self._wording(line, text)
-        return None if wording is None else Fails(line.number, wording)
+        return None if wording is None else ExpectedFailure(line.number, wording)
 
     def _result(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
         quoted = _QUOTED.match(found["words"])
@@ -109,10 +109,10 @@ class FactReader:
             self._problems.at(line, f"{found['agent']} is no agent in another process", hint=hint)
             return None
         wording = self._wording(line, quoted["regular"] or quoted["text"] or quoted["other"])
-        return None if wording is None else Reached(line.number, found["agent"], wording)
+        return None if wording is None else ExpectedTelling(line.number, found["agent"], wording)
 
-    def _wording(self, line: SourceLine, text: str) -> Wording | None:
-        wording = Wording(text, whole=False)
+    def _wording(self, line: SourceLine, text: str) -> ExpectedWording | None:
+        wording = ExpectedWording(text, whole=False)
         wrong = check_wording(wording)
         if wrong is not None:
             self._problems.at(line, f"this regular expression is wrong: {wrong}", column=line.text.find("/") + 1)
@@ -120,7 +120,7 @@ class FactReader:
         return wording
 
     def _choices(self, line: SourceLine, found: re.Match[str]) -> Fact:
-        return Offered(line.number, tuple(label.strip().strip('"') for label in found["labels"].split(",")))
+        return ExpectedChoices(line.number, tuple(label.strip().strip('"') for label in found["labels"].split(",")))
 
     # -- steps and calls
 
@@ -138,7 +138,7 @@ class FactReader:
         if number and number not in steps:
             self._problems.at(line, f"{playbook.name} has no step {number}", hint=f"Its steps are {', '.join(steps)}.")
             return None
-        return Stepped(line.number, agent.name, playbook.name, number)
+        return ExpectedStep(line.number, agent.name, playbook.name, number)
 
     def _playbook(self, line: SourceLine, agent: str, name: str) -> tuple[AgentSpec, PlaybookSpec] | None:
         every = list(self._playbooks(agent))
@@ -190,7 +190,7 @@ class FactReader:
         takes: Sequence[Param],
     ) -> Fact | None:
         if given is None:
-            return Called(line.number, agent, name)
+            return ExpectedCall(line.number, agent, name)
         params = [param.name for param in takes]
         values, named, open_end = given
         if len(values) > len(params):
@@ -203,7 +203,7 @@ class FactReader:
                 self._problems.at(line, f"{name} has no parameter {key}", hint=hint)
                 return None
         arguments = {**dict(zip(params, values, strict=False)), **named}
-        return Called(line.number, agent, name, arguments, open_end, _defaults(takes))
+        return ExpectedCall(line.number, agent, name, arguments, open_end, _defaults(takes))
 
     # -- values
 
@@ -219,7 +219,7 @@ class FactReader:
         if agent and agent not in agents:
             self._unknown(line, agent, "", agents)
             return None
-        return Holds(line.number, agent, words, test)
+        return ExpectedCondition(line.number, agent, words, test)
 
 
 def _defaults(params: Sequence[Param]) -> Mapping[str, Any]:

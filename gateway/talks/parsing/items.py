@@ -15,28 +15,28 @@ from typing import TypeAlias
 from gateway.talks.parsing.expectations import FactReader
 from gateway.talks.talk import (
     Act,
-    Answered,
-    Arrived,
+    ArrivingEvent,
+    ExpectedWording,
+    ExpectedWords,
     Fact,
-    Gap,
-    Head,
-    Judged,
-    Played,
-    Pressed,
-    Reply,
-    Said,
-    Shown,
-    Waited,
-    Wording,
+    JudgedSentence,
+    PersonLine,
+    PlayedAnswer,
+    PressedChoice,
+    ProgramAnswer,
+    ScriptedReply,
+    TalkHead,
+    TimePassed,
+    TranscriptGap,
     check_wording,
 )
 from runtime.core.address import GATEWAY
 from runtime.core.cloud_event import event_from, matches
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.event_triggers import begun_on_events
 from runtime.language.program import AgentKind, Program
 
-Items: TypeAlias = Sequence[Act | Reply | Shown | Gap | Fact]
+Items: TypeAlias = Sequence[Act | ScriptedReply | ExpectedWords | TranscriptGap | Fact]
 """What an item says: nothing where it is wrong, two things for words that a model writes."""
 
 _KEYWORDS = ("model", "expect", "never", "judge", "wait", "event", "answer")
@@ -75,7 +75,7 @@ _LINES = (
 )
 
 
-class TalkProblems(Problems):
+class TalkProblems(DiagnosticList):
     """The errors in talks; where nothing else is said, at the first character of an item's text."""
 
     def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
@@ -86,7 +86,7 @@ class TalkProblems(Problems):
 
 
 @dataclass(slots=True)
-class Item:
+class TalkItem:
     """An item of a list, and the lines below it that belong to it."""
 
     line: SourceLine
@@ -113,7 +113,7 @@ class Item:
 class ItemReader:
     """Reads the items of the talks about one program; what is wrong becomes a problem."""
 
-    def __init__(self, program: Program, head: Head, problems: Problems) -> None:
+    def __init__(self, program: Program, head: TalkHead, problems: DiagnosticList) -> None:
         self._problems = problems
         self._head = head
         people = {agent.name for agent in program.agents if agent.kind is AgentKind.HUMAN}
@@ -123,8 +123,8 @@ class ItemReader:
         self._played = {agent.name for agent in program.agents if agent.kind is AgentKind.REMOTE}
         self._facts = FactReader(program, problems)
         self._patterns = [one.pattern for one in begun_on_events(program.name, program)]
-        self._forms: Sequence[tuple[re.Pattern[str], Callable[[Item, re.Match[str]], Items]]] = (
-            (_GAP, lambda item, _: [Gap(item.line.number)]),
+        self._forms: Sequence[tuple[re.Pattern[str], Callable[[TalkItem, re.Match[str]], Items]]] = (
+            (_GAP, lambda item, _: [TranscriptGap(item.line.number)]),
             (_MODEL, self._model),
             (_FACT, self._fact),
             (_JUDGE, self._judge),
@@ -137,7 +137,7 @@ class ItemReader:
             (_SAYS, self._says),
         )
 
-    def read(self, item: Item) -> Items:
+    def read(self, item: TalkItem) -> Items:
         """What an item says."""
         text = _BOLD.sub(lambda found: f"{found[1]}{found[2] or found[3]}", item.first, count=1)
         for form, read in self._forms:
@@ -147,7 +147,7 @@ class ItemReader:
         self._unknown(item, text)
         return ()
 
-    def _unknown(self, item: Item, text: str) -> None:
+    def _unknown(self, item: TalkItem, text: str) -> None:
         word = re.match(r"\w+", text)
         near = get_close_matches(word[0].lower(), _KEYWORDS, n=1, cutoff=0.7) if word else []
         hint = f"Did you mean `{near[0]}`? {_LINES}" if near else _LINES
@@ -156,11 +156,11 @@ class ItemReader:
 
     # -- what people do
 
-    def _says(self, item: Item, found: re.Match[str]) -> Items:
+    def _says(self, item: TalkItem, found: re.Match[str]) -> Items:
         who, number = found["who"].strip(), item.line.number
         agent = self._agents.get(_folded(who))
         if agent in self._played:
-            return [Played(number, agent, item.text(found["text"]), at_once=found["now"] is not None)]
+            return [PlayedAnswer(number, agent, item.text(found["text"]), at_once=found["now"] is not None)]
         if agent is not None:
             return self._shown(item, agent, found["text"], written=False)
         if not self._person(item, who):
@@ -169,9 +169,9 @@ class ItemReader:
         if not text:
             self._problems.at(item.line, f"{who} says nothing", hint="Write the words behind the colon.")
             return ()
-        return [Said(number, who, text, at_once=found["now"] is not None)]
+        return [PersonLine(number, who, text, at_once=found["now"] is not None)]
 
-    def _press(self, item: Item, found: re.Match[str]) -> Items:
+    def _press(self, item: TalkItem, found: re.Match[str]) -> Items:
         who, label = found["who"].strip(), found["label"].strip()
         if _folded(who) in self._agents:
             self._problems.at(item.line, f"{who} is an agent, and presses nothing")
@@ -180,9 +180,9 @@ class ItemReader:
             return ()
         if len(label) > 1 and label[0] == label[-1] == '"':
             label = label[1:-1]
-        return [Pressed(item.line.number, who, label, at_once=found["now"] is not None)]
+        return [PressedChoice(item.line.number, who, label, at_once=found["now"] is not None)]
 
-    def _sends(self, item: Item, found: re.Match[str]) -> Items:
+    def _sends(self, item: TalkItem, found: re.Match[str]) -> Items:
         who = found["who"].strip()
         if _folded(who) in self._agents:
             hint = f"What an agent sends stands with its words: {who}: [receipt.pdf]"
@@ -197,9 +197,11 @@ class ItemReader:
                 hint = f"Did you mean {near[0]}?" if near else "The path is looked for beside the talk."
                 self._problems.at(item.line, f"there is no file {file}", hint=hint)
                 return ()
-        return [Said(item.line.number, who, item.text(found["text"] or ""), found["now"] is not None, tuple(files))]
+        return [
+            PersonLine(item.line.number, who, item.text(found["text"] or ""), found["now"] is not None, tuple(files))
+        ]
 
-    def _event(self, item: Item, found: re.Match[str]) -> Items:
+    def _event(self, item: TalkItem, found: re.Match[str]) -> Items:
         written = item.text(found["data"].strip())
         try:
             data = json.loads(written) if written else None
@@ -214,9 +216,9 @@ class ItemReader:
             self._problems.at(item.line, f"no playbook begins on the event {event.type}", hint=hint)
             return ()
         name = found["source"] or "test"
-        return [Arrived(item.line.number, event.type, name, data, at_once=found["now"] is not None)]
+        return [ArrivingEvent(item.line.number, event.type, name, data, at_once=found["now"] is not None)]
 
-    def _answer(self, item: Item, found: re.Match[str]) -> Items:
+    def _answer(self, item: TalkItem, found: re.Match[str]) -> Items:
         text = item.text(found["text"])
         if not text:
             self._problems.at(
@@ -227,9 +229,9 @@ class ItemReader:
             hint = "Its trigger is `When the event stock.low arrives`. People answer with `Name: words`."
             self._problems.at(item.line, "no playbook of this program begins on an event", hint=hint)
             return ()
-        return [Answered(item.line.number, text, found["source"] or "", at_once=found["now"] is not None)]
+        return [ProgramAnswer(item.line.number, text, found["source"] or "", at_once=found["now"] is not None)]
 
-    def _person(self, item: Item, who: str) -> bool:
+    def _person(self, item: TalkItem, who: str) -> bool:
         """Whether a name may be a person's: not a slip in that of an agent, or in a word of talks."""
         if _folded(who) in self._people:
             return True
@@ -245,18 +247,18 @@ class ItemReader:
             return False
         return True
 
-    def _wait(self, item: Item, found: re.Match[str]) -> Items:
+    def _wait(self, item: TalkItem, found: re.Match[str]) -> Items:
         words = found["time"].strip().rstrip(".")
         number, asked = item.line.number, f"wait {words}"
         length = words.removeprefix("only ").removeprefix("for ").strip()
         if length.startswith("until "):
             due = self._time(length.removeprefix("until ").strip())
             if due is not None:
-                return [Waited(number, until=due, words=asked)]
+                return [TimePassed(number, until=due, words=asked)]
         else:
             seconds = _seconds(length)
             if seconds is not None and 0 < seconds <= _MAX_WAIT_S:
-                return [Waited(number, seconds, words=asked, at_once=words.startswith("only "))]
+                return [TimePassed(number, seconds, words=asked, at_once=words.startswith("only "))]
         hint = "Write `wait 10 minutes`, `wait 1 hour and 30 seconds` or `wait until 09:30`; at most 400 days."
         self._problems.at(item.line, f"“{words}” is no time" if words else "no time is given", hint=hint)
         return ()
@@ -274,7 +276,7 @@ class ItemReader:
 
     # -- what agents show, and models answer
 
-    def _model(self, item: Item, found: re.Match[str]) -> Items:
+    def _model(self, item: TalkItem, found: re.Match[str]) -> Items:
         by = ""
         if found["by"] is not None:
             by = self._agents.get(_folded(found["by"]), "")
@@ -286,19 +288,19 @@ class ItemReader:
             self._problems.at(item.line, "the model answers nothing", hint="Write the answer behind the colon.")
             return ()
         always = found["always"] is not None
-        return [Reply(item.line.number, text, found["to"] or "", by, always=always, after=found["after"] or "")]
+        return [ScriptedReply(item.line.number, text, found["to"] or "", by, always=always, after=found["after"] or "")]
 
-    def _writes(self, item: Item, found: re.Match[str]) -> Items:
+    def _writes(self, item: TalkItem, found: re.Match[str]) -> Items:
         agent = self._agents.get(_folded(found["who"]))
         if agent is None:
             self._no_agent(item, found["who"].strip())
             return ()
         shown = self._shown(item, agent, found["text"], written=True)
         text = item.text(found["text"])
-        return [Reply(item.line.number, text, by=agent, words=True), *shown] if shown else ()
+        return [ScriptedReply(item.line.number, text, by=agent, words=True), *shown] if shown else ()
 
-    def _shown(self, item: Item, agent: str, first: str, *, written: bool) -> Items:
-        wording = Wording(item.text(first))
+    def _shown(self, item: TalkItem, agent: str, first: str, *, written: bool) -> Items:
+        wording = ExpectedWording(item.text(first))
         if not wording.text:
             self._problems.at(item.line, f"{agent} says nothing", hint="Write the words behind the colon.")
             return ()
@@ -308,9 +310,9 @@ class ItemReader:
                 item.line, f"this regular expression is wrong: {wrong}", column=item.line.text.find("/") + 1
             )
             return ()
-        return [Shown(item.line.number, agent, wording, written)]
+        return [ExpectedWords(item.line.number, agent, wording, written)]
 
-    def _no_agent(self, item: Item, name: str) -> None:
+    def _no_agent(self, item: TalkItem, name: str) -> None:
         near = get_close_matches(_folded(name), list(self._agents), n=1, cutoff=0.6)
         hint = f"Did you mean {self._agents[near[0]]}?" if near else f"Its agents are: {', '.join(self._named())}."
         self._problems.at(item.line, f"{name} is no agent of the program", hint=hint)
@@ -320,7 +322,7 @@ class ItemReader:
 
     # -- what has to come of it
 
-    def _fact(self, item: Item, found: re.Match[str]) -> Items:
+    def _fact(self, item: TalkItem, found: re.Match[str]) -> Items:
         item.forbids = found["how"].lower() == "never"
         what = found["what"].strip()
         words = item.fenced()
@@ -330,12 +332,12 @@ class ItemReader:
             fact = self._facts.read_words(item.line, what, words)
         return () if fact is None else [fact]
 
-    def _judge(self, item: Item, found: re.Match[str]) -> Items:
+    def _judge(self, item: TalkItem, found: re.Match[str]) -> Items:
         words = item.text(found["what"].strip())
         if not words:
             self._problems.at(item.line, "there is nothing to judge", hint="Write `judge: the answer names a price`.")
             return ()
-        return [Judged(item.line.number, words)]
+        return [JudgedSentence(item.line.number, words)]
 
 
 def _folded(name: str) -> str:

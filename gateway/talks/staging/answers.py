@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from gateway.talks.staging.script import Pieces, first_question
+from gateway.talks.staging.script import AnswerPieces, first_question
 from gateway.talks.staging.tools import KeptTools, tools_from
-from gateway.talks.talk import Reply
+from gateway.talks.talk import ScriptedReply
 from runtime.core.errors import ConfigError, LLMRefused
-from runtime.llm.client import ChatMessage, Completion, CompletionRequest, LLMClient, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage
 
 RECORDED = ".recorded.json"
 """How the file with the recorded answers ends, beside `.test.md` of its talks."""
@@ -27,7 +27,7 @@ _SHOWN_CHARS = 400
 _HASH_CHARS = 24
 
 
-class Answers(Protocol):
+class AnswerSource(Protocol):
     """The source of models' answers. `judges`: sentences of the talk can be judged as well. `alone`: each
     question is asked alone, as for small models."""
 
@@ -41,10 +41,10 @@ class Answers(Protocol):
     def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
         """A talk begins. `asker` names the agent of a request; `on_fault` is told what must not be in a test."""
 
-    def begin(self, replies: Sequence[Reply], /) -> None:
+    def begin(self, replies: Sequence[ScriptedReply], /) -> None:
         """A beat begins, in which the talk has these answers."""
 
-    def unused(self) -> Sequence[Reply]:
+    def unused(self) -> Sequence[ScriptedReply]:
         """Answers of the beat that nobody asked for."""
 
 
@@ -59,8 +59,8 @@ class KeptAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TalkRecording:
-    """The answers of a model in a talk; `alone` as in `Answers`. `tools` are those of servers as they answered, None
-    where the servers are asked.
+    """The answers of a model in a talk; `alone` as in `AnswerSource`. `tools` are those of servers as they answered,
+    None where the servers are asked.
     """
 
     answers: tuple[KeptAnswer, ...]
@@ -75,7 +75,7 @@ def question_hash(request: CompletionRequest) -> str:
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
 
 
-class Live:
+class LiveAnswers:
     """A real model. What it answers is in `noted`."""
 
     judges = True
@@ -97,10 +97,10 @@ class Live:
     def attach(self, _asker: Asker, _on_fault: Callable[[str], None], /) -> None:
         """Nothing depends on who asks."""
 
-    def begin(self, _replies: Sequence[Reply], /) -> None:
+    def begin(self, _replies: Sequence[ScriptedReply], /) -> None:
         """The answers of the talk are for a scripted model."""
 
-    def unused(self) -> Sequence[Reply]:
+    def unused(self) -> Sequence[ScriptedReply]:
         """None were to be used."""
         return ()
 
@@ -116,7 +116,7 @@ class Live:
 
 
 class _Noted:
-    def __init__(self, completion: Completion) -> None:
+    def __init__(self, completion: ModelCompletion) -> None:
         self._completion = completion
         self.text = ""
 
@@ -154,15 +154,15 @@ class RecordedAnswers:
     def attach(self, _asker: Asker, on_fault: Callable[[str], None], /) -> None:
         self._on_fault = on_fault
 
-    def begin(self, _replies: Sequence[Reply], /) -> None:
+    def begin(self, _replies: Sequence[ScriptedReply], /) -> None:
         """The answers are those of then."""
 
-    def unused(self) -> Sequence[Reply]:
+    def unused(self) -> Sequence[ScriptedReply]:
         """What is not asked any more does no harm."""
         return ()
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
         kept = self._answers.get(question_hash(request))
         if not kept:
             question = first_question(request.messages[-1].content)
@@ -172,7 +172,7 @@ class RecordedAnswers:
             )
             self._on_fault(fault)
             raise LLMRefused(fault)
-        yield Pieces(kept.popleft())
+        yield AnswerPieces(kept.popleft())
 
 
 async def judged(client: LLMClient, words: str, transcript: Sequence[str]) -> str:

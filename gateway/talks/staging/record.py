@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from gateway.talks.talk import Arrived
+from gateway.talks.talk import ArrivingEvent
 from runtime.channels.outbox import LivePage, QuietPage, TextsAlone
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.cloud_event import CloudEvent, matches
@@ -19,7 +19,7 @@ from runtime.core.ids import SessionId
 from runtime.core.page import PageRecord, PageSpec
 from runtime.language.event_triggers import arguments_of, begun_on_events
 from runtime.language.program import Program
-from runtime.stores.orders import Order
+from runtime.stores.orders import TaskOrder
 from runtime.stores.sessions import SessionStore
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
@@ -86,7 +86,7 @@ def waits_in(state: SessionState, now: datetime) -> str:
 
 
 @dataclass(eq=False)
-class Screen(TextsAlone):
+class TalkScreen(TextsAlone):
     """Implements `runtime.channels.outbox.Outbox`. `on_message` hears of each message when it begins."""
 
     on_message: Callable[[SeenMessage], None]
@@ -101,7 +101,7 @@ class Screen(TextsAlone):
 
 
 class _Page(QuietPage):
-    def __init__(self, screen: Screen, spec: PageSpec, place: int) -> None:
+    def __init__(self, screen: TalkScreen, spec: PageSpec, place: int) -> None:
         self._screen = screen
         self._place = place
         self._spec = spec
@@ -126,8 +126,8 @@ class _Page(QuietPage):
 
 
 def orders_of(
-    program: Program, arrived: Arrived, id_: str, now: datetime, within_s: float
-) -> Iterator[tuple[SessionId, Order]]:
+    program: Program, arrived: ArrivingEvent, id_: str, now: datetime, within_s: float
+) -> Iterator[tuple[SessionId, TaskOrder]]:
     """The tasks that begin on an event of this id, each once, and their orders."""
     event = CloudEvent(id_, arrived.type, f"/clients/{arrived.source}", now, data=arrived.data)
     whose = address_data(Address(CLIENT, arrived.source))
@@ -139,7 +139,7 @@ def orders_of(
         task = SessionId(hashlib.sha256(f"{id_} {one.name}".encode()).hexdigest()[:32])
         what = (one.klass, one.playbook.name, arguments_of(one.playbook, event))
         due = now.timestamp() + within_s
-        yield task, Order(0, SessionId(""), *what, due, 1, whose, whose, task, event=event.type)
+        yield task, TaskOrder(0, SessionId(""), *what, due, 1, whose, whose, task, event=event.type)
 
 
 @dataclass(slots=True)

@@ -13,11 +13,11 @@ from typing import Any
 
 from anyio.lowlevel import checkpoint
 
-from gateway.talks.talk import Reply
+from gateway.talks.talk import ScriptedReply
 from runtime.core.errors import Divergence, LLMRefused
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import CallReturned, StatementAccepted
 from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.registry import content_of
@@ -51,8 +51,8 @@ class ReplyScript:
     def __init__(self) -> None:
         self._asker: Callable[[CompletionRequest], str] = lambda _: ""
         self._on_fault: Callable[[str], None] = lambda _: None
-        self._left: list[Reply] = []
-        self._standing: list[Reply] = []
+        self._left: list[ScriptedReply] = []
+        self._standing: list[ScriptedReply] = []
 
     @property
     def client(self) -> ReplyScript:
@@ -62,15 +62,15 @@ class ReplyScript:
     def attach(self, asker: Callable[[CompletionRequest], str], on_fault: Callable[[str], None], /) -> None:
         self._asker, self._on_fault = asker, on_fault
 
-    def begin(self, replies: Sequence[Reply], /) -> None:
+    def begin(self, replies: Sequence[ScriptedReply], /) -> None:
         self._left = [reply for reply in replies if not reply.always]
         self._standing = [*(reply for reply in replies if reply.always), *self._standing]
 
-    def unused(self) -> Sequence[Reply]:
+    def unused(self) -> Sequence[ScriptedReply]:
         return self._left
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
         agent = self._asker(request)
         question = first_question(request.messages[-1].content)
         told = "\n".join(message.content for message in request.messages[1:])
@@ -79,7 +79,7 @@ class ReplyScript:
             fault = self._missing(agent, question)
             self._on_fault(fault)
             raise LLMRefused(fault)
-        yield Pieces(answer)
+        yield AnswerPieces(answer)
 
     def _answer(self, agent: str, question: str, told: str) -> str | None:
         """The first reply that fits, once; else a standing one."""
@@ -95,7 +95,7 @@ class ReplyScript:
         return f"{agent or 'An agent'} asked the model what no line here answers:\n{shown}"
 
 
-def fits(reply: Reply, agent: str, question: str) -> bool:
+def fits(reply: ScriptedReply, agent: str, question: str) -> bool:
     """Whether a reply may answer this question of an agent."""
     if reply.by not in ("", agent) or not has_words(question, reply.to):
         return False
@@ -121,7 +121,7 @@ def first_question(asked: str) -> str:
     return asked[labels[0].end() : labels[1].start() if len(labels) > 1 else len(asked)].strip()
 
 
-class Pieces:
+class AnswerPieces:
     """An answer that is there already, in pieces."""
 
     usage = Usage(cost_usd=0.0)
@@ -156,7 +156,7 @@ class AnswerMemory:
             except (Divergence, LookupError):
                 break
 
-    def _note(self, fact: Fact, content: Content) -> None:
+    def _note(self, fact: Fact, content: FactContent) -> None:
         frame = self._state.frames.get(content.frame_id() or "")
         if frame is None:
             return
@@ -206,14 +206,14 @@ class MemoryAnswers:
         self.on_fault: Callable[[str], None] = lambda _: None
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
         question = first_question(request.messages[-1].content)
         answer = self._answer(self.asker(request), question)
         if answer is None:
             fault = f"the tape has no answer to this any more:\n{question}"
             self.on_fault(fault)
             raise LLMRefused(fault)
-        yield Pieces(answer)
+        yield AnswerPieces(answer)
 
     def _answer(self, agent: str, question: str) -> str | None:
         if _EXECUTES.search(question):

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 
 from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
-from gateway.extensions.loading import Extensions, load_extensions
+from gateway.extensions.loading import LoadedExtensions, load_extensions
 from gateway.extensions.node import extending
 from gateway.feature import TriedGround
 from gateway.programs.loading import remote_servers
@@ -24,7 +24,7 @@ from gateway.settings.tree import Settings
 from gateway.talks.staging.clock import TalkClock
 from gateway.talks.staging.tools import ReplayedServers
 from runtime.bus import Bus
-from runtime.channels.mailbox import Letter, NoMailboxes
+from runtime.channels.mailbox import NoMailboxes, SeatLetter
 from runtime.channels.outbox import Outbox
 from runtime.core.clock import SystemClock
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileContent, FileHead, file_id
@@ -33,11 +33,11 @@ from runtime.core.message import Attachment
 from runtime.core.texts import Texts, load_texts
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
-from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
-from runtime.sandbox.executor import CallOutcome, Evaluation, GuestError, HostCall, Sandbox, Snippet
+from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion, Usage
+from runtime.sandbox.executor import CallOutcome, CodeSnippet, GuestError, HostCall, Sandbox, SnippetEvaluation
 from runtime.sessions.features import NodePart
-from runtime.sessions.idle import Resting
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.idle import RestingSessions
+from runtime.sessions.inbound.participants import SeatAct
 from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.sessions import Commit, SessionStore
@@ -55,7 +55,7 @@ class StoppingModel:
         return self._client.model
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[ModelCompletion]:
         async with AsyncExitStack() as stack:
             with self._clock.stopped():
                 completion = await stack.enter_async_context(self._client.stream(request))
@@ -63,7 +63,7 @@ class StoppingModel:
 
 
 class _StoppingCompletion:
-    def __init__(self, completion: Completion, clock: TalkClock) -> None:
+    def __init__(self, completion: ModelCompletion, clock: TalkClock) -> None:
         self._completion = completion
         self._clock = clock
 
@@ -89,7 +89,7 @@ class StoppingSandbox:
         self._clock = clock
 
     @asynccontextmanager
-    async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[Evaluation]:
+    async def evaluate(self, snippet: CodeSnippet, /) -> AsyncIterator[SnippetEvaluation]:
         async with AsyncExitStack() as stack:
             with self._clock.stopped():
                 evaluation = await stack.enter_async_context(self._sandbox.evaluate(snippet))
@@ -97,7 +97,7 @@ class StoppingSandbox:
 
 
 class _StoppingEvaluation:
-    def __init__(self, evaluation: Evaluation, clock: TalkClock) -> None:
+    def __init__(self, evaluation: SnippetEvaluation, clock: TalkClock) -> None:
         self._evaluation = evaluation
         self._clock = clock
 
@@ -125,20 +125,20 @@ class _StoppingEvaluation:
         return self._evaluation.kept
 
 
-class Seats(NoMailboxes, NodePart):
+class TalkSeats(NoMailboxes, NodePart):
     """Takes the letters for participants in other processes; `on_letter` hears of each, with the participant's name."""
 
     def __init__(self, on_letter: Callable[[str, str], None]) -> None:
         self.mailboxes = self
         self._on_letter = on_letter
-        self._letters: dict[str, list[Letter]] = {}
+        self._letters: dict[str, list[SeatLetter]] = {}
 
-    async def put(self, participant: str, letter: Letter, /) -> bool:
+    async def put(self, participant: str, letter: SeatLetter, /) -> bool:
         self._letters.setdefault(participant, []).append(letter)
         self._on_letter(participant, str(letter.content.get("text", "")))
         return True
 
-    def answered(self, participant: str, text: str, number: str) -> list[Act]:
+    def answered(self, participant: str, text: str, number: str) -> list[SeatAct]:
         """What a participant does that answers its last letter: it has read all letters, and says the text to who wrote
         it. Nothing before its first letter."""
         letters = self._letters.get(participant, [])
@@ -149,8 +149,8 @@ class Seats(NoMailboxes, NodePart):
         to = f"person {sender['id']}" if sender["human"] else f"agent {sender['id']}"
         if last.content.get("meeting"):
             to = f"meeting {last.content['meeting']}"
-        read = Act(last.seat.id, "fetched", messages=tuple(letter.message for letter in letters))
-        return [read, Act(last.seat.id, "say", number, to=to, text=text)]
+        read = SeatAct(last.seat.id, "fetched", messages=tuple(letter.message for letter in letters))
+        return [read, SeatAct(last.seat.id, "say", number, to=to, text=text)]
 
 
 class TalkStore(MemorySessionStore):
@@ -174,7 +174,7 @@ class TalkStore(MemorySessionStore):
 
 
 @dataclass(frozen=True, slots=True)
-class Ports:
+class TalkPorts:
     """The parts that each talk has for itself."""
 
     store: SessionStore
@@ -190,15 +190,15 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class TalkStage:
     """The parts that all talks share."""
 
     settings: Settings
     sandbox: Sandbox
-    extensions: Extensions
+    extensions: LoadedExtensions
     texts: Texts
 
-    def context(self, program: Program, ports: Ports, *, alone: bool) -> NodeContext:
+    def context(self, program: Program, ports: TalkPorts, *, alone: bool) -> NodeContext:
         """The context of a talk's session with a program; `alone`: the model is asked one question at a time."""
         program, model = with_calls(program, self.extensions.calls), StoppingModel(ports.llm, ports.clock)
         around = TriedGround(self.settings, program, ports.clock, model, ports.bus, self.texts, ports.files)
@@ -210,7 +210,7 @@ class Stage:
             around.llm,
             ports.clock,
             ports.bus,
-            resting=Resting(idle_s=float("inf")),
+            resting=RestingSessions(idle_s=float("inf")),
             features=[*tried(around), ports.seats, extending(self.extensions, ports.bus, ports.tasks)],
             texts=self.texts,
             servers=ports.tools or remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
@@ -220,12 +220,12 @@ class Stage:
 
 
 @asynccontextmanager
-async def open_stage(settings: Settings) -> AsyncIterator[Stage]:
+async def open_stage(settings: Settings) -> AsyncIterator[TalkStage]:
     """A stage for talks. Raises ConfigError for extensions and texts that cannot be used."""
     async with AsyncExitStack() as stack:
         sandbox = _SandboxWhenNeeded(settings, stack)
         texts = load_texts(settings.language, settings.texts_dir)
-        yield Stage(settings, sandbox, load_extensions(settings.extensions.modules), texts)
+        yield TalkStage(settings, sandbox, load_extensions(settings.extensions.modules), texts)
 
 
 class _SandboxWhenNeeded:
@@ -238,7 +238,7 @@ class _SandboxWhenNeeded:
         self._opened: Sandbox | None = None
 
     @asynccontextmanager
-    async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[Evaluation]:
+    async def evaluate(self, snippet: CodeSnippet, /) -> AsyncIterator[SnippetEvaluation]:
         async with self._opening:
             if self._opened is None:
                 self._opened = await self._stack.enter_async_context(open_sandbox(self._settings))

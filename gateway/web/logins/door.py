@@ -16,10 +16,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import Allowance
-from adapters.web.codec import Person
+from adapters.web.allowance import KeyedBudgets
+from adapters.web.codec import WebVisitor
 from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
-from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, ReservedNames, clean_name
+from gateway.web.identity import COOKIE, COOKIE_LASTS_S, ReservedNames, WebIdentities, clean_name
 from runtime.core.clock import Clock
 
 TOO_MANY = "Too many attempts. Wait a minute."
@@ -33,7 +33,7 @@ _Admitted = Callable[[], Awaitable[bool]]
 class LogIn(Protocol):
     """One way to log in."""
 
-    async def person(self, connection: HTTPConnection, /) -> Person | None:
+    async def person(self, connection: HTTPConnection, /) -> WebVisitor | None:
         """Who a request or a WebSocket comes from; None for a stranger. Raises StorageUnavailable."""
 
     def device(self, connection: HTTPConnection, /) -> str:
@@ -42,7 +42,7 @@ class LogIn(Protocol):
     async def is_logged_in(self, person_id: str, device: str, /) -> bool:
         """Whether a person is logged in still by this log-in. Raises StorageUnavailable."""
 
-    async def about(self, person: Person | None, /) -> Mapping[str, object]:
+    async def about(self, person: WebVisitor | None, /) -> Mapping[str, object]:
         """What the page needs to know to log this person in. Raises StorageUnavailable."""
 
     def routes(self) -> Sequence[Route]:
@@ -53,8 +53,8 @@ class Attempts:
     """The limits on attempts to come in."""
 
     def __init__(self, clock: Clock, all_together: Budget = ALL_LOGINS) -> None:
-        self._one = Allowance(LOGINS, clock)
-        self._all = Allowance(all_together, clock)
+        self._one = KeyedBudgets(LOGINS, clock)
+        self._all = KeyedBudgets(all_together, clock)
 
     def may_try(self, request: Request, *, together: bool = True) -> bool:
         """Whether this address may try now; `together`: and whether anybody may."""
@@ -62,7 +62,7 @@ class Attempts:
         return mine and (not together or self._all.take("all"))
 
 
-def shown(person: Person) -> dict[str, str]:
+def shown(person: WebVisitor) -> dict[str, str]:
     """A person, as pages read them."""
     return {"id": person.id, "name": person.name}
 
@@ -72,7 +72,7 @@ def refused(text: str, status: int) -> Response:
     return JSONResponse({"error": text}, status_code=status, headers={"cache-control": "no-store"})
 
 
-def welcomed(request: Request, person: Person, cookie: tuple[str, str], lasts_s: int) -> Response:
+def welcomed(request: Request, person: WebVisitor, cookie: tuple[str, str], lasts_s: int) -> Response:
     """An answer that names the person, and sets this cookie."""
     response = JSONResponse({"person": shown(person)}, headers={"cache-control": "no-store"})
     name, value = cookie
@@ -141,12 +141,12 @@ class OpenPages:
 class PasswordLogIn:
     """Everybody who knows the password; a person is a browser. Implements `LogIn`."""
 
-    def __init__(self, identities: Identities, reserved: ReservedNames, clock: Clock) -> None:
+    def __init__(self, identities: WebIdentities, reserved: ReservedNames, clock: Clock) -> None:
         self._identities = identities
         self._reserved = reserved
         self._attempts = Attempts(clock)
 
-    async def person(self, connection: HTTPConnection, /) -> Person | None:
+    async def person(self, connection: HTTPConnection, /) -> WebVisitor | None:
         return self._identities.person(connection.cookies.get(COOKIE))
 
     def device(self, _: HTTPConnection, /) -> str:
@@ -155,7 +155,7 @@ class PasswordLogIn:
     async def is_logged_in(self, _person_id: str, _device: str, /) -> bool:
         return True
 
-    async def about(self, _: Person | None, /) -> Mapping[str, object]:
+    async def about(self, _: WebVisitor | None, /) -> Mapping[str, object]:
         return {"need_password": self._identities.need_password}
 
     def routes(self) -> Sequence[Route]:
@@ -177,7 +177,7 @@ class PasswordLogIn:
             return refused("A name needs at least one visible character.", 422)
         if name in self._reserved and (known is None or known.name != name):
             return refused(f"{name} is the name of an agent here, or looks like one. Choose another.", 422)
-        person = self._identities.newcomer(name) if known is None else Person(known.id, name)
+        person = self._identities.newcomer(name) if known is None else WebVisitor(known.id, name)
         return welcomed(request, person, (COOKIE, self._identities.cookie(person)), COOKIE_LASTS_S)
 
     async def _logout(self, _: Request) -> Response:

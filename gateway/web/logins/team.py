@@ -20,8 +20,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from adapters.records import ChangedTogether, readable
-from adapters.web.codec import Person
-from gateway.access.people import People, Role, role_named
+from adapters.web.codec import WebVisitor
+from gateway.access.people import KnownPeople, Role, role_named
 from gateway.web.identity import ReservedNames, clean_name, likeness
 from runtime.core.clock import Clock, aware
 
@@ -61,24 +61,24 @@ class _TeamInvitation:
     role: Role
     ends_at: datetime
     invited_by: str
-    person: Person | None = None
+    person: WebVisitor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _LoggedIn:
     """A person on a new device; `secret` is what the device shows from now on."""
 
-    person: Person
+    person: WebVisitor
     secret: str
 
 
-class Team:
+class LoginTeam:
     """Raises StorageUnavailable, and NotAdmitted where it says so."""
 
     def __init__(
         self,
         records: ChangedTogether,
-        people: People,
+        people: KnownPeople,
         clock: Clock,
         reserved: ReservedNames | None = None,
         *,
@@ -99,7 +99,7 @@ class Team:
         """A link for somebody new; the secret in it. Raises NotAdmitted when too many wait."""
         return await self._link({"role": role.word, "by": invited_by}, lasts_s)
 
-    async def invite_device(self, person: Person, invited_by: str, *, lasts_s: float = _DEVICE_LINK_LASTS_S) -> str:
+    async def invite_device(self, person: WebVisitor, invited_by: str, *, lasts_s: float = _DEVICE_LINK_LASTS_S) -> str:
         """A link for a further device of a person; the secret in it. Raises NotAdmitted when too many wait."""
         return await self._link({"person": person.id, "by": invited_by}, lasts_s)
 
@@ -128,7 +128,7 @@ class Team:
             person = await self._known(id_)
             login = await self._log_in(id_, changes)
         else:
-            person = Person(id_, self._checked(name))
+            person = WebVisitor(id_, self._checked(name))
             login = await self._newcomer(person, link["role"], changes)
         used = {**link, "attempt": _digest(attempt), "used_by": id_, "login": _digest(login)}
         if not await self._records.change({**changes, key: (kept, json.dumps(used))}):
@@ -139,11 +139,11 @@ class Team:
 
     # People
 
-    async def find(self, login: str | None) -> Person | None:
+    async def find(self, login: str | None) -> WebVisitor | None:
         """The person of a log-in; None where there is none, it has ended, or the person is not admitted any more."""
         return await self.person_of(login_id(login)) if login else None
 
-    async def person_of(self, login: str) -> Person | None:
+    async def person_of(self, login: str) -> WebVisitor | None:
         """As `find`, by what a log-in is known by."""
         name = f"login:{login}"
         data = readable(name, await self._records.get(name), _read_login)
@@ -165,9 +165,9 @@ class Team:
         known = await self._people.find(person_id)
         return Role.BLOCKED if known is None else known.role
 
-    async def rename(self, person: Person, name: str) -> Person:
+    async def rename(self, person: WebVisitor, name: str) -> WebVisitor:
         """Give a person another name; the ones before stay theirs. Raises NotAdmitted."""
-        renamed, key = Person(person.id, self._checked(name)), f"person:{person.id}"
+        renamed, key = WebVisitor(person.id, self._checked(name)), f"person:{person.id}"
         kept = await self._records.get(key)
         data = readable(key, kept, _read_person)
         if data is None:
@@ -266,7 +266,7 @@ class Team:
             raise NotAdmitted("Two devices log in at this moment. Try again.")
         return _LoggedIn(person, login)
 
-    async def _newcomer(self, person: Person, role: str, changes: _Changes) -> str:
+    async def _newcomer(self, person: WebVisitor, role: str, changes: _Changes) -> str:
         claim = name_field(person.name)
         if await self._records.get(claim) is not None:
             raise NotAdmitted(_TAKEN.format(name=person.name))
@@ -318,11 +318,11 @@ class Team:
         kept = await self._records.get(key)
         return kept, readable(key, kept, _read_person)
 
-    async def _person(self, person_id: str) -> Person | None:
+    async def _person(self, person_id: str) -> WebVisitor | None:
         _, data = await self._kept(person_id)
-        return None if data is None else Person(person_id, data["names"][-1])
+        return None if data is None else WebVisitor(person_id, data["names"][-1])
 
-    async def _known(self, person_id: str) -> Person:
+    async def _known(self, person_id: str) -> WebVisitor:
         person = await self._person(person_id)
         if person is None:
             raise NotAdmitted("This link is for somebody who is not in this team.")

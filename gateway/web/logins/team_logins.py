@@ -16,12 +16,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adapters.records import ChangedTogether
-from adapters.web.codec import Person
-from gateway.access.people import People, Role, role_named
+from adapters.web.codec import WebVisitor
+from gateway.access.people import KnownPeople, Role, role_named
 from gateway.web.forms import small_json
 from gateway.web.identity import MAX_NAME, ReservedNames, clean_name
 from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, Attempts, parted, refused, shown, welcomed
-from gateway.web.logins.team import LOGIN_LASTS_S, NotAdmitted, Team, login_id, name_field
+from gateway.web.logins.team import LOGIN_LASTS_S, LoginTeam, NotAdmitted, login_id, name_field
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.plain_text import whole_number
@@ -62,11 +62,11 @@ def _answering(answer: Answer) -> Callable[[InvitedLogIn, Request], Awaitable[Re
 class InvitedLogIn:
     """The people of a team. Implements `LogIn`."""
 
-    def __init__(self, team: Team, clock: Clock) -> None:
+    def __init__(self, team: LoginTeam, clock: Clock) -> None:
         self._team = team
         self._attempts = Attempts(clock)
 
-    async def person(self, connection: HTTPConnection, /) -> Person | None:
+    async def person(self, connection: HTTPConnection, /) -> WebVisitor | None:
         return await self._team.find(connection.cookies.get(TEAM_COOKIE))
 
     def device(self, connection: HTTPConnection, /) -> str:
@@ -76,7 +76,7 @@ class InvitedLogIn:
         found = await self._team.person_of(device)
         return found is not None and found.id == person_id
 
-    async def about(self, person: Person | None, /) -> Mapping[str, object]:
+    async def about(self, person: WebVisitor | None, /) -> Mapping[str, object]:
         owner = person is not None and await self._team.role(person.id) is Role.OWNER
         return {"need_password": False, "login": "invite", "may_invite": owner}
 
@@ -157,7 +157,7 @@ class InvitedLogIn:
         return parted(TEAM_COOKIE)
 
 
-class Proxies:
+class TrustedProxies:
     """Trusted proxies: addresses and networks."""
 
     def __init__(self, proxies: Sequence[str]) -> None:
@@ -175,7 +175,7 @@ class Proxies:
 class MarkProxied:
     """ASGI middleware: marks what trusted proxies send. Has to stand before whatever rewrites the peer's address."""
 
-    def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
+    def __init__(self, app: ASGIApp, proxies: TrustedProxies) -> None:
         self._app = app
         self._proxies = proxies
 
@@ -194,13 +194,13 @@ class ProxiedLogIn:
     blocked does not come in.
     """
 
-    def __init__(self, header: str, names: ChangedTogether, people: People, reserved: ReservedNames) -> None:
+    def __init__(self, header: str, names: ChangedTogether, people: KnownPeople, reserved: ReservedNames) -> None:
         self._header = header.lower()
         self._names = names
         self._people = people
         self._reserved = reserved
 
-    async def person(self, connection: HTTPConnection, /) -> Person | None:
+    async def person(self, connection: HTTPConnection, /) -> WebVisitor | None:
         named = connection.headers.getlist(self._header)
         if not connection.scope.get(FROM_PROXY) or len(named) != 1:
             return None
@@ -211,7 +211,7 @@ class ProxiedLogIn:
         id_ = f"web:{urlsafe_b64encode(digest[:12]).decode()}"
         if not await self.is_logged_in(id_, ""):
             return None
-        return Person(id_, await self._name(id_, who))
+        return WebVisitor(id_, await self._name(id_, who))
 
     def device(self, _: HTTPConnection, /) -> str:
         return ""
@@ -220,7 +220,7 @@ class ProxiedLogIn:
         known = await self._people.find(person_id)
         return known is None or known.role is not Role.BLOCKED
 
-    async def about(self, _: Person | None, /) -> Mapping[str, object]:
+    async def about(self, _: WebVisitor | None, /) -> Mapping[str, object]:
         return {"need_password": False, "login": "proxy"}
 
     def routes(self) -> Sequence[Route]:

@@ -9,7 +9,7 @@ from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import parse_agent_id
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.signatures import call
-from runtime.execution.speech.targets import Population, agent_named, names_known
+from runtime.execution.speech.targets import SessionPopulation, agent_named, names_known
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import Program
 from runtime.language.value_types import coerced
@@ -25,7 +25,11 @@ class AgentCalls:
     """The calls of one session; each notes its own result."""
 
     def __init__(
-        self, journal: Journal, population: Population, program: Program, all_shown: Callable[[], Awaitable[None]]
+        self,
+        journal: Journal,
+        population: SessionPopulation,
+        program: Program,
+        all_shown: Callable[[], Awaitable[None]],
     ) -> None:
         """`all_shown` returns when nothing that was said is on its way to people."""
         self._journal = journal

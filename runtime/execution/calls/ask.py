@@ -10,16 +10,16 @@ from runtime.core.address import CLIENT, Address, thread_name
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
-from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.builtins import BuiltinCalls
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.prompt.with_files import file_mention, reference
 from runtime.execution.speech.delivery import addressed
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.execution.speech.unwaited import check_waits
 from runtime.meetings.invitations import LEFT
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import (
     CallReturned,
     QuestionAnswered,
@@ -67,10 +67,10 @@ QuestionText = Annotated[str, _question]
 Options = Annotated[list[str], _labels]
 
 
-class Questions:
+class SessionQuestions:
     """The open questions of one session, and the call that asks one."""
 
-    def __init__(self, journal: Journal, pages: Pages, builtins: Builtins) -> None:
+    def __init__(self, journal: Journal, pages: SessionPages, builtins: BuiltinCalls) -> None:
         self._journal = journal
         self._pages = pages
         self._builtins = builtins
@@ -236,7 +236,7 @@ class Questions:
         return page
 
     @hears(PageMoved)
-    def noted(self, _fact: Content) -> None:
+    def noted(self, _fact: FactContent) -> None:
         """Where a page was moved out of a lost place, questions that were asked there are too."""
         state = self._journal.state
         lost = [meeting.left for meeting in state.meetings.values() if meeting.left is not None]

@@ -1,4 +1,4 @@
-"""The host calls that every playbook has: waiting, variables, time, chance, the log; and speaking, by `Utterances`."""
+"""The host calls that every playbook has: waiting, variables, time, chance, the log, and speaking."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtime.core.clock import LOOK_S, until
 from runtime.core.errors import PlaybookError, QueueTimeout
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
-from runtime.core.signals import Listeners
+from runtime.core.signals import ListenerList
 from runtime.events.frames import StepExecuted, TriggerFired
 from runtime.events.sessions import ProgramLogged
 from runtime.execution.frames.events import FrameEvents, at_work
@@ -24,8 +24,8 @@ from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, Seconds, VariableName, call
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.utterances import Conduits, Utterances
+from runtime.execution.speech.pages import SessionPages
+from runtime.execution.speech.utterances import SessionConduits, SessionUtterances
 from runtime.execution.triggers.triggers import VariableRules
 from runtime.tape.facts.frames import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.people import PageFinished
@@ -44,15 +44,15 @@ _FOR_THEMSELVES = frozenset({MessageType.MEETING_INVITATION, MessageType.CHOICE,
 MAX_LOGGED_VALUES = 50
 
 
-class Builtins:
+class BuiltinCalls:
     """The built-in calls of one session. Each notes its own result."""
 
     def __init__(
         self,
         session: SessionContext,
-        pages: Pages,
-        conduits: Conduits,
-        utterances: Utterances,
+        pages: SessionPages,
+        conduits: SessionConduits,
+        utterances: SessionUtterances,
         variables: VariableRules,
         events: FrameEvents,
     ) -> None:
@@ -65,7 +65,7 @@ class Builtins:
         self.utterances = utterances
         self.variables = variables
         self._events = events
-        self.ended = Listeners[None]()
+        self.ended = ListenerList[None]()
         """Told when the program has ended."""
 
     @call("Step")

@@ -12,7 +12,7 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.meetings.invitations import names_of
 from runtime.meetings.meeting import check_takes_part, who
-from runtime.meetings.meetings import Meetings
+from runtime.meetings.meetings import SessionMeetings
 from runtime.meetings.shared_state import MISSING, SharedState
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal
@@ -41,7 +41,7 @@ SharedName = Annotated[str, _name]
 class MeetingCalls:
     """The calls of one session."""
 
-    def __init__(self, journal: Journal, meetings: Meetings, invite: Invite) -> None:
+    def __init__(self, journal: Journal, meetings: SessionMeetings, invite: Invite) -> None:
         self._journal = journal
         self._meetings = meetings
         self._invite = invite

@@ -19,7 +19,7 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import call
 from runtime.execution.triggers.kinds import TimeTrigger
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentCreated, ReminderRemoved, ReminderSet
 from runtime.tape.journal import Journal
@@ -44,7 +44,7 @@ ZoneOf = Callable[[], Awaitable[ZoneInfo]]
 """The time zone of the conversation."""
 
 
-class Reminders:
+class SessionReminders:
     """The reminders of one session, told after `start`."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Reminders:
         return due.isoformat()
 
     @hears(AgentCreated)
-    def noted(self, _fact: Content) -> None:
+    def noted(self, _fact: FactContent) -> None:
         """A new agent may have playbooks that are executed at times."""
         if self._times:
             self._look()

@@ -7,13 +7,13 @@ from typing import Any
 
 from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
-from runtime.execution.calls.ask import Questions
-from runtime.execution.calls.builtins import Builtins, LogCalls
+from runtime.execution.calls.ask import SessionQuestions
+from runtime.execution.calls.builtins import BuiltinCalls, LogCalls
 from runtime.execution.calls.files import ProgramFiles
 from runtime.execution.calls.meetings import MeetingCalls
-from runtime.execution.calls.reminders import Reminders
-from runtime.execution.frames.signatures import Signature, call, declared
-from runtime.execution.speech.utterances import Utterances
+from runtime.execution.calls.reminders import SessionReminders
+from runtime.execution.frames.signatures import CallSignature, call, declared
+from runtime.execution.speech.utterances import SessionUtterances
 
 
 class Control:
@@ -29,11 +29,11 @@ class Control:
 
 
 _OWNERS = (
-    *(Utterances, Questions, Builtins, Reminders, AgentCalls, MeetingCalls),
+    *(SessionUtterances, SessionQuestions, BuiltinCalls, SessionReminders, AgentCalls, MeetingCalls),
     *(ProgramFiles, ArtifactCalls, LogCalls, Control),
 )
 
-SIGNATURES: dict[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}
+SIGNATURES: dict[str, CallSignature] = {one.name: one for owner in _OWNERS for one in declared(owner)}
 """By name, in the order of the documentation. Nothing else can have such a name: neither what a reply defines nor a
 variable hides a built-in call."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 
 from runtime.core.errors import Divergence, Unjournaled
-from runtime.execution.frames.frame import Frame, FrameBody, FrameCall, Handed, HostCalls, shortened
+from runtime.execution.frames.frame import Frame, FrameBody, FrameCall, HandedResult, HostCalls, shortened
 
 
 async def drive(frame: Frame, body: FrameBody, host: HostCalls, *, prefix: str = "") -> None:
@@ -95,7 +95,7 @@ class _Calls:
         self._handed += 1
         record = self._frame.state.records[pos]
         if self.issued.pop(pos, None) is not None:
-            await self._body.hand(Handed(pos, record.value, record.error, record.variables, record.raised_at))
+            await self._body.hand(HandedResult(pos, record.value, record.error, record.variables, record.raised_at))
         elif not self._was_cancelled(pos):
             raise _never_made(self._frame, pos)
         return True

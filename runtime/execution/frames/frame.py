@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from runtime.core.ids import AgentId
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey, CallRecord, FrameState, RaisedAt
@@ -47,7 +47,7 @@ class FrameCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class HandedResult:
     """A recorded result on its way to the code. `error` is exception type and text, raised at a place if known."""
 
     pos: str
@@ -78,7 +78,7 @@ class FrameBody(Protocol):
     def take_cancelled(self) -> Sequence[FrameCall]:
         """Calls that the code gave up since the last asking."""
 
-    async def hand(self, result: Handed, /) -> None:
+    async def hand(self, result: HandedResult, /) -> None:
         """Give the code one result."""
 
     @property
@@ -93,7 +93,7 @@ class HostCalls(Protocol):
     async def give_up(self, frame: Frame, call: FrameCall, /) -> None: ...
 
 
-class Executable(Protocol):
+class ExecutablePlaybook(Protocol):
     """A playbook, ready to run. `version` changes with its code or steps."""
 
     @property
@@ -127,12 +127,12 @@ class Executable(Protocol):
 class FrameHost(HostCalls, Protocol):
     """The port from a frame to what executes it."""
 
-    def find(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
+    def find(self, agent: AgentId, name: str) -> tuple[AgentId, ExecutablePlaybook] | None:
         """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
         where there is none. Raises UnknownTarget for another agent's that is not public."""
 
     async def run_child(
-        self, frame: Frame, call: FrameCall, agent: AgentId, playbook: Executable, *, hidden: bool = False
+        self, frame: Frame, call: FrameCall, agent: AgentId, playbook: ExecutablePlaybook, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; `hidden` from the code of the frame."""
 
@@ -147,7 +147,7 @@ class Frame:
         """How often it has spoken to a meeting whose end it had not read."""
         self._journal = journal
         self._is_changed = False
-        self._changed = Signal()
+        self._changed = WakeSignal()
         self._moving = journal.running.frames
         self._moving.add(id_)
         journal.listen(id_, self._set_changed)

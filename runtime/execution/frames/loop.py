@@ -15,7 +15,7 @@ MAX_HASTE_S = 600.0
 """The pauses of one text that are left out, in seconds. Code that waits for something else by looking again and again
 goes on at its own pace after that."""
 
-HASTE: ContextVar[Haste | None] = ContextVar("parley_haste", default=None)
+HASTE: ContextVar[RepeatedPauses | None] = ContextVar("parley_haste", default=None)
 """Whether the code that runs now makes its pauses once more; None where it makes them for the first time."""
 
 _call_soon = asyncio.SelectorEventLoop.call_soon
@@ -32,7 +32,7 @@ class Counted(Protocol):
 
 
 @dataclass
-class Haste:
+class RepeatedPauses:
     """Pauses that code makes once more, after a restart, and that nobody is to wait for again; until it is `over`."""
 
     left_s: float = MAX_HASTE_S

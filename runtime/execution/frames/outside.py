@@ -21,7 +21,7 @@ from runtime.tape.state.frames import CallKey, CallRecord, IntentState, RaisedAt
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class OutsideEffect:
     """Something that happens outside.
 
     `happen` takes the effect's key, the same at every repetition, and returns JSON data; where it cannot tell whether
@@ -34,13 +34,13 @@ class Effect:
     repeatable: bool = False
 
 
-class Outside:
+class OutsideEffects:
     """The outside effects of one session."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    async def perform(self, frame: Frame, call: FrameCall, effect: Effect) -> None:
+    async def perform(self, frame: Frame, call: FrameCall, effect: OutsideEffect) -> None:
         """Perform `effect` as the answer to `call`; its outcome is the call's record, exceptions included.
 
         Continues where a crash left it. Raises StorageError, and Divergence when another call is recorded here.
@@ -66,7 +66,7 @@ class Outside:
                 self._journal.note(CallReturned(*site(frame, call), value))
         await self._journal.commit()
 
-    async def value(self, frame: Frame, call: FrameCall, effect: Effect) -> Any:
+    async def value(self, frame: Frame, call: FrameCall, effect: OutsideEffect) -> Any:
         """Perform, and return the value or raise the exception of the outcome."""
         await self.perform(frame, call, effect)
         record: CallRecord = frame.state.records[call.pos]
@@ -92,7 +92,7 @@ class Outside:
         self._journal.note(failed)
 
 
-async def _data(effect: Effect, key: str) -> Any:
+async def _data(effect: OutsideEffect, key: str) -> Any:
     value = await effect.happen(key)
     try:
         return as_data(value)
@@ -100,7 +100,7 @@ async def _data(effect: Effect, key: str) -> Any:
         raise PlaybookError(f"{effect.what} happened, but returned something that is not JSON data: {error}") from error
 
 
-def _unknown(effect: Effect) -> OutcomeUnknown:
+def _unknown(effect: OutsideEffect) -> OutcomeUnknown:
     return OutcomeUnknown(
         f"{effect.what} was started before a restart, and its outcome is unknown; look before you repeat it"
     )

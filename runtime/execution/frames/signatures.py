@@ -34,7 +34,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Reader = Callable[[Any], Any]
 """Reads an argument. Raises ValueError with what the call takes: "a time in seconds, not 'soon'"."""
 
-_DECLARED: dict[Callable[..., Any], Sequence[Signature]] = {}
+_DECLARED: dict[Callable[..., Any], Sequence[CallSignature]] = {}
 
 _OWN_TYPE = re.compile(r"[a-z_][a-z0-9_]{0,59}")
 
@@ -86,7 +86,7 @@ class CallShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class CallSignature:
     """A built-in call as it is declared.
 
     `begins` is whether the function begins it at once, `returns` whether its value is the call's result. `does` is the
@@ -134,10 +134,10 @@ class Signature:
         return f"`{self.example}` {does[:1].lower()}{does[1:]}"
 
 
-class Builtin:
+class BuiltinCall:
     """A built-in call of one session."""
 
-    def __init__(self, signature: Signature, owner: object, journal: Journal) -> None:
+    def __init__(self, signature: CallSignature, owner: object, journal: Journal) -> None:
         self._signature = signature
         self._owner = owner
         self._journal = journal
@@ -187,7 +187,7 @@ def call(
         shape = CallShape.of(params, more=more)
         does = "\n\n".join(one.replace("\n", " ") for one in (inspect.getdoc(function) or "").split("\n\n"))
         _DECLARED[function] = [
-            Signature(
+            CallSignature(
                 name=name,
                 params=params,
                 shape=shape,
@@ -210,16 +210,16 @@ def call(
     return declare
 
 
-def declared(owner: type) -> Iterator[Signature]:
+def declared(owner: type) -> Iterator[CallSignature]:
     """The calls that a class declares, in order."""
     for member in vars(owner).values():
         if inspect.isfunction(member):
             yield from _DECLARED.get(member, ())
 
 
-def calls_of(journal: Journal, *owners: object) -> dict[str, Builtin]:
+def calls_of(journal: Journal, *owners: object) -> dict[str, BuiltinCall]:
     """The calls of a session's objects, by name."""
-    return {one.name: Builtin(one, owner, journal) for owner in owners for one in declared(type(owner))}
+    return {one.name: BuiltinCall(one, owner, journal) for owner in owners for one in declared(type(owner))}
 
 
 def parameters(name: str, own: Iterable[inspect.Parameter]) -> tuple[Param, ...]:

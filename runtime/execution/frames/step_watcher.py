@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.language.program import Program
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedSession:
     """A session in memory, as its watcher sees it. `conversation` is the key of its conversation."""
 
     conversation: str
@@ -50,12 +50,12 @@ class StepWatcher(Protocol):
     async def failed(self, frame: Frame, error: Exception, /) -> None:
         """A playbook has failed, which its caller learns next."""
 
-    def noted(self, fact: Content, /) -> None:
+    def noted(self, fact: FactContent, /) -> None:
         """A fact was noted."""
 
     def left(self) -> None:
         """The session has left memory."""
 
 
-WatchSession = Callable[[Watched], StepWatcher]
+WatchSession = Callable[[WatchedSession], StepWatcher]
 """Starts to watch a session that is loaded into memory."""

@@ -10,12 +10,12 @@ import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
 from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
-from runtime.execution.compaction import Compaction, transcript_chars
+from runtime.execution.compaction import TranscriptCompaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import rebuilt, waits_by
 from runtime.execution.frames.signatures import CallShape
-from runtime.execution.free.placeholders import AuthorsPython, Description
+from runtime.execution.free.placeholders import AuthorsPython, PlaybookDescription
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun
@@ -64,7 +64,7 @@ _WAITS_FOR_NOBODY = frozenset({"call"})
 _EXIT = "exit"
 
 
-class Interpreter:
+class FreeInterpreter:
     """Has a model execute a frame with statements, turn by turn, live and after a restart alike: a playbook without
     steps, or one instruction of a playbook whose steps the processor walks (its `fence`)."""
 
@@ -95,8 +95,8 @@ class Interpreter:
         self._may_end_program = True
         self._calls = ModelCalls(context, frame)
         self._raw = RawAnswer(context.journal, frame, agent, playbook)
-        self.description = Description(context, frame, self._statement_scope, python, playbook.description)
-        self._compaction = Compaction(context.journal, context.llm, self._calls, context.transcript_chars)
+        self.description = PlaybookDescription(context, frame, self._statement_scope, python, playbook.description)
+        self._compaction = TranscriptCompaction(context.journal, context.llm, self._calls, context.transcript_chars)
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises VerificationError or the last failure of a statement when it fails."""

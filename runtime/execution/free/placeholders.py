@@ -20,7 +20,7 @@ from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement import SnippetBody, call_name, lower, with_variables
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.placeholders import placeholders
-from runtime.sandbox.executor import Snippet
+from runtime.sandbox.executor import CodeSnippet
 from runtime.sandbox.policy import check as check_policy
 from runtime.tape.facts.frames import DescriptionFilled
 
@@ -48,7 +48,7 @@ class AuthorsPython(Protocol):
         """
 
 
-class Description:
+class PlaybookDescription:
     """The description of a frame's playbook, with values in the place of its placeholders, and what its steps' words
     name of the agent's Python."""
 
@@ -118,7 +118,7 @@ class Description:
             return None
         lowered = lower(f"{_VALUE} = {_awaited(tree, functions)}", (), functions)
         used = self._scope.used(self._frame.agent.variables, [lowered.source])
-        snippet = Snippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
+        snippet = CodeSnippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
         async with self._context.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, f"{POSITION}{number}")
             try:

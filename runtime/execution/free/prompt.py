@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.core.message import Message
-from runtime.core.prompt_forms import Form, foreign, foreign_line
+from runtime.core.prompt_forms import LineForm, foreign, foreign_line
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.statement_rules import rules, rules_now
@@ -26,22 +26,22 @@ MAX_FILE_CHARS = 20_000
 """What was read from a file and is longer than this is shown to the model by its beginning and its length."""
 
 RESUME = f"""\
-{Form.BROKE_OFF} These statements of it were executed; they must not run again:
+{LineForm.BROKE_OFF} These statements of it were executed; they must not run again:
 {{executed}}
 Go on after them. The first line of the block is `# resume: {{count}}`, then come the statements that are still to be \
 executed. A sentence that was only half said is said again as a whole.\
 """
 
 HALF_SAID = f"""\
-{Form.HALF_SAID} {{to}}, and this much of it has been read:
+{LineForm.HALF_SAID} {{to}}, and this much of it has been read:
 {{begun}}
-{Form.SAY_AGAIN}, beginning with exactly these words.\
+{LineForm.SAY_AGAIN}, beginning with exactly these words.\
 """
 
 
 FENCE = f"""\
-{Form.CARRY_OUT}, and nothing before or behind it: {{task}}
-{Form.BLOCK_ENDS}, without `Yld` or `Return`. To wait for an answer that the step needs, end it \
+{LineForm.CARRY_OUT}, and nothing before or behind it: {{task}}
+{LineForm.BLOCK_ENDS}, without `Yld` or `Return`. To wait for an answer that the step needs, end it \
 with `await Yld("user")`.\
 """
 
@@ -95,18 +95,18 @@ def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec, executes: str) -> l
     if playbook.description:
         lines.append(playbook.description)
     if playbook.triggers:
-        lines.append(Form.TRIGGERS_HEAD)
+        lines.append(LineForm.TRIGGERS_HEAD)
         lines += [_trigger_line(agent, agent, playbook, trigger) for trigger in playbook.triggers]
     if playbook.walked and playbook.name != executes:  # the runtime executes it when it is called
         return [*lines, ""]
     if playbook.walked:
-        lines.append(Form.SCRIPT_HEAD)
+        lines.append(LineForm.SCRIPT_HEAD)
         lines += [line for step in playbook.steps for line in _script_lines(step, 0)]
     elif playbook.steps:
-        lines.append(Form.STEPS_HEAD)
+        lines.append(LineForm.STEPS_HEAD)
         lines += [line for step in playbook.steps for line in _step_lines(step, 0)]
     if playbook.notes:
-        lines.append(Form.NOTES_HEAD)
+        lines.append(LineForm.NOTES_HEAD)
         lines += [f"- {note}" for note in playbook.notes]
     return [*lines, ""]
 
@@ -141,9 +141,9 @@ def heard_text(frame: FrameState) -> str:
     if frame.exchange is None:
         lines += [_message_line(message, while_working=message.id in frame.steered) for message in frame.inbox]
     if not lines:
-        lines.append(Form.FROM_BEGINNING if frame.turn == 0 and frame.at is None else "Go on.")
+        lines.append(LineForm.FROM_BEGINNING if frame.turn == 0 and frame.at is None else "Go on.")
     if frame.turn == 0 and frame.description is not None:
-        lines.append(f"{Form.DESCRIPTION.format(name=frame.playbook)} {frame.description}")
+        lines.append(f"{LineForm.DESCRIPTION.format(name=frame.playbook)} {frame.description}")
     return "\n".join(lines)
 
 
@@ -181,12 +181,12 @@ def executed_text(frame: FrameState) -> str:
 
 def rejection_text(rejection: dict[str, Any], step: str | None = None) -> str:
     """A rejection, worded for the model; `step` is the frame's position."""
-    lines = [f"{Form.REFUSED} {foreign_line(rejection['message'])} (rule: {rejection['rule']})."]
+    lines = [f"{LineForm.REFUSED} {foreign_line(rejection['message'])} (rule: {rejection['rule']})."]
     if rejection.get("source"):
-        lines.append(f"{Form.REFUSED_SOURCE} {foreign(rejection['source'])}")
+        lines.append(f"{LineForm.REFUSED_SOURCE} {foreign(rejection['source'])}")
     if step is not None:
-        lines.append(f"{Form.STANDS_AT} {step}.")
-    lines.append(f"{Form.NOTHING_RAN} Answer again, corrected.")
+        lines.append(f"{LineForm.STANDS_AT} {step}.")
+    lines.append(f"{LineForm.NOTHING_RAN} Answer again, corrected.")
     return "\n".join(lines)
 
 
@@ -198,7 +198,7 @@ def system_text(program: Program, agent: AgentSpec, executes: str) -> str:
     """
     shown = program_text(program, agent, executes)
     handler = f"{HANDLER.name} is built in. {HANDLER.description}"
-    return f"{rules(program, agent, shown)}\n\n{Form.THE_PROGRAM}\n\n{shown}\n\n{handler}"
+    return f"{rules(program, agent, shown)}\n\n{LineForm.THE_PROGRAM}\n\n{shown}\n\n{handler}"
 
 
 def build_prompt(

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from runtime.core.errors import PlaybookError
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.situation import shown_value
@@ -56,7 +56,7 @@ class RawAnswer:
         value = value_of(text, declared)
         if declared is not None and not fits(value, declared):
             again = ChatMessage(
-                "user", f"{Form.WRONG_ANSWER} it is not {KINDS.get(declared, declared)}. {_VALUE_ALONE}"
+                "user", f"{LineForm.WRONG_ANSWER} it is not {KINDS.get(declared, declared)}. {_VALUE_ALONE}"
             )
             text = await calls.text(CompletionRequest((*prompt, ChatMessage("assistant", text), again)))
             value = value_of(text, declared)

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from runtime.execution.free.reply.items import (
-    Broken,
+    BrokenCode,
     ReplyItem,
     ReplyProse,
     ReplyRemark,
+    ReplyStatement,
     SayHeld,
     SayName,
     SayStarted,
     SayText,
-    Statement,
 )
 from runtime.execution.free.reply.reader import ReplyReader
 from runtime.execution.free.scope import Position, Rejected
@@ -98,12 +98,12 @@ class ReplyRun:
         self._steps: dict[type, Callable[[Any], Awaitable[None]]] = {
             ReplyProse: self._on_prose,
             ReplyRemark: self._on_remark,
-            Statement: self._on_statement,
+            ReplyStatement: self._on_statement,
             SayStarted: self._on_say_started,
             SayText: self._on_say_text,
             SayName: self._on_say_name,
             SayHeld: self._on_say_held,
-            Broken: self._on_broken,
+            BrokenCode: self._on_broken,
         }
 
     async def feed(self, text: str) -> None:
@@ -174,7 +174,7 @@ class ReplyRun:
         else:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
 
-    async def _on_statement(self, item: Statement) -> None:
+    async def _on_statement(self, item: ReplyStatement) -> None:
         too_big = verify_size(item.source)
         if too_big is not None:
             self._refuse(too_big)
@@ -263,7 +263,7 @@ class ReplyRun:
     async def _on_say_held(self, _: SayHeld) -> None:
         self._stream = None
 
-    async def _on_broken(self, item: Broken) -> None:
+    async def _on_broken(self, item: BrokenCode) -> None:
         self._refuse(Rejected("parse", f"{item.message} (line {item.line})", item.source))
 
 

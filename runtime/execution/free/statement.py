@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.execution.calls.table import SIGNATURES
-from runtime.execution.frames.frame import FrameCall, Handed
+from runtime.execution.frames.frame import FrameCall, HandedResult
 from runtime.language.variable_names import MARK, python_name, variable_name
-from runtime.sandbox.executor import CallOutcome, Evaluation, HostCall
+from runtime.sandbox.executor import CallOutcome, HostCall, SnippetEvaluation
 
 CONTROL = frozenset({"Yld", "Return"})
 """Calls that end a turn; the code after them never runs."""
@@ -270,7 +270,7 @@ def with_variables(source: str, known: Collection[str], functions: Collection[st
 class SnippetBody:
     """A statement in the sandbox as the body of its frame. `control` is the `Yld` or `Return` that ended it."""
 
-    evaluation: Evaluation
+    evaluation: SnippetEvaluation
     index: int | str
     control: HostCall | None = None
     too_many: set[str] = field(default_factory=set)
@@ -301,7 +301,7 @@ class SnippetBody:
     def take_cancelled(self) -> Sequence[FrameCall]:
         return ()
 
-    async def hand(self, result: Handed, /) -> None:
+    async def hand(self, result: HandedResult, /) -> None:
         outcome = CallOutcome(result.value, result.error)
         await self.evaluation.resolve(int(result.pos.partition(".")[2]), outcome)
 

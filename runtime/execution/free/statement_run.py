@@ -22,7 +22,7 @@ from runtime.execution.free.statement import (
     with_variables,
 )
 from runtime.language.variable_names import variable_name
-from runtime.sandbox.executor import Evaluation, HostCall, Snippet
+from runtime.sandbox.executor import CodeSnippet, HostCall, SnippetEvaluation
 from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
@@ -73,7 +73,7 @@ class StatementRun:
         functions = self._scope.functions([statement.source, *state.prelude])
         known = self._scope.names(statement.variables).keys() | self._scope.state_names()
         lowered = lower(with_variables(statement.source, known, functions), self._scope.state_names(), functions)
-        snippet = Snippet(
+        snippet = CodeSnippet(
             source=lowered.source,
             names=self._scope.used(statement.variables, [lowered.source, *state.prelude]),
             functions=functions,
@@ -96,7 +96,7 @@ class StatementRun:
             else:
                 self._note_done(lowered, evaluation)
 
-    def _note_done(self, lowered: LoweredStatement, evaluation: Evaluation) -> None:
+    def _note_done(self, lowered: LoweredStatement, evaluation: SnippetEvaluation) -> None:
         try:
             kept = {variable_name(name): value for name, value in evaluation.kept.items()}
         except SandboxError as error:

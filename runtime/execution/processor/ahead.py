@@ -12,13 +12,13 @@ from typing import Any
 
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.questioner import Questioner
-from runtime.execution.questions.question import Key, OutcomeChoice, Question, Words
-from runtime.language.instructions.evaluation import Lenient, NotComputable
+from runtime.execution.questions.question import Key, OutcomeChoice, Question, WordsQuestion
+from runtime.language.instructions.evaluation import LenientNames, NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
     Ask,
+    BranchSide,
     Condition,
-    Group,
     Jump,
     Loop,
     LoopKind,
@@ -28,7 +28,7 @@ from runtime.language.instructions.model import (
     Return,
     Say,
     Set,
-    Side,
+    StepGroup,
     Template,
     Think,
 )
@@ -174,7 +174,7 @@ class _Walk:
         match part:
             case Say(words=Prose()):
                 return self._ask(self._questioner.words(line, part, names), when)
-            case Say(words=Template()) | Group():
+            case Say(words=Template()) | StepGroup():
                 return True
             case Ask(words=Prose()):
                 self._ask(self._questioner.words(line, part, names), when)
@@ -208,7 +208,7 @@ class _Walk:
     def _branch(self, line: str, part: Condition, way: _Way) -> str | None:
         """Follow a condition; where an answer decides it, both sides are followed, then what comes after both."""
         if part.test is None:
-            return (self._course.into(line) if part.side is Side.ELSE else self._course.after(line)).line
+            return (self._course.into(line) if part.side is BranchSide.ELSE else self._course.after(line)).line
         decided = self._decided(part.test, way)
         if decided is not None:
             return (self._course.into(line) if decided else self._course.otherwise(line)).line
@@ -224,7 +224,11 @@ class _Walk:
             side = way.side(said_of(test, holds))
             at = len(self._asked)
             meets = self.go(going.line, side, behind) or meets
-            if at < len(self._asked) and isinstance(self._asked[at], Words) and self._asked[at].when == side.when:
+            if (
+                at < len(self._asked)
+                and isinstance(self._asked[at], WordsQuestion)
+                and self._asked[at].when == side.when
+            ):
                 tells[self._asked[at].key] = "yes" if holds else "no"
             way.unknown |= side.unknown | {name for name, value in side.names.items() if way.names.get(name) != value}
         if len(tells) == 2:  # whichever is said first, tells the side
@@ -254,7 +258,7 @@ class _Walk:
         if not isinstance(test, Expression) or test.names & way.unknown:
             return None
         try:
-            return bool(test.evaluate(Lenient(way.names)))
+            return bool(test.evaluate(LenientNames(way.names)))
         except NotComputable:
             return None
 

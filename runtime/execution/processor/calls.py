@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from runtime.core.errors import JournalError, StorageError
-from runtime.core.prompt_forms import Form, foreign_line
+from runtime.core.prompt_forms import LineForm, foreign_line
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Questioner, expression_text
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.question import Value
+from runtime.execution.questions.question import ValueQuestion
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.lookups import PROSE_OF
 from runtime.language.instructions.model import (
-    Argument,
     Ask,
     Call,
+    CallArgument,
     Condition,
     Jump,
     Loop,
@@ -61,7 +61,7 @@ class StepCalls:
             return
         args, kwargs = await self._arguments(line, part)
         if part.instruction and "instruction" not in kwargs and self._params(part.name) is None:
-            self._work.remember(f"{Form.CALL_TOLD.format(name=part.name)} {part.instruction})")
+            self._work.remember(f"{LineForm.CALL_TOLD.format(name=part.name)} {part.instruction})")
         try:
             value = await self._work.call(part.name, args, kwargs)
         except (StorageError, JournalError):
@@ -70,7 +70,7 @@ class StepCalls:
             if not handles_failure:
                 raise
             self._work.remember(
-                f"{Form.CALL_FAILED.format(name=part.name)} {foreign_line(str(error)[:MAX_NOTE_CHARS])})"
+                f"{LineForm.CALL_FAILED.format(name=part.name)} {foreign_line(str(error)[:MAX_NOTE_CHARS])})"
             )
             value = None
         else:
@@ -93,7 +93,9 @@ class StepCalls:
         given = ", ".join(
             [shown_value(one, 80) for one in args] + [f"{k}={shown_value(v, 80)}" for k, v in kwargs.items()]
         )
-        self._work.remember(f"{Form.CALL_GAVE.format(name=part.name, any=given)} {shown_value(value, MAX_NOTE_CHARS)})")
+        self._work.remember(
+            f"{LineForm.CALL_GAVE.format(name=part.name, any=given)} {shown_value(value, MAX_NOTE_CHARS)})"
+        )
 
     def is_pure(self, name: str) -> bool:
         """Whether calling it again does no harm: it says so, or it only reads."""
@@ -142,7 +144,7 @@ class StepCalls:
         return name if name in self._frame.state.kwargs and name in self._work.names() else None
 
     @staticmethod
-    def _parameter(index: int, argument: Argument, params: Sequence[Param] | None) -> str:
+    def _parameter(index: int, argument: CallArgument, params: Sequence[Param] | None) -> str:
         if argument.name:
             return argument.name
         return params[index].name if params is not None and index < len(params) else f"argument_{index + 1}"
@@ -185,7 +187,7 @@ class StepCalls:
         if isinstance(operand, Expression):
             return await self._work.evaluate(operand)
         told = await self._looked_up(operand)
-        question = Value((line, "operand"), f"Give {what}: {told.text}.", {"value": kind})
+        question = ValueQuestion((line, "operand"), f"Give {what}: {told.text}.", {"value": kind})
         return (await self._exchange.answer(lambda: [question]))["value"]
 
     async def items(self, loop: Loop, line: str) -> Any:

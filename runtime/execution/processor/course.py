@@ -12,8 +12,8 @@ from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
     Ask,
+    BranchSide,
     Call,
-    Code,
     Condition,
     Instruction,
     InstructionNode,
@@ -21,8 +21,8 @@ from runtime.language.instructions.model import (
     Loop,
     Meaning,
     Operand,
+    PlaybookCode,
     Prose,
-    Side,
     Wait,
 )
 from runtime.language.instructions.speaking_of import speaks_of_others
@@ -48,7 +48,7 @@ class Going:
 class Course:
     """The paths through one playbook."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: PlaybookCode) -> None:
         self._nodes = code.nodes
         self.first = code.first
 
@@ -165,7 +165,7 @@ class Course:
 
     def _is_otherwise(self, line: str) -> bool:
         head = self._nodes[line].instruction.head
-        return isinstance(head, Condition) and head.side is not Side.IF
+        return isinstance(head, Condition) and head.side is not BranchSide.IF
 
 
 def _hears_words(part: Meaning) -> bool:

@@ -12,18 +12,18 @@ import anyio
 from runtime.core.errors import LLMError
 from runtime.core.message import Message, message_from_data, message_to_data
 from runtime.events.frames import LLMFailed, TurnCompleted
-from runtime.execution.compaction import Compaction, transcript_chars
+from runtime.execution.compaction import TranscriptCompaction, transcript_chars
 from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import site, waits_by
 from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.asking import Asking, AskingHooks, Plan
-from runtime.execution.questions.question import Question, Words
-from runtime.execution.questions.spoken import Spoken, spoken
+from runtime.execution.questions.asking import AskingHooks, FrameQuestions, Plan
+from runtime.execution.questions.question import Question, WordsQuestion
+from runtime.execution.questions.spoken import SpeechCleaner, spoken
 from runtime.execution.speech.joint import beginning
-from runtime.execution.speech.utterances import Saying
+from runtime.execution.speech.utterances import SayCall
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
@@ -59,9 +59,11 @@ class Exchange:
         self._known = known or work.names
         self._hears_words = hears_words
         hooks = AskingHooks(self._prompt, self._park, self._shorten, place, doing)
-        self.asking = Asking(work.context, work.frame, hooks)
+        self.asking = FrameQuestions(work.context, work.frame, hooks)
         context = work.context
-        self._compaction = Compaction(context.journal, context.llm, self.asking.calls, context.transcript_chars)
+        self._compaction = TranscriptCompaction(
+            context.journal, context.llm, self.asking.calls, context.transcript_chars
+        )
 
     # -- the model
 
@@ -148,12 +150,12 @@ class Exchange:
 
             async def say(pieces: AsyncIterator[str]) -> None:
                 pieces = pieces if self.context.watcher is None else self._watched(pieces, self.context.watcher)
-                filter_ = Spoken(self._filled, self.frame.agent.klass, goes_on=bool(broken.begun))
+                filter_ = SpeechCleaner(self._filled, self.frame.agent.klass, goes_on=bool(broken.begun))
                 words = spoken(pieces, filter_, may_be_silent=may_be_silent or bool(broken.begun))
                 if broken.begun:
                     words = _behind(self.asking.blanks, words)
                 call, goes_on = HostCall(pos, "Say", (target, words)), bool(broken.begun)
-                said = Saying(self.frame, call, target, goes_on=goes_on, worded=True)
+                said = SayCall(self.frame, call, target, goes_on=goes_on, worded=True)
                 await utterances.speak(said, words)
 
             await self.asking.words(broken.plan, say)
@@ -273,8 +275,8 @@ class _BrokenOff:
     def plan(self) -> Sequence[Question]:
         """The questions to ask together; a question alone where words are gone on with."""
         stands, (first, *more) = self._read(), self._plan()
-        self.begun = beginning(stands) if isinstance(first, Words) else ""
-        if not self.begun or not isinstance(first, Words):
+        self.begun = beginning(stands) if isinstance(first, WordsQuestion) else ""
+        if not self.begun or not isinstance(first, WordsQuestion):
             return [first, *more]
         return [replace(first, begun=self.begun, unfinished=stands[len(self.begun) :])]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.processor.exchange import Exchange
@@ -22,7 +22,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 _LINE = "01"
 
 
-class Idle:
+class IdlePlaybook:
     """Executes the built-in playbook for messages that come while nothing is going on.
 
     A large model does this with statements; a small one is asked whether a trigger fits, what the message gives to its
@@ -68,7 +68,7 @@ class Idle:
         if playbook != NONE:
             await self._work.call(playbook, (), await self._arguments(playbook))
             return
-        task = f"{Form.REPLY} this, in your role. Only the message itself, in a sentence or two."
+        task = f"{LineForm.REPLY} this, in your role. Only the message itself, in a sentence or two."
         words = self._questioner.reply(_LINE, "words", task)
         await self._exchange.say_words(self._partner(), lambda: [words], may_be_silent=state.meeting is not None)
 

@@ -9,12 +9,12 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
-from runtime.core.prompt_forms import Form, foreign
+from runtime.core.prompt_forms import LineForm, foreign
 from runtime.events.frames import StepExecuted
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Frame
-from runtime.execution.free.interpreter import Interpreter
+from runtime.execution.free.interpreter import FreeInterpreter
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import StepCalls, handles_failure
 from runtime.execution.processor.course import Course, Going, check_round, counted
@@ -30,11 +30,11 @@ from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.fence import fence_of
 from runtime.language.instructions.model import (
     Ask,
+    BranchSide,
     Call,
     Condition,
     End,
     Free,
-    Group,
     Instruction,
     Jump,
     Leave,
@@ -46,7 +46,7 @@ from runtime.language.instructions.model import (
     Return,
     Say,
     Set,
-    Side,
+    StepGroup,
     Think,
     Wait,
 )
@@ -75,7 +75,7 @@ Outcome = Going | Returned | None
 """Where control goes by an instruction; None goes on behind it."""
 
 
-class Processor:
+class StepProcessor:
     """Executes the steps of one frame, live and after a restart alike.
 
     What an instruction did is on the tape by the calls that it made, in their order: one that was broken off is
@@ -89,7 +89,7 @@ class Processor:
         agent: AgentSpec,
         playbook: PlaybookSpec,
         known: AgentFacts,
-        interpreter: Interpreter,
+        interpreter: FreeInterpreter,
     ) -> None:
         """`interpreter` carries out what is free."""
         self._context = context
@@ -237,12 +237,12 @@ class Processor:
         part = await self._calls.informed(part)
         question = self._questioner.thought(line, part, self._work.names())
         thought = await self._exchange.answer(self._ahead.planned(question, frozenset()))
-        self._work.remember(f"{Form.THOUGHT} {foreign(str(thought)[:1000])})")
+        self._work.remember(f"{LineForm.THOUGHT} {foreign(str(thought)[:1000])})")
         return None
 
     async def _condition(self, line: str, part: Condition) -> Outcome:
         if part.test is None:
-            holds = part.side is Side.ELSE
+            holds = part.side is BranchSide.ELSE
             return self._course.into(line) if holds else self._course.after(line)
         holds = await self._holds(line, part, part.test)
         return self._course.into(line) if holds else self._course.otherwise(line)
@@ -346,7 +346,7 @@ class Processor:
         self._exchange.keep_spoken()
         return None
 
-    async def _pass(self, _line: str, _part: Group) -> Outcome:
+    async def _pass(self, _line: str, _part: StepGroup) -> Outcome:
         return None
 
     async def _judge(self, line: str, instruction: Instruction) -> None:
@@ -379,19 +379,19 @@ class Processor:
         return shown_words(step) if step is not None else None
 
 
-_HANDLERS: Mapping[type, Callable[[Processor, str, Any], Awaitable[Outcome]]] = {
-    Say: Processor._say,
-    Ask: Processor._ask,
-    Wait: Processor._wait,
-    Set: Processor._set,
-    Call: Processor._call,
-    Think: Processor._think,
-    Condition: Processor._condition,
-    Loop: Processor._loop,
-    Jump: Processor._jump,
-    Leave: Processor._leave,
-    Return: Processor._return,
-    End: Processor._end,
-    Free: Processor._carry_out,
-    Group: Processor._pass,
+_HANDLERS: Mapping[type, Callable[[StepProcessor, str, Any], Awaitable[Outcome]]] = {
+    Say: StepProcessor._say,
+    Ask: StepProcessor._ask,
+    Wait: StepProcessor._wait,
+    Set: StepProcessor._set,
+    Call: StepProcessor._call,
+    Think: StepProcessor._think,
+    Condition: StepProcessor._condition,
+    Loop: StepProcessor._loop,
+    Jump: StepProcessor._jump,
+    Leave: StepProcessor._leave,
+    Return: StepProcessor._return,
+    End: StepProcessor._end,
+    Free: StepProcessor._carry_out,
+    StepGroup: StepProcessor._pass,
 }

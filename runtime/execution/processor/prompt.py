@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runtime.core.message import Message
-from runtime.core.prompt_forms import Form, foreign_line, foreign_lines
+from runtime.core.prompt_forms import LineForm, foreign_line, foreign_lines
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.message_text import exchanged, heard_content, heard_line, past_lines
 from runtime.execution.prompt.situation import node_context, shown_value
@@ -37,14 +37,14 @@ def system_text(
     lines = [_ROLE.format(name=spaced(agent.name), description=about)]
     others = [other.name for other in program.agents if other.name != agent.name and other.name in _text(playbook)]
     if others:
-        lines.append(f"{Form.OTHERS_PART} {', '.join(others)}.")
+        lines.append(f"{LineForm.OTHERS_PART} {', '.join(others)}.")
     if described:
-        lines.append(f"\n{Form.ABOUT} {described}")
+        lines.append(f"\n{LineForm.ABOUT} {described}")
     if playbook.steps and with_script:
-        lines.append(f"\n{Form.SCRIPT}{spaced(playbook.name)}), for orientation:")
+        lines.append(f"\n{LineForm.SCRIPT}{spaced(playbook.name)}), for orientation:")
         lines += [line for step in playbook.steps for line in _script(step, 0)]
     if playbook.notes:
-        lines.append(f"\n{Form.NOTES}")
+        lines.append(f"\n{LineForm.NOTES}")
         lines += [f"- {NOTE.sub('', note, count=1).lstrip()}" for note in playbook.notes]
     return "\n".join(lines)
 
@@ -88,7 +88,7 @@ def build_prompt(
         messages.append(ChatMessage("user", heard))
     if frame.said:
         messages.append(ChatMessage("assistant", foreign_lines("\n\n".join(frame.said))))
-    messages.append(ChatMessage("user", f"{Form.FROM_PROGRAM}\n{_known(state, frame, names)}{asked}"))
+    messages.append(ChatMessage("user", f"{LineForm.FROM_PROGRAM}\n{_known(state, frame, names)}{asked}"))
     return tuple(messages)
 
 
@@ -98,7 +98,7 @@ def _known(state: SessionState, frame: FrameState, names: Mapping[str, Any]) -> 
     shown = [(name, value) for name, value in names.items() if not name.startswith("_") and name != "startup_message"]
     if shown:
         values = (f"${foreign_line(name)} = {_value(agent.artifacts.get(name), name, value)}" for name, value in shown)
-        lines.append(f"{Form.KNOWN} " + "; ".join(values))
+        lines.append(f"{LineForm.KNOWN} " + "; ".join(values))
     lines += node_context(state, frame)
     return "\n".join([*lines, ""]) if lines else ""
 

@@ -7,14 +7,32 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runtime.core.prompt_forms import Form, foreign_line
+from runtime.core.prompt_forms import LineForm, foreign_line
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.positive import PositiveTest, positive_test
-from runtime.execution.questions.question import Key, OutcomeChoice, Question, Understand, Value, Words
+from runtime.execution.questions.question import (
+    Key,
+    OutcomeChoice,
+    Question,
+    UnderstandQuestion,
+    ValueQuestion,
+    WordsQuestion,
+)
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
+from runtime.language.instructions.model import (
+    Ask,
+    Condition,
+    Jump,
+    Loop,
+    Prose,
+    Return,
+    Say,
+    Set,
+    Think,
+    VariableTarget,
+)
 from runtime.language.instructions.operands import VARIABLE
 from runtime.language.vocabulary.phrase import phrase
 
@@ -72,7 +90,7 @@ class Questioner:
         self._speaker = speaker
         self._returns = returns or ""
 
-    def words(self, line: str, part: Say | Ask, names: Mapping[str, Any]) -> Words | None:
+    def words(self, line: str, part: Say | Ask, names: Mapping[str, Any]) -> WordsQuestion | None:
         """The words of a message."""
         if not isinstance(part.words, Prose):
             return None
@@ -87,13 +105,13 @@ class Questioner:
         this = "exactly this, all of it" if self._speaker else "this"
         example = direct_speech(text, names) if self._speaker and to == "the person" else None
         such_as = f' For example: "{example}"' if example else ""
-        task = f"{Form.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF.format(length=length)}"
+        task = f"{LineForm.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF.format(length=length)}"
         if self._speaker and to != "the person":
-            task = f"{Form.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH.format(length=length)}"
+            task = f"{LineForm.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH.format(length=length)}"
         filled = VARIABLE.sub(lambda found: _filled(found, names), text)
         bare = (part.words.text, text, told, filled) if is_instruction(part.words.text) else ()
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
-        return Words((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
+        return WordsQuestion((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
 
     def asked(self, part: Ask, names: Mapping[str, Any]) -> str:
         """What a person was asked, in the author's words; "" where they are not the author's."""
@@ -103,51 +121,55 @@ class Questioner:
         known = {name: value for name, value in names.items() if name not in wanted}
         return self.told(without_bookkeeping(part.words.text, wanted), known)
 
-    def reply(self, line: str, what: str, task: str, when: str = "") -> Words:
+    def reply(self, line: str, what: str, task: str, when: str = "") -> WordsQuestion:
         """A message that a person, but no instruction, asks for."""
-        return Words((line, what), task, when=when)
+        return WordsQuestion((line, what), task, when=when)
 
-    def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> Value | None:
+    def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> ValueQuestion | None:
         """The values that a step creates."""
         if not isinstance(part.value, Prose):
             return None
         if isinstance(part, Return):
-            return Value(
+            return ValueQuestion(
                 (line, "value"), f"The result, {self.told(part.value.text, names)}.", {"result": self._returns}
             )
         wanted = {variable.name: self.type_of(variable) for variable in part.variables}
         listed = " and ".join(f"${name}" for name in wanted)
-        return Value((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
+        return ValueQuestion((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
 
-    def given(self, line: str, awaited: Awaited) -> Value:
+    def given(self, line: str, awaited: Awaited) -> ValueQuestion:
         """The question for values in a person's message."""
         wanted = " and ".join(awaited.types)
-        task = f"{Form.ASKED} {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
-        return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
+        task = f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
+        return ValueQuestion((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
     def agreed(self, line: str, awaited: Awaited) -> OutcomeChoice:
         """The question whether a person said yes or no. Small models read "No thanks" as `true`, but not as a yes."""
-        task = f"{Form.ASKED} {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
+        task = f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
         return OutcomeChoice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
 
-    def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> Value:
+    def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> ValueQuestion:
         """The question for the named values in a message. `written` is the message in quotation marks."""
         task = f"They wrote: {written} From this give {' and '.join(wanted)}."
-        return Value(key, task, wanted, optional=True)
+        return ValueQuestion(key, task, wanted, optional=True)
 
-    def arguments(self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]) -> Value:
+    def arguments(
+        self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]
+    ) -> ValueQuestion:
         """Arguments in words: each parameter with its words and type."""
         said = "; ".join(f"{name}: {self.told(words, names)}" for name, (words, _) in wanted.items())
-        return Value(
+        return ValueQuestion(
             (line, "arguments"),
-            f"{Form.ARGUMENTS_FOR.format(name=call)} {said}.",
+            f"{LineForm.ARGUMENTS_FOR.format(name=call)} {said}.",
             {name: kind for name, (_, kind) in wanted.items()},
         )
 
-    def thought(self, line: str, part: Think, names: Mapping[str, Any]) -> Words:
+    def thought(self, line: str, part: Think, names: Mapping[str, Any]) -> WordsQuestion:
         """A thought that people do not see."""
         about = self.told(part.about.text, names)
-        return Words((line, "thought"), f"{Form.THINK} in at most three sentences that nobody else sees: {about}.")
+        return WordsQuestion(
+            (line, "thought"), f"{LineForm.THINK} in at most three sentences that nobody else sees: {about}."
+        )
 
     def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> OutcomeChoice | None:
         """The question whether a condition in words is true."""
@@ -157,7 +179,7 @@ class Questioner:
         asked = positive_test(test.text) if self._speaker else PositiveTest(test.text)
         key = (line, "opposite" if asked.turned else "test")
         last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
-        known = f"{Form.DECIDE} and what was said last{last}"
+        known = f"{LineForm.DECIDE} and what was said last{last}"
         task = f'{known}: is it true that "{self.told(asked.text, names)}"?'
         return OutcomeChoice(key, task, YES_NO, turned=asked.turned)
 
@@ -176,7 +198,7 @@ class Questioner:
 
         return VARIABLE.sub(with_value, text).rstrip(" .")
 
-    def type_of(self, variable: Variable) -> str:
+    def type_of(self, variable: VariableTarget) -> str:
         """The declared type of a variable, "" for none."""
         return variable.type or self._types.get(variable.name, "")
 
@@ -224,7 +246,7 @@ class Awaited:
         return quoted(self.heard)
 
 
-def understanding(line: str, awaited: Awaited) -> Understand:
+def understanding(line: str, awaited: Awaited) -> UnderstandQuestion:
     """The question about the meaning of a person's message."""
     until, triggers = awaited.until, {name: text for name, (text, _) in awaited.triggers.items()}
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
@@ -236,9 +258,9 @@ def understanding(line: str, awaited: Awaited) -> Understand:
         outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
     if any(_HUMAN.inside(text) for text in triggers.values()):
         del outcomes["human"]
-    return Understand(
+    return UnderstandQuestion(
         (line, f"understand{awaited.attempt}"),
-        f"{Form.ASKED} {awaited.asked} They wrote: {awaited.quoted} What did they answer?",
+        f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} What did they answer?",
         outcomes,
         awaited.types,
         {name: params for name, (_, params) in awaited.triggers.items() if params},

@@ -12,7 +12,7 @@ from typing import Any
 
 from runtime.core.errors import PlaybookError
 from runtime.core.message import Message
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 from runtime.events.frames import HumanRequested
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import StepCalls
@@ -21,10 +21,10 @@ from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Awaited, Questioner, expression_text, quoted
 from runtime.execution.processor.understanding import Understanding
 from runtime.execution.questions.asking import Plan
-from runtime.execution.questions.question import OutcomeChoice, Question, Understood, Words
+from runtime.execution.questions.question import OutcomeChoice, Question, UnderstandAnswer, WordsQuestion
 from runtime.execution.triggers.kinds import JudgedTriggers, may_hold_by
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, Variable
+from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, VariableTarget
 from runtime.language.instructions.uses import arguments_of, calls, is_open, reads, sets
 
 MAX_ASKED_AGAIN = 3
@@ -36,11 +36,11 @@ MAX_ASIDES = 50
 NONE = "none"
 
 _ASIDE = (
-    f"{Form.REPLY} the person, in your role and by your notes, about what they ask or say now; then come back, in a "
-    "few words, to what was asked, unless they want to stop. Only the message itself."
+    f"{LineForm.REPLY} the person, in your role and by your notes, about what they ask or say now; then come back, in "
+    "a few words, to what was asked, unless they want to stop. Only the message itself."
 )
 
-_ASIDE_ALONE = f"{Form.IN_YOUR_ROLE} with {{source}}, in a sentence or two: {{heard}} Only the message itself."
+_ASIDE_ALONE = f"{LineForm.IN_YOUR_ROLE} with {{source}}, in a sentence or two: {{heard}} Only the message itself."
 
 
 class Correction(Exception):
@@ -158,7 +158,7 @@ class FrameTalk:
         """Whether the meeting in which something was awaited has ended."""
         return any(message.ends_meeting for message in heard)
 
-    async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> Understood:
+    async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> UnderstandAnswer:
         """The meaning of the words that were heard."""
         triggers, names = self._by_message(heard), self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
@@ -188,7 +188,7 @@ class FrameTalk:
             return {}
         return dict(self._triggers.by_message)
 
-    async def _take(self, part: Ask, understood: Understood, given: set[str]) -> list[str]:
+    async def _take(self, part: Ask, understood: UnderstandAnswer, given: set[str]) -> list[str]:
         """Set what was given, and add it to `given`; returns what is still missing."""
         for want in part.wants:
             value = understood.values.get(want.name)
@@ -203,10 +203,10 @@ class FrameTalk:
     async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
         if missing:
             wanted = " and ".join(name.replace("_", " ") for name in missing)
-            task = f"{Form.ASK_AGAIN} in other words, for {wanted}. They were asked: {self._asked(part)}."
+            task = f"{LineForm.ASK_AGAIN} in other words, for {wanted}. They were asked: {self._asked(part)}."
         else:
             until = expression_text(part.until)
-            task = f"{Form.GO_ON_UNTIL} {until}: {self._asked(part)}. Write the next message to the person."
+            task = f"{LineForm.GO_ON_UNTIL} {until}: {self._asked(part)}. Write the next message to the person."
         await self._reply(line, f"again{attempt}", task, part)
 
     def _asked(self, part: Ask) -> str:
@@ -221,7 +221,7 @@ class FrameTalk:
 
     # -- what people say instead of an answer
 
-    async def _skip(self, wants: Sequence[Variable]) -> None:
+    async def _skip(self, wants: Sequence[VariableTarget]) -> None:
         """Continue without the values that somebody does not want to give."""
         await self._handled("skip")
         for want in wants:
@@ -231,19 +231,19 @@ class FrameTalk:
         """Tell somebody who does not want to answer that a step needs it."""
         names = " and ".join(name.replace("_", " ") for name in needed)
         task = (
-            f"{Form.UNWILLING} their {names}. Write the next message to the person. It must do this: "
+            f"{LineForm.UNWILLING} their {names}. Write the next message to the person. It must do this: "
             f"tell them kindly that you need their {names} to go on. Only the message itself."
         )
         await self._reply(line, f"needed{now.number}", task, part)
         await self._asked_again(part, now)
 
-    async def _aside(self, line: str, part: Ask, understood: Understood, now: _Attempt) -> str:
+    async def _aside(self, line: str, part: Ask, understood: UnderstandAnswer, now: _Attempt) -> str:
         """Deal with another message than an answer; the wait continues. Returns the question as it stands then."""
         asked, does = now.asked, understood.does
         if does in self._triggers.by_message:
             await self._start(does, understood.values)
             if not await self._asked_again(part, now):
-                back = f"{Form.COME_BACK} {self._asked(part)}."
+                back = f"{LineForm.COME_BACK} {self._asked(part)}."
                 await self._reply(line, f"back{now.number}", back, part)
         elif does == "correct" and does not in self._patterns:
             asked = await self._correct(line, part, understood.values, now)
@@ -286,7 +286,7 @@ class FrameTalk:
             wrote = quoted("\n".join(message.content for message in heard))
             return _ASIDE_ALONE.format(heard=wrote, source="what you know" if going_on else "what your notes say")
         if going_on:
-            return f"{Form.WRITE} the person, by your notes, {going_on}. Nothing else."
+            return f"{LineForm.WRITE} the person, by your notes, {going_on}. Nothing else."
         return _ASIDE
 
     async def _handled(self, pattern: str) -> bool:
@@ -301,7 +301,7 @@ class FrameTalk:
         given = {name: value for name, value in values.items() if value is not None}
         value = await self._work.call(playbook, (), given)
         gave = "" if value is None else f" and gave {value!r:.200}"
-        self._work.remember(f"{Form.DONE.format(name=playbook)}{gave})")
+        self._work.remember(f"{LineForm.DONE.format(name=playbook)}{gave})")
 
     def _correctable(self, wanted: Mapping[str, str]) -> dict[str, str]:
         """The variables that a person gave in this playbook, with their types."""
@@ -319,13 +319,13 @@ class FrameTalk:
         index, irrevocable = self._first_reader(frozenset(values))
         if irrevocable is not None:
             too_late = (
-                f"{Form.CORRECTED} {', '.join(values)}, but it was already used by {irrevocable}, which cannot be "
+                f"{LineForm.CORRECTED} {', '.join(values)}, but it was already used by {irrevocable}, which cannot be "
                 "taken back. Say so, and come back to what was asked."
             )
             await self._reply(line, f"late{now.number}", too_late, part)
             return now.asked
         for name, value in values.items():
-            await self._work.assign(Variable(name), value)
+            await self._work.assign(VariableTarget(name), value)
         if index is not None:
             raise Correction(index)
         await self._reply(line, f"aside{now.number}", _noted(values) if self._alone else now.task, part)
@@ -361,7 +361,7 @@ class FrameTalk:
         if not by_state:
             return
         options = {**by_state, NONE: "none of them holds now"}
-        question = OutcomeChoice((line, "triggers"), f"{Form.TRIGGERED} by what has changed?", options)
+        question = OutcomeChoice((line, "triggers"), f"{LineForm.TRIGGERED} by what has changed?", options)
         found = await self._exchange.answer(_only(question))
         if found != NONE:
             await self._start(str(found), {})
@@ -388,8 +388,8 @@ def _counted(asked_again: int, missing: Sequence[str]) -> int:
 def _noted(values: Mapping[str, Any]) -> str:
     """The confirmation of a correction by a small model."""
     noted = " and ".join(f"{name.replace('_', ' ')} is {value}" for name, value in values.items())
-    return f"{Form.WRITE} the person. It must do this: Confirm that {noted}. Only the message itself."
+    return f"{LineForm.WRITE} the person. It must do this: Confirm that {noted}. Only the message itself."
 
 
-def _only(question: Question | Words) -> Plan:
+def _only(question: Question | WordsQuestion) -> Plan:
     return lambda: [question]

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.core.message import Message, MessageType
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.prompt.with_files import file_value, is_picture, reference
-from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood
+from runtime.execution.questions.question import OutcomeChoice, Question, UnderstandAnswer, UnderstandQuestion
 from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import FILE_TYPES, coerced
@@ -56,7 +56,9 @@ class Understanding:
         self._questioner = questioner
         self._ahead = ahead
 
-    async def of(self, line: str, part: Ask, awaited: Awaited, heard: Sequence[Message], aside_task: str) -> Understood:
+    async def of(
+        self, line: str, part: Ask, awaited: Awaited, heard: Sequence[Message], aside_task: str
+    ) -> UnderstandAnswer:
         """The meaning of the messages. `aside_task` is the task for a message that is something else."""
         plain = None if awaited.until or awaited.triggers else self._plain(part, awaited, heard)
         if plain is not None:
@@ -74,8 +76,10 @@ class Understanding:
             tells = {aside.key: OTHER} if OTHER not in self._patterns else {}
             return [replace(question, told_by=tells), aside, *following]
 
-        found: Understood = await self._exchange.answer(
-            plan, load=lambda data: Understood(data["does"], data["values"]), store=lambda answer: answer.to_data()
+        found: UnderstandAnswer = await self._exchange.answer(
+            plan,
+            load=lambda data: UnderstandAnswer(data["does"], data["values"]),
+            store=lambda answer: answer.to_data(),
         )
         return found
 
@@ -86,41 +90,41 @@ class Understanding:
         return f"[1] is `instead:` {' or '.join(listed)}" if listed else ""
 
     @staticmethod
-    def _plain(part: Ask, awaited: Awaited, heard: Sequence[Message]) -> Understood | None:
+    def _plain(part: Ask, awaited: Awaited, heard: Sequence[Message]) -> UnderstandAnswer | None:
         """An answer that needs no understanding: no value is wanted, or it is a file, or just a number or a code."""
         if not part.wants:
-            return Understood("answer", {})
+            return UnderstandAnswer("answer", {})
         if len(part.wants) > 1 or len(heard) != 1 or heard[0].type not in (MessageType.DIRECT, MessageType.CHOICE):
             return None
         [(name, kind)] = awaited.types.items()
         if kind in FILE_TYPES:
             fitting = [one for one in heard[0].attachments if reference(one) and (kind == "file" or is_picture(one))]
-            return Understood("answer", {name: file_value(fitting[0])}) if fitting else None
+            return UnderstandAnswer("answer", {name: file_value(fitting[0])}) if fitting else None
         text = heard[0].content.strip()
         shape = {"int": _DIGITS, "float": _DIGITS, "": _CODE, "str": _CODE}.get(kind)
         if shape is None or not shape.fullmatch(text):
             return None
         try:
-            return Understood("answer", {name: coerced(text.replace(",", "."), kind)})
+            return UnderstandAnswer("answer", {name: coerced(text.replace(",", "."), kind)})
         except ValueError:
             return None
 
     # -- for small models: one small question after the other
 
-    async def _step_by_step(self, line: str, part: Ask, awaited: Awaited) -> Understood:
+    async def _step_by_step(self, line: str, part: Ask, awaited: Awaited) -> UnderstandAnswer:
         question = understanding(line, awaited)
         given = await self._given(line, awaited) if awaited.types else {}
         if awaited.triggers and not _is_all(given, awaited.heard):
             starts = await self._triggered(line, awaited)
             if starts != NONE:
-                return Understood(starts, await self._values(line, starts, question, awaited))
+                return UnderstandAnswer(starts, await self._values(line, starts, question, awaited))
         if any(value is not None for value in given.values()):
             corrected = await self._corrected(line, given, awaited)
-            return Understood("correct", corrected) if corrected else Understood("answer", given)
+            return UnderstandAnswer("correct", corrected) if corrected else UnderstandAnswer("answer", given)
         if isinstance(part.until, Prose):
-            return Understood("answer" if await self._is_done(line, part.until.text, awaited) else OTHER, {})
+            return UnderstandAnswer("answer" if await self._is_done(line, part.until.text, awaited) else OTHER, {})
         does = await self._done_instead(line, question, awaited)
-        return Understood(does, await self._values(line, does, question, awaited))
+        return UnderstandAnswer(does, await self._values(line, does, question, awaited))
 
     async def _given(self, line: str, awaited: Awaited) -> dict[str, Any]:
         """The wanted values in the message. A value that it cannot contain counts as none."""
@@ -152,7 +156,7 @@ class Understanding:
         }
         return bool(await self._ask(OutcomeChoice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
 
-    async def _done_instead(self, line: str, question: Understand, awaited: Awaited) -> str:
+    async def _done_instead(self, line: str, question: UnderstandQuestion, awaited: Awaited) -> str:
         """The person's act in place of an answer."""
         left_out = {OTHER, *awaited.triggers, *(["answer"] if awaited.types else [])}
         options = {
@@ -165,23 +169,23 @@ class Understanding:
                 f"{name.replace('_', ' ')} is not {shown_value(names.get(name), 80)}" for name in awaited.correctable
             )
             options["correct"] = f"they say that {' or that '.join(values)} but something else"
-        task = f"{Form.WROTE} {awaited.quoted} Which of these is it?"
+        task = f"{LineForm.WROTE} {awaited.quoted} Which of these is it?"
         found = await self._ask(OutcomeChoice((line, f"does{awaited.attempt}"), task, options))
         return OTHER if found in _SOMETHING_ELSE else str(found)
 
     async def _triggered(self, line: str, awaited: Awaited) -> str:
         """The playbook whose trigger fits the message. It interrupts a talk, so the model is asked twice."""
         options = {name: text for name, (text, _) in awaited.triggers.items()}
-        task = f"{Form.WROTE} {awaited.quoted} Which of these fits?"
+        task = f"{LineForm.WROTE} {awaited.quoted} Which of these fits?"
         nothing = {NONE: "anything else, such as an answer to what was asked"}
         found = str(await self._ask(OutcomeChoice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
         if found == NONE:
             return NONE
-        sure = f"{Form.WROTE} {awaited.quoted} Is this so: {_WHEN.without(options[found].rstrip('.'))}?"
+        sure = f"{LineForm.WROTE} {awaited.quoted} Is this so: {_WHEN.without(options[found].rstrip('.'))}?"
         is_sure = await self._ask(OutcomeChoice((line, f"sure{awaited.attempt}"), sure, YES_NO))
         return found if is_sure == "yes" else NONE
 
-    async def _values(self, line: str, does: str, question: Understand, awaited: Awaited) -> Mapping[str, Any]:
+    async def _values(self, line: str, does: str, question: UnderstandQuestion, awaited: Awaited) -> Mapping[str, Any]:
         wanted = question.correctable if does == "correct" else question.arguments.get(does, {})
         if not wanted:
             return {}

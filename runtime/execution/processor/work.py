@@ -15,12 +15,12 @@ from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import failed_call, rebuilt, site
-from runtime.execution.free.placeholders import Description
+from runtime.execution.free.placeholders import PlaybookDescription
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
-from runtime.language.instructions.evaluation import Lenient, NotComputable, call_name, evaluate
+from runtime.language.instructions.evaluation import LenientNames, NotComputable, call_name, evaluate
 from runtime.language.instructions.expression import Expression, read_expression
-from runtime.language.instructions.model import Ask, Prose, Say, Set, Template, Variable
+from runtime.language.instructions.model import Ask, Prose, Say, Set, Template, VariableTarget
 from runtime.language.program import PlaybookSpec
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import CallReturned, Loops, StepReached, StepReturned
@@ -129,7 +129,7 @@ class Work:
 
         Raises NotComputable where values cannot be compared: then nobody knows whether it is true.
         """
-        names = Lenient(self.names(), orders_nothing=waits)
+        names = LenientNames(self.names(), orders_nothing=waits)
         try:
             return bool(test.evaluate(names, await self._results(test)))
         except NotComputable as error:
@@ -163,7 +163,7 @@ class Work:
         [variable] = part.variables
         await self.assign(variable, self._combined(variable, part.operator, value) if part.operator else value)
 
-    def _combined(self, variable: Variable, operator: str, value: Any) -> Any:
+    def _combined(self, variable: VariableTarget, operator: str, value: Any) -> Any:
         old = _at(self.names().get(variable.name), [self._step_of(step) for step in variable.path])
         if old is None and operator == "+":
             old = [] if isinstance(value, list) else "" if isinstance(value, str) else 0
@@ -176,7 +176,7 @@ class Work:
     def _step_of(self, step: str | Expression) -> Any:
         return step.evaluate(self.names()) if isinstance(step, Expression) else step
 
-    async def assign(self, variable: Variable, value: Any) -> None:
+    async def assign(self, variable: VariableTarget, value: Any) -> None:
         """Set a variable, or a part of it; triggers that become true are executed before this returns."""
         if variable.path:
             value = _changed(self.names().get(variable.name), [self._step_of(step) for step in variable.path], value)
@@ -243,7 +243,7 @@ class Authored:
     """The values that one frame's exact words have from the agent's Python. Each is on the tape, so that a restart says
     the same."""
 
-    def __init__(self, work: Work, description: Description) -> None:
+    def __init__(self, work: Work, description: PlaybookDescription) -> None:
         self._work = work
         self._description = description
 

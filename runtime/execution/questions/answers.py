@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.json_text import begins_json, read_json
-from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood, Value, WrongAnswer
+from runtime.execution.questions.question import (
+    OutcomeChoice,
+    Question,
+    UnderstandAnswer,
+    UnderstandQuestion,
+    ValueQuestion,
+    WrongAnswer,
+)
 from runtime.language.value_types import coerced, fits
 from runtime.language.vocabulary.phrase import phrase
 from runtime.sandbox.executor import NotData, as_data
@@ -30,23 +37,23 @@ _NUMBERED = re.compile(r"[(*]*\d{1,2}[.):*]+\s+(?=\S)")
 
 
 def read_answer(question: Question, text: str) -> Any:
-    """The answer that a text is: a dict of values, the name of an outcome, or `Understood`. Raises WrongAnswer."""
+    """The answer that a text is: a dict of values, an outcome's name, or `UnderstandAnswer`. Raises WrongAnswer."""
     text = text.strip()[:MAX_ANSWER_CHARS]
     if fenced := _FENCED.fullmatch(text):
         text = fenced[1].strip()
     if not text:
         raise WrongAnswer("the answer is empty")
     match question:
-        case Value():
+        case ValueQuestion():
             return _values(question, text)
         case OutcomeChoice():
             return _choice(text, question.options)
-        case Understand():
+        case UnderstandQuestion():
             return _understood(question, text)
     return text
 
 
-def _values(question: Value, text: str) -> dict[str, Any]:
+def _values(question: ValueQuestion, text: str) -> dict[str, Any]:
     data = _json(text)
     types = question.types
     if len(types) == 1:
@@ -204,7 +211,7 @@ _WEAK = frozenset({"other", "repeat", "skip"})
 _INSTEAD = re.compile(r"[`\"'{\s]*instead[`\"']*\s*[:=]?\s*[`\"']*([\w.]+)", re.IGNORECASE)
 
 
-def _understood(question: Understand, text: str) -> Understood:
+def _understood(question: UnderstandQuestion, text: str) -> UnderstandAnswer:
     data = _json(text)
     fields: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     does = _outcome(question, text, fields)
@@ -213,23 +220,25 @@ def _understood(question: Understand, text: str) -> Understood:
     answers_too = does in _WEAK and any(_given(fields, name) for name in question.types)
     if does is not None and does != "answer" and not answers_too:
         wanted = question.arguments.get(does, {})
-        return Understood(does, {name: _typed(name, _found(fields, name), kind, True) for name, kind in wanted.items()})
+        return UnderstandAnswer(
+            does, {name: _typed(name, _found(fields, name), kind, True) for name, kind in wanted.items()}
+        )
     if not question.types:
         if does is None:
             raise WrongAnswer(f"the answer is none of {_listed(question.outcomes)}")
-        return Understood("answer", {})
+        return UnderstandAnswer("answer", {})
     if does == "answer" and not fields:
-        return Understood("answer", dict.fromkeys(question.types))
+        return UnderstandAnswer("answer", dict.fromkeys(question.types))
     if isinstance(data, Mapping) and does is None and not any(_has(fields, name) for name in question.types):
         raise WrongAnswer(f"the answer has none of {_listed(question.types)}")
-    values = _values(Value(question.key, question.task, question.types, optional=True), text)
+    values = _values(ValueQuestion(question.key, question.task, question.types, optional=True), text)
     too_long = next((n for n, v in values.items() if isinstance(v, str) and len(v) > question.longest_chars), None)
     if too_long is not None:
         raise WrongAnswer(f"{too_long} is longer than what the person wrote; give only what they gave")
-    return Understood("answer", values)
+    return UnderstandAnswer("answer", values)
 
 
-def _outcome(question: Understand, text: str, fields: Mapping[str, Any]) -> str | None:
+def _outcome(question: UnderstandQuestion, text: str, fields: Mapping[str, Any]) -> str | None:
     """The outcome that an answer names; None without one."""
     said = next((fields[key] for key in ("instead", "does", "outcome") if fields.get(key)), None)
     if said is not None:
@@ -256,12 +265,12 @@ def _given(fields: Mapping[str, Any], name: str) -> bool:
     return _found(fields, name) not in (_MISSING, None, "")
 
 
-def _correction(question: Understand, fields: Mapping[str, Any]) -> Understood:
+def _correction(question: UnderstandQuestion, fields: Mapping[str, Any]) -> UnderstandAnswer:
     known = {n: _typed(n, _found(fields, n), kind, True) for n, kind in question.correctable.items() if _has(fields, n)}
     changed = {name: value for name, value in known.items() if value is not None}
     if not changed:
         raise WrongAnswer(f"a correction needs JSON with the value that changes: {_listed(question.correctable)}")
-    return Understood("correct", changed)
+    return UnderstandAnswer("correct", changed)
 
 
 def _json(text: str) -> Any:

@@ -22,13 +22,13 @@ from runtime.execution.questions.question import (
     Key,
     OutcomeChoice,
     Question,
-    Understand,
-    Understood,
-    Words,
+    UnderstandAnswer,
+    UnderstandQuestion,
+    WordsQuestion,
     WrongAnswer,
 )
 from runtime.execution.questions.reply import MissingAnswer, QuestionReply
-from runtime.llm.client import ChatMessage, Completion, CompletionRequest
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion
 
 _AROUND = " \t\n\"'“”`*.!?:"
 
@@ -91,7 +91,7 @@ class AskingHooks:
     doing: Callable[[], str | None]
 
 
-class Asking:
+class FrameQuestions:
     """The questions of one frame. A reply that answers more than one is kept open until they are taken, or do not come.
 
     Use it from one task, and close it there.
@@ -104,7 +104,7 @@ class Asking:
         self.calls = ModelCalls(context, frame)
         self._open: AsyncExitStack | None = None
         self._reply: QuestionReply | None = None
-        self._completion: Completion | None = None
+        self._completion: ModelCompletion | None = None
         self._numbers: dict[Key, int] = {}
         self.prompt_chars = 0
         """The length of the last prompt."""
@@ -137,7 +137,7 @@ class Asking:
         async def read(question: Question, reply: QuestionReply, number: int) -> Any:
             nonlocal corrected
             pieces = reply.words(number)
-            if corrected or not isinstance(question, Words) or question.begun:
+            if corrected or not isinstance(question, WordsQuestion) or question.begun:
                 return await say(pieces)
             try:
                 return await say(not_copied(pieces, question.authored))
@@ -151,11 +151,13 @@ class Asking:
         """The answer that the next one in the reply tells. Raises MissingAnswer where it tells none."""
         following = next((key for key, number in self._numbers.items() if number == missing.follows), None)
         outcome = (
-            question.told_by.get(following) if following and isinstance(question, OutcomeChoice | Understand) else None
+            question.told_by.get(following)
+            if following and isinstance(question, OutcomeChoice | UnderstandQuestion)
+            else None
         )
         if outcome is None:
             raise missing
-        return Understood(outcome, {}) if isinstance(question, Understand) else outcome
+        return UnderstandAnswer(outcome, {}) if isinstance(question, UnderstandQuestion) else outcome
 
     async def _tried(self, plan: Plan, read: Callable[[Question, QuestionReply, int], Awaitable[Any]]) -> Any:
         wrong, tries, breaks = "", 0, 0
@@ -212,10 +214,12 @@ class Asking:
         if wrong or self._context.alone:
             questions = [first]
         elif self.calls.decides_elsewhere:
-            questions = list(takewhile(lambda one: isinstance(one, Words) == isinstance(first, Words), questions))
+            questions = list(
+                takewhile(lambda one: isinstance(one, WordsQuestion) == isinstance(first, WordsQuestion), questions)
+            )
         self._numbers = {question.key: number for number, question in enumerate(questions, 1)}
         schema = schema_of(first) if len(questions) == 1 else None
-        worded = any(isinstance(question, Words) for question in questions)
+        worded = any(isinstance(question, WordsQuestion) for question in questions)
         temperature = None if worded and not self._context.alone else 0.0
         prompt = await self._hooks.prompt(asked(questions, wrong))
         purpose = "execute" if worded else "decide"
@@ -230,7 +234,7 @@ class Asking:
         self._reply = QuestionReply(self._heard(completion), len(questions))
         return first, self._reply, 1
 
-    async def _heard(self, completion: Completion) -> AsyncGenerator[str, None]:
+    async def _heard(self, completion: ModelCompletion) -> AsyncGenerator[str, None]:
         async for piece in completion:
             self.calls.heard(piece, completion.usage)
             yield piece

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.core.prompt_forms import Form, foreign, foreign_line
-from runtime.execution.questions.question import Key, OutcomeChoice, Question, Understand, Value, Words
+from runtime.core.prompt_forms import LineForm, foreign, foreign_line
+from runtime.execution.questions.question import (
+    Key,
+    OutcomeChoice,
+    Question,
+    UnderstandQuestion,
+    ValueQuestion,
+    WordsQuestion,
+)
 from runtime.language.value_types import FILE_TYPES, JSON_NAMES, TIME_TYPES, alternatives, literals_of
 
 KINDS: Mapping[str, str] = {
@@ -27,7 +34,7 @@ MAX_BEGUN_CHARS = 6_000
 """The number of characters shown from the end of a message that broke off."""
 
 _TOGETHER = (
-    f"{Form.IN_ORDER} the first at once, each that follows on a new line that begins with its number in "
+    f"{LineForm.IN_ORDER} the first at once, each that follows on a new line that begins with its number in "
     "brackets, as `[2]`. Leave out those whose condition does not hold."
 )
 
@@ -36,7 +43,7 @@ _NAMES = {ours: json for json, ours in JSON_NAMES.items()}
 
 def asked(questions: Sequence[Question], wrong: str = "") -> str:
     """The text of the questions. `wrong` is the error in the last answer."""
-    before = f"{Form.WRONG_ANSWER} {foreign_line(wrong)}. Answer again.\n" if wrong else ""
+    before = f"{LineForm.WRONG_ANSWER} {foreign_line(wrong)}. Answer again.\n" if wrong else ""
     if len(questions) == 1:
         return before + _task(questions[0], {})
     numbers = {question.key: number for number, question in enumerate(questions, 1)}
@@ -48,10 +55,10 @@ def _task(question: Question, numbers: Mapping[Key, int]) -> str:
     """The task of one question, with the numbers of those asked together."""
     when = f"Only if {question.when}: " if question.when else ""
     match question:
-        case Words():
-            silent = f" {Form.NOTHING_TO_SAY} -" if question.may_be_silent and not question.begun else ""
+        case WordsQuestion():
+            silent = f" {LineForm.NOTHING_TO_SAY} -" if question.may_be_silent and not question.begun else ""
             return f"{when}{question.task}{silent}{_begun(question)}"
-        case Value():
+        case ValueQuestion():
             return f"{when}{question.task} {_form(question.types, optional=question.optional)}"
         case OutcomeChoice():
             told = {outcome: numbers[key] for key, outcome in question.told_by.items() if key in numbers}
@@ -59,11 +66,11 @@ def _task(question: Question, numbers: Mapping[Key, int]) -> str:
                 ways = ", ".join(f"with [{number}] if {outcome}" for outcome, number in told.items())
                 return f"{when}{question.task} Write nothing for this, but go on {ways}."
             return f"{when}{question.task}{_options(question.options)}"
-        case Understand():
+        case UnderstandQuestion():
             return when + _understanding(question, numbers)
 
 
-def _begun(question: Words) -> str:
+def _begun(question: WordsQuestion) -> str:
     """The words about a message that broke off, for a model."""
     text = question.begun
     if not text:
@@ -71,8 +78,8 @@ def _begun(question: Words) -> str:
     word = f", the next word begins with `{foreign_line(question.unfinished)}`" if question.unfinished else ""
     shown = text if len(text) <= MAX_BEGUN_CHARS else f"…{text[-MAX_BEGUN_CHARS:]}"
     return (
-        f"\n{Form.BEGUN} and this much of it has been read:\n<begun>{foreign(shown)}</begun>\n"
-        f"{Form.WRITE_ON} only what comes after these words, and none of them again{word}. If nothing is missing, "
+        f"\n{LineForm.BEGUN} and this much of it has been read:\n<begun>{foreign(shown)}</begun>\n"
+        f"{LineForm.WRITE_ON} only what comes after these words, and none of them again{word}. If nothing is missing, "
         "write only -"
     )
 
@@ -95,7 +102,7 @@ def _form(types: Mapping[str, str], *, optional: bool) -> str:
     return f"Answer with JSON alone: {{{fields}}}{null}."
 
 
-def _understanding(question: Understand, numbers: Mapping[Key, int]) -> str:
+def _understanding(question: UnderstandQuestion, numbers: Mapping[Key, int]) -> str:
     told = {outcome: numbers[key] for key, outcome in question.told_by.items() if key in numbers}
     instead = {name: meaning for name, meaning in question.outcomes.items() if name != "answer"}
     if question.types:
@@ -114,11 +121,11 @@ def _understanding(question: Understand, numbers: Mapping[Key, int]) -> str:
 def schema_of(question: Question) -> dict[str, Any] | None:
     """The schema of a question's answer; None for words, which have none."""
     match question:
-        case Value(types=types, optional=optional):
+        case ValueQuestion(types=types, optional=optional):
             return _object({name: type_schema(kind, optional=optional) for name, kind in types.items()})
         case OutcomeChoice(options=options):
             return _object({"answer": {"enum": list(options)}})
-        case Understand():
+        case UnderstandQuestion():
             values = {name: type_schema(kind, optional=True) for name, kind in question.types.items()}
             instead = [name for name in question.outcomes if name != "answer" or not values]
             return _object({**values, "instead": {"enum": [*instead, None]}}, open_=True)

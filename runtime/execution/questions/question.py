@@ -11,7 +11,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordsQuestion:
     """The words of a message, shown while they are written. `task` says what the message does, `begun` what people have
     read of it already, `unfinished` the word behind that of which they may have read a part, `authored` how the program
     says what it does."""
@@ -26,7 +26,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ValueQuestion:
     """Values as JSON: each name with its declared type. `optional`: "not given" is an answer."""
 
     key: Key
@@ -57,7 +57,7 @@ class OutcomeChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Understand:
+class UnderstandQuestion:
     """The meaning of a person's words that came while something was awaited.
 
     `outcomes` are what it may be, each with what it means; `types` are the values that an answer gives;
@@ -76,12 +76,12 @@ class Understand:
     told_by: Mapping[Key, str] = field(default_factory=dict)
 
 
-Question = Words | Value | OutcomeChoice | Understand
+Question = WordsQuestion | ValueQuestion | OutcomeChoice | UnderstandQuestion
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
-    """The answer to `Understand`."""
+class UnderstandAnswer:
+    """The answer to `UnderstandQuestion`."""
 
     does: str
     values: Mapping[str, Any]

@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 
 from runtime.core.json_text import begins_json
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 from runtime.execution.questions.question import WrongAnswer
 
 SILENCE = "-"
@@ -55,7 +55,7 @@ _BACKTICKS = re.compile(r"`{1,3}\Z")
 _ESCAPES = {"\\n": "\n", "\\t": "\t"}
 
 
-class Spoken:
+class SpeechCleaner:
     """Cleans the words of one message piece by piece. How the text was cut makes no difference.
 
     `fill` gives the text of a `{name}` or `$name`, None where it names nothing: then it stays. Quotes around the whole
@@ -66,7 +66,7 @@ class Spoken:
 
     def __init__(self, fill: Callable[[str], str | None], speaker: str = "", *, goes_on: bool = False) -> None:
         self._fill = fill
-        self._leading = [Form.FROM_PROGRAM.casefold(), *([f"{speaker}:".casefold()] if speaker else [])]
+        self._leading = [LineForm.FROM_PROGRAM.casefold(), *([f"{speaker}:".casefold()] if speaker else [])]
         self._head: str | None = None if goes_on else ""
         self._quote = ""
         self._call = False
@@ -221,7 +221,7 @@ def _text_of(text: str) -> str:
     raise WrongAnswer("a message to people is a text, no JSON")
 
 
-async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: bool) -> AsyncIterator[str]:
+async def spoken(pieces: AsyncIterator[str], filter_: SpeechCleaner, *, may_be_silent: bool) -> AsyncIterator[str]:
     """The words for display. Raises WrongAnswer if there are none, though there should be."""
     begun = ""
     shown = False

@@ -11,14 +11,14 @@ import anyio
 from runtime.core.errors import StorageError, UnknownTarget
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Attachment
-from runtime.execution.frames.frame import Executable, Frame, FrameCall
+from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.targets import Population, Target, human_of
+from runtime.execution.speech.pages import SessionPages
+from runtime.execution.speech.targets import SessionPopulation, SpeechTarget, human_of
 from runtime.language.program import AgentKind
 from runtime.language.syntax.humans import ANYBODY, HumanSpec
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import FrameParked, FrameReturned, QuestionAsked, WaitBegun
 from runtime.tape.facts.people import MessageHeard, PageBegun, PageFinished, PageHeld
 from runtime.tape.facts.registry import hears
@@ -55,7 +55,7 @@ class SpeechDelivery:
     given what those want whose they are, besides.
     """
 
-    def __init__(self, session: SessionContext, pages: Pages, population: Population) -> None:
+    def __init__(self, session: SessionContext, pages: SessionPages, population: SessionPopulation) -> None:
         self._program = session.program
         self._journal = session.journal
         self._pages = pages
@@ -63,13 +63,13 @@ class SpeechDelivery:
         self._clock = session.clock
         self._timers: dict[str, anyio.CancelScope] = {}
 
-    def way(self, frame: Frame, target: Target, text: str | None) -> Way:
+    def way(self, frame: Frame, target: SpeechTarget, text: str | None) -> Way:
         """The way of what `frame` says; `text` is None while it is being written."""
         hearers = self._wanting(target, text)
         handled = () if self._is_handling(frame.id) else tuple(h for h in hearers if h[1].delivery.channel == "custom")
         return self._way(hearers, handled)
 
-    def show(self, agent: AgentId, target: Target, text: str) -> PageState | None:
+    def show(self, agent: AgentId, target: SpeechTarget, text: str) -> PageState | None:
         """Have people see, as they want it, what an agent says without a frame: it is played in another process.
 
         No handler is given it: those who have one see it in the chat. None when they see it later, or not at all.
@@ -87,7 +87,7 @@ class SpeechDelivery:
             self._release(agent)
         return None
 
-    def _wanting(self, target: Target, text: str | None) -> list[tuple[PersonId, HumanSpec]]:
+    def _wanting(self, target: SpeechTarget, text: str | None) -> list[tuple[PersonId, HumanSpec]]:
         """Those who hear it and want to."""
         return [(who, spec) for who, spec in self._hearers(target) if self._wants(who, spec, target, text)]
 
@@ -101,7 +101,7 @@ class SpeechDelivery:
             return Way(min(pieces, default=0), None, handled)
         return Way(0, min(holds), handled)
 
-    def _hearers(self, target: Target) -> list[tuple[PersonId, HumanSpec]]:
+    def _hearers(self, target: SpeechTarget) -> list[tuple[PersonId, HumanSpec]]:
         state = self._journal.state
         meeting = state.meetings.get(str(target.meeting))
         who = [target.person] if target.person is not None else (meeting.people if meeting else []) or [*state.people]
@@ -109,7 +109,7 @@ class SpeechDelivery:
             (PersonId(""), ANYBODY)
         ]
 
-    def _wants(self, person: PersonId, spec: HumanSpec, target: Target, text: str | None) -> bool:
+    def _wants(self, person: PersonId, spec: HumanSpec, target: SpeechTarget, text: str | None) -> bool:
         wanted = spec.delivery.meeting_notifications
         if target.meeting is None or wanted == "all":
             return True
@@ -130,7 +130,7 @@ class SpeechDelivery:
             found = state.frames.get(found.caller.frame)
         return False
 
-    async def hand_over(self, frame: Frame, call: FrameCall, way: Way, target: Target, text: str) -> None:
+    async def hand_over(self, frame: Frame, call: FrameCall, way: Way, target: SpeechTarget, text: str) -> None:
         """Give an utterance to the playbooks of those who want that."""
         for index, (person, spec) in enumerate(way.handlers):
             message = {
@@ -152,7 +152,7 @@ class SpeechDelivery:
         if record is not None and record.error is not None:
             raise rebuilt(record.error, raised_at=record.raised_at)
 
-    def _handler(self, frame: Frame, handler: str) -> tuple[AgentId, Executable]:
+    def _handler(self, frame: Frame, handler: str) -> tuple[AgentId, ExecutablePlaybook]:
         """The playbook and the agent that has it, made if need be: the one that speaks, before all others."""
         owner, _, name = handler.rpartition(".")
         agents = [spec for spec in self._program.agents if spec.kind is AgentKind.AI and owner in ("", spec.name)]
@@ -168,7 +168,7 @@ class SpeechDelivery:
 
     # -- what is held back
 
-    async def held_page(self, frame: Frame, target: Target) -> PageState:
+    async def held_page(self, frame: Frame, target: SpeechTarget) -> PageState:
         """The page on which the agent's utterance to `target` is held, with what was held before it."""
         agent, key = frame.state.agent, target.key
         held = (p for p in self._held() if p.agent == agent and p.to == key)
@@ -193,7 +193,7 @@ class SpeechDelivery:
                 return  # the session is gone; the next one shows it
 
     @hears(MessageHeard, SessionEnded, PageBegun, AgentStopped, WaitBegun, FrameParked, QuestionAsked, FrameReturned)
-    def noted(self, fact: Content) -> None:
+    def noted(self, fact: FactContent) -> None:
         """Follow the facts: held pages are shown when a person writes, or when their speaker waits, asks, sends a file
         or ends.
         """

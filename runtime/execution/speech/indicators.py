@@ -12,7 +12,7 @@ from runtime.core.address import Address
 from runtime.core.errors import StorageError
 from runtime.core.message import Choice, Mark
 from runtime.core.page import PageSpec
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import QuestionAsked
 from runtime.tape.facts.people import MarkPlaced, MarkWanted, PageShown, QuestionClosed, QuestionSettled
 from runtime.tape.journal import Journal
@@ -72,7 +72,7 @@ class Indicators:
         """The line that takes the place of a question's choices, when it is closed next."""
         self._chosen[page] = line
 
-    def noted(self, fact: Content) -> None:
+    def noted(self, fact: FactContent) -> None:
         """Hears every fact: a question that is no longer open is closed; a page that was shown can be settled."""
         if isinstance(fact, PageShown):
             closed = self._journal.state.closed.get(fact.page)
@@ -131,7 +131,7 @@ class Indicators:
         there = kept and mark != "queued" and self._journal.state.marks.get(message) == mark
         self._ended(MarkPlaced(message) if there else None)
 
-    def _ended(self, fact: Content | None) -> None:
+    def _ended(self, fact: FactContent | None) -> None:
         self.under_way -= 1
         with suppress(StorageError):  # the session is gone; the next one asks again
             if fact is not None:

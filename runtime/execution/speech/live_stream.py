@@ -6,10 +6,10 @@ from collections.abc import AsyncIterable, AsyncIterator
 
 from runtime.channels.channel import Channel
 from runtime.core.message import StreamStart
-from runtime.execution.frames.loop import HASTE, Haste
+from runtime.execution.frames.loop import HASTE, RepeatedPauses
 from runtime.execution.speech.delivery import addressed, surely_addressed, untagged
 from runtime.execution.speech.joint import Joint
-from runtime.execution.speech.targets import Target
+from runtime.execution.speech.targets import SpeechTarget
 from runtime.tape.state.people import PageState
 
 
@@ -48,7 +48,7 @@ class LiveStream:
     """An utterance in progress: `Say` whose text is still being written."""
 
     def __init__(
-        self, channel: Channel, start: StreamStart, page: PageState, target: Target, show: tuple[int, SpokenText]
+        self, channel: Channel, start: StreamStart, page: PageState, target: SpeechTarget, show: tuple[int, SpokenText]
     ) -> None:
         """`show`: the smallest number of characters shown at a time; what becomes of the text."""
         piece_chars, words = show
@@ -75,7 +75,7 @@ class LiveStream:
     async def read(self, pieces: AsyncIterable[str]) -> AsyncIterator[str]:
         """The pieces of a text by code. One that is written once more after a restart makes no pauses up to where it
         stood. A model's words are not read so: its pauses are those before it is asked again."""
-        haste, reader = Haste(), aiter(pieces)
+        haste, reader = RepeatedPauses(), aiter(pieces)
         while True:
             haste.over = not self.words.is_behind
             before = HASTE.set(haste)

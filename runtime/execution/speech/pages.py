@@ -15,7 +15,7 @@ from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message, StreamObserver, StreamStart
 from runtime.core.page import PageSpec
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.talk import PageCutShort, PageFailed, PageSettled
 from runtime.execution.session_context import SessionContext
@@ -39,7 +39,7 @@ MAX_UNFINISHED_PAGES = 8
 """A conversation with this many utterances on their way makes its agents wait."""
 
 
-class Pages:
+class SessionPages:
     """The pages of one session: on the tape first, then on the platform.
 
     `page` is noted when an utterance begins, `opening` committed before its first text is sent and `grew` before more
@@ -61,7 +61,7 @@ class Pages:
         self._told = (places or {}).get(str(session.program.metadata.get(PLACE, "")))
         self.texts = texts
         self.presence = AgentPresence(journal, outbox, address)
-        self._room = Signal()
+        self._room = WakeSignal()
         self.signs = Indicators(journal, outbox, address, self._spec, self._room.send)
         self.tasks = session.tasks
         self._humans = humans_of(session.program)

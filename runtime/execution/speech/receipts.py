@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import anyio
 
-from runtime.channels.participant import Acknowledgements
+from runtime.channels.participant import MessageAcknowledgements
 from runtime.core.clock import Clock, until
 from runtime.core.errors import StorageError
 from runtime.core.ids import ANYONE, AgentId, GuestId, MessageId, ParticipantId
@@ -16,7 +16,7 @@ from runtime.core.message import Message
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.speech.presence import AgentPresence
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import AcksAwaited, FrameStarted, FrameSteered, MessageAcknowledged, WaitEnded
 from runtime.tape.facts.session import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
 from runtime.tape.journal import Journal
@@ -32,7 +32,7 @@ class SpeechReceipts:
     """Acknowledgements of what the frames of one session said."""
 
     def __init__(
-        self, journal: Journal, presence: AgentPresence, acknowledgements: Acknowledgements, clock: Clock
+        self, journal: Journal, presence: AgentPresence, acknowledgements: MessageAcknowledgements, clock: Clock
     ) -> None:
         self._journal = journal
         self._presence = presence
@@ -103,7 +103,7 @@ class SpeechReceipts:
             return who.name
         return "user" if who == ANYONE else self._journal.state.called(who)
 
-    def noted(self, fact: Content) -> None:
+    def noted(self, fact: FactContent) -> None:
         """Hears every fact: a message was consumed, or will not be, or people see it."""
         if self._live.remembered:
             if isinstance(fact, MessageAcknowledged):
@@ -117,7 +117,7 @@ class SpeechReceipts:
         for key in list(self._waiting):
             self._look(key)
 
-    def _owner(self, fact: Content) -> str:
+    def _owner(self, fact: FactContent) -> str:
         frame = self._journal.state.frames.get(fact.frame_id() or "")
         return frame.agent if frame is not None else ""
 

@@ -58,7 +58,7 @@ def mentioned(page: PageState, state: SessionState, humans: Sequence[HumanSpec])
     return found
 
 
-class Population(Protocol):
+class SessionPopulation(Protocol):
     """The agents and the declared humans of a session."""
 
     @property
@@ -80,7 +80,7 @@ class Population(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class SpeechTarget:
     """A resolved target. `key` names it on the tape: "human" (whoever is here), "person web:42", "agent 1001" or
     "meeting 100". `agents` are those of a meeting, people too, whom it is for in particular."""
 
@@ -101,25 +101,27 @@ class Target:
         return to if isinstance(to, PersonId) and to != ANYONE else None
 
 
-def resolve_target(text: str, state: SessionState, population: Population, *, meeting: str | None) -> Target:
+def resolve_target(
+    text: str, state: SessionState, population: SessionPopulation, *, meeting: str | None
+) -> SpeechTarget:
     """The target that `text` names for an agent that is in `meeting` (or in none).
 
     Raises UnknownTarget, with what would have been known: nothing falls back to anybody else.
     """
     text = _named(text)
     if is_human_word(text):
-        return Target(str(ANYONE), ANYONE)
+        return SpeechTarget(str(ANYONE), ANYONE)
     first, *others = [part.strip() for part in text.split(",")]
     if first.lower() == "meeting" or parse_meeting_id(first):
         return _meeting_target(first, others, state, population, meeting)
     if text in population.guests and text not in population.classes():
-        return Target(f"guest {text}", GuestId.of(text))
+        return SpeechTarget(f"guest {text}", GuestId.of(text))
     found = agent_named(text, state, population) or person_named(text, state, population)
     if found is None:
         if is_counterpart(text):
             raise UnknownTarget(f"{text!r} is nobody here: Tell says something to a task, or to who has ordered one")
         raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
-    return Target(f"agent {found}" if isinstance(found, AgentId) else f"{_PERSON}{found}", found)
+    return SpeechTarget(f"agent {found}" if isinstance(found, AgentId) else f"{_PERSON}{found}", found)
 
 
 def _named(text: str) -> str:
@@ -129,7 +131,7 @@ def _named(text: str) -> str:
     return words[len(_AGENT) :].strip() if is_name else words
 
 
-def agent_named(text: str, state: SessionState, population: Population) -> AgentId | None:
+def agent_named(text: str, state: SessionState, population: SessionPopulation) -> AgentId | None:
     """The agent that `text` names by its number or its class: the first of a class, made if there is none."""
     agent = parse_agent_id(text)
     if agent is not None:
@@ -138,7 +140,7 @@ def agent_named(text: str, state: SessionState, population: Population) -> Agent
     return population.ensure(klass) if klass in population.classes() else None
 
 
-def person_named(text: str, state: SessionState, population: Population) -> PersonId | None:
+def person_named(text: str, state: SessionState, population: SessionPopulation) -> PersonId | None:
     """The person that `text` names: a declared human by class or name, else anybody by id or name; None when nobody is.
 
     A declared human's name is theirs also while they are not here: then nobody else is meant by it. Of several who
@@ -152,12 +154,12 @@ def person_named(text: str, state: SessionState, population: Population) -> Pers
     return found[0] if found else None
 
 
-def declared(text: str, population: Population) -> HumanSpec | None:
+def declared(text: str, population: SessionPopulation) -> HumanSpec | None:
     """The declared human that `text` names by class or name."""
     return next((spec for spec in population.humans if spec.is_called(text)), None)
 
 
-def names_known(state: SessionState, population: Population) -> list[str]:
+def names_known(state: SessionState, population: SessionPopulation) -> list[str]:
     """The names of agents and people here, each once."""
     names = ["user", *population.classes(), *population.guests, *(f"agent {id_}" for id_ in state.agents)]
     names += [*(spec.declared for spec in population.humans), *map(state.called, state.people)]
@@ -165,8 +167,8 @@ def names_known(state: SessionState, population: Population) -> list[str]:
 
 
 def _meeting_target(
-    first: str, others: list[str], state: SessionState, population: Population, current: str | None
-) -> Target:
+    first: str, others: list[str], state: SessionState, population: SessionPopulation, current: str | None
+) -> SpeechTarget:
     number = parse_meeting_id(first) or (MeetingId(current) if current else None)
     if number is None:
         raise UnknownTarget("there is no meeting here; name it as `meeting 100`, or join one first")
@@ -175,10 +177,10 @@ def _meeting_target(
         what = "is not going on" if meeting is None else "has ended"
         raise UnknownTarget(f"meeting {number} {what}; going on are {_meetings(state)}")
     present = frozenset(_participant(other, meeting, state, population) for other in others if other)
-    return Target(f"meeting {number}", None, number, present)
+    return SpeechTarget(f"meeting {number}", None, number, present)
 
 
-def _participant(text: str, meeting: MeetingState, state: SessionState, population: Population) -> ParticipantId:
+def _participant(text: str, meeting: MeetingState, state: SessionState, population: SessionPopulation) -> ParticipantId:
     """The named participant of the meeting; people of the conversation hear it too while none was invited."""
     agents = [who for who in meeting.agents if who in state.agents]
     named = parse_agent_id(text)
@@ -200,7 +202,7 @@ def _here(state: SessionState) -> str:
     return f"here are {', '.join(map(state.called, state.people)) or 'no people yet'}"
 
 
-def _known(state: SessionState, population: Population) -> str:
+def _known(state: SessionState, population: SessionPopulation) -> str:
     meetings = (f"meeting {m.id}" for m in state.meetings.values() if m.status != "ended")
     return ", ".join([*names_known(state, population), *meetings])
 
@@ -215,7 +217,7 @@ def _ended_unread(text: str, state: SessionState, agent: AgentId, current: str |
     return meeting.id if meeting is not None and meeting.status == "ended" and unread else None
 
 
-def _counterpart(text: str, state: SessionState, population: Population) -> dict[str, Any] | None:
+def _counterpart(text: str, state: SessionState, population: SessionPopulation) -> dict[str, Any] | None:
     """The source of a wait for a task of this session, or for who has ordered it, whom nobody here has the name of.
     The client that ordered it speaks as a person does. Raises UnknownTarget for a task that says nothing more."""
     other = participant_id(text.lower())
@@ -233,7 +235,7 @@ def _counterpart(text: str, state: SessionState, population: Population) -> dict
 
 
 def wait_source(
-    text: str, state: SessionState, population: Population, *, agent: AgentId, meeting: str | None
+    text: str, state: SessionState, population: SessionPopulation, *, agent: AgentId, meeting: str | None
 ) -> dict[str, Any]:
     """The source that `Yld(text)` or `WaitForMessage(text)` waits for, as data for the tape.
 
@@ -248,7 +250,7 @@ def wait_source(
 
 
 def _wait_source(
-    words: str, state: SessionState, population: Population, agent: AgentId, meeting: str | None
+    words: str, state: SessionState, population: SessionPopulation, agent: AgentId, meeting: str | None
 ) -> dict[str, Any]:
     if words in ("*", ""):
         return {"any": True}

@@ -12,7 +12,7 @@ import anyio
 
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import Acknowledgements
+from runtime.channels.participant import MessageAcknowledgements
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, new_message_id, new_stream_id, parse_meeting_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, StreamStart
@@ -24,9 +24,9 @@ from runtime.execution.frames.signatures import Later, OwnType, call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import SpeechDelivery, Way
 from runtime.execution.speech.live_stream import LiveStream, SpokenText
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.execution.speech.receipts import AckWithin, SpeechReceipts
-from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
+from runtime.execution.speech.targets import SessionPopulation, SpeechTarget, person_named, resolve_target, wait_source
 from runtime.execution.speech.unwaited import check_waits
 from runtime.meetings.meeting import check_takes_part, comes_too_late, within
 from runtime.tape.facts.frames import CallReturned
@@ -45,21 +45,21 @@ NOT_SHOWN = Way()
 """The way of what no person hears."""
 
 
-class Conduits(Protocol):
+class SessionConduits(Protocol):
     """The channels and queues of a session."""
 
     @property
-    def acknowledgements(self) -> Acknowledgements:
+    def acknowledgements(self) -> MessageAcknowledgements:
         """The acknowledgements in the channels."""
 
-    def channel(self, agent: AgentId, target: Target) -> Channel:
+    def channel(self, agent: AgentId, target: SpeechTarget) -> Channel:
         """The channel by which `agent` reaches `target`, made if need be."""
 
     def queue(self, agent: AgentId) -> MessageQueue: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class SayCall:
     """A call that says something: to whom, as the program names them, in what time it is to be acknowledged, and its
     message's type if it has one of its own. `goes_on`: its author knows what stands of it, and writes the rest.
     `worded`: a model writes it."""
@@ -73,15 +73,15 @@ class Saying:
     worded: bool = False
 
 
-class Utterances:
+class SessionUtterances:
     """`Say`, for one session: each is a message, and a page where people hear it."""
 
     def __init__(
         self,
         session: SessionContext,
-        pages: Pages,
-        conduits: Conduits,
-        population: Population,
+        pages: SessionPages,
+        conduits: SessionConduits,
+        population: SessionPopulation,
         delivery: SpeechDelivery,
     ) -> None:
         self._journal = session.journal
@@ -95,7 +95,7 @@ class Utterances:
         self.receipts = SpeechReceipts(session.journal, pages.presence, conduits.acknowledgements, session.clock)
         self._turns: dict[tuple[str, str], anyio.Lock] = {}
 
-    def target(self, frame: Frame, text: str) -> Target:
+    def target(self, frame: Frame, text: str) -> SpeechTarget:
         """The target that the frame means by `text`. Raises UnknownTarget, also for a meeting that its agent is not
         in."""
         state = self._journal.state
@@ -121,7 +121,9 @@ class Utterances:
         declared human who is not here."""
         return person_named(text, self._journal.state, self._population)
 
-    async def begin_stream(self, frame: Frame, target: Target, saying: Saying | None = None) -> LiveStream | None:
+    async def begin_stream(
+        self, frame: Frame, target: SpeechTarget, saying: SayCall | None = None
+    ) -> LiveStream | None:
         """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
         channel = self._conduits.channel(frame.state.agent, target)
         await channel.opened()
@@ -135,17 +137,17 @@ class Utterances:
             return None
         return LiveStream(channel, start, page, target, (way.piece_chars, self._words(saying, target, page)))
 
-    def _words(self, saying: Saying | None, target: Target, page: PageState | None) -> SpokenText:
+    def _words(self, saying: SayCall | None, target: SpeechTarget, page: PageState | None) -> SpokenText:
         """What becomes of the text that is said on a page."""
         stands = "" if page is None else self._pages.standing(page)
         return SpokenText(self._whom(target), stands, told=saying is not None and saying.goes_on)
 
-    def _whom(self, target: Target) -> str | None:
+    def _whom(self, target: SpeechTarget) -> str | None:
         """The name of the one person whom it is said to, where others read along."""
         state = self._journal.state
         return None if state.private or target.person is None else state.spoken_name(target.person)
 
-    async def open_stream(self, frame: Frame, target: Target) -> LiveStream | None:
+    async def open_stream(self, frame: Frame, target: SpeechTarget) -> LiveStream | None:
         """Begin to show what the frame's next `Say` will say; one to another target, or none at all, ends it."""
         live = await self.begin_stream(frame, target)
         if live is not None:
@@ -166,17 +168,17 @@ class Utterances:
 
         With `ack_within_s` it waits until everybody has acknowledged the message, and returns who has.
         """
-        return self._begin(Saying(frame, call, target, ack_within_s), message)
+        return self._begin(SayCall(frame, call, target, ack_within_s), message)
 
     @call("SendMessage", sends=True)
     def send(self, frame: Frame, call: FrameCall, target: str, message: Any, type: OwnType | None = None) -> Later:  # noqa: A002
         """Says something to somebody as a message of a type that the program defines."""
-        return self._begin(Saying(frame, call, target, type=type), message)
+        return self._begin(SayCall(frame, call, target, type=type), message)
 
-    def _begin(self, saying: Saying, text: Any) -> Later:
+    def _begin(self, saying: SayCall, text: Any) -> Later:
         return None if self._hand(saying, text) else partial(self.speak, saying, text)
 
-    async def speak(self, saying: Saying, text: Any) -> None:
+    async def speak(self, saying: SayCall, text: Any) -> None:
         """Say something to somebody; the text may be given piece by piece by an async iterable."""
         frame, call, within_s = saying.frame, saying.call, saying.within_s
         if within_s is not None and self.receipts.begun(frame, call):
@@ -201,7 +203,7 @@ class Utterances:
         if within_s is not None and said:
             await self.receipts.collect(frame, call, within_s)
 
-    def _hand(self, saying: Saying, text: Any) -> bool:
+    def _hand(self, saying: SayCall, text: Any) -> bool:
         """`speak` to one other agent, which takes it without being waited for, and where nobody sees it."""
         frame = saying.frame
         if not isinstance(text, str) or saying.within_s is not None or self._pages.crowded:
@@ -237,7 +239,7 @@ class Utterances:
         return meeting is not None and comes_too_late(self._journal.state, meeting, frame.state.agent)
 
     @asynccontextmanager
-    async def _turn(self, frame: Frame, target: Target) -> AsyncIterator[None]:
+    async def _turn(self, frame: Frame, target: SpeechTarget) -> AsyncIterator[None]:
         """One after another: a frame has one open page per target."""
         key = (frame.id, target.key)
         turn = self._turns.setdefault(key, anyio.Lock())
@@ -248,7 +250,7 @@ class Utterances:
             if not turn.locked():
                 self._turns.pop(key, None)
 
-    async def _say_written(self, saying: Saying, target: Target, pieces: AsyncIterable[str]) -> bool:
+    async def _say_written(self, saying: SayCall, target: SpeechTarget, pieces: AsyncIterable[str]) -> bool:
         live = await self.begin_stream(saying.frame, target, saying)
         text = ""
         try:
@@ -264,7 +266,7 @@ class Utterances:
             raise
         return await self._finish_say(saying, target, text, live)
 
-    async def _begun(self, frame: Frame, target: Target) -> LiveStream | None:
+    async def _begun(self, frame: Frame, target: SpeechTarget) -> LiveStream | None:
         """The stream in which this utterance was shown while it was written."""
         live = self._streams.pop(frame.id, None)
         if live is not None and live.target != target:
@@ -272,7 +274,7 @@ class Utterances:
             return None
         return live
 
-    async def _finish_say(self, saying: Saying, target: Target, text: str, live: LiveStream | None) -> bool:
+    async def _finish_say(self, saying: SayCall, target: SpeechTarget, text: str, live: LiveStream | None) -> bool:
         """Bring a text to whom it is for; False when there is none: then nobody hears anything, or sees a page."""
         frame, call = saying.frame, saying.call
         words = live.words if live is not None else self._words(saying, target, self._pages.begun(frame.id, target.key))
@@ -315,12 +317,17 @@ class Utterances:
         where = (self._journal.session, agent, playbook)
         self._bus.publish(MessageDelivered(*where, message.id, len(message.content)))
 
-    def _tell_routed(self, saying: Saying, channel: Channel, text: str) -> None:
+    def _tell_routed(self, saying: SayCall, channel: Channel, text: str) -> None:
         where = (self._journal.session, saying.frame.id, channel.id, saying.frame.state.agent)
         self._bus.publish(MessageRouted(*where, saying.to, len(text)))
 
     def _note_said(
-        self, saying: Saying, message: Message, channel: Channel, target: Target, shown: PageFinished | PageHeld | None
+        self,
+        saying: SayCall,
+        message: Message,
+        channel: Channel,
+        target: SpeechTarget,
+        shown: PageFinished | PageHeld | None,
     ) -> None:
         """The call's result, or that it waits for acknowledgements; `shown` is what a fact says of the page, if any."""
         frame, call = saying.frame, saying.call
@@ -338,14 +345,14 @@ class Utterances:
             page = None if shown is None else shown.page
             self.receipts.ask(frame, call, message, who, page=page, to=target.key)
 
-    async def _page(self, frame: Frame, target: Target, way: Way, live: LiveStream | None) -> PageState | None:
+    async def _page(self, frame: Frame, target: SpeechTarget, way: Way, live: LiveStream | None) -> PageState | None:
         if live is not None and live.page.status == "open":
             return live.page  # a text ends where it began, also when its meeting has ended meanwhile
         if live is None and way.hold_s is not None:
             return await self.delivery.held_page(frame, target)
         return await self._pages.adopt(frame.id, target.key) if way.shown or live is not None else None
 
-    def _message(self, saying: Saying, target: Target, text: str, live: LiveStream | None) -> Message:
+    def _message(self, saying: SayCall, target: SpeechTarget, text: str, live: LiveStream | None) -> Message:
         frame, within_s = saying.frame, saying.within_s
         kind = saying.type or (MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST)
         state = self._journal.state

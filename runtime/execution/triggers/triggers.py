@@ -40,7 +40,7 @@ def declared_types(agent: AgentSpec) -> dict[str, str]:
     return types
 
 
-class Handlers:
+class TriggerHandlers:
     """Executes playbooks that triggers start: the frame that is executed is left where it is and goes on behind them.
 
     Each is a frame below it that its code does not know of. None begins while it is being executed already, so that
@@ -82,7 +82,7 @@ class Handlers:
 class CallTriggers:
     """Playbooks that are executed before or after others of their agent, or of an agent that may call them."""
 
-    def __init__(self, agents: Mapping[str, AgentSpec], handlers: Handlers) -> None:
+    def __init__(self, agents: Mapping[str, AgentSpec], handlers: TriggerHandlers) -> None:
         self._handlers = handlers
         self._names: dict[tuple[str, CallTrigger], list[str]] = {}
         sharing = shares_triggers(agents)
@@ -139,7 +139,7 @@ class VariableRules:
         self,
         agents: Mapping[str, AgentSpec],
         journal: Journal,
-        handlers: Handlers,
+        handlers: TriggerHandlers,
     ) -> None:
         self._types = {name: declared_types(spec) for name, spec in agents.items()}
         self._journal = journal

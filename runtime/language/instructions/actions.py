@@ -10,20 +10,20 @@ from runtime.language.instructions.expression import Expression, is_unsure_call,
 from runtime.language.instructions.making import DOES_MORE, made, why_free
 from runtime.language.instructions.model import (
     Action,
-    Argument,
     Ask,
     Call,
+    CallArgument,
     End,
     Free,
-    Group,
     Meaning,
     Operand,
     Prose,
     Return,
     Say,
     Set,
+    StepGroup,
     Think,
-    Variable,
+    VariableTarget,
     Wait,
     Words,
 )
@@ -37,7 +37,7 @@ from runtime.language.instructions.operands import (
     words_of,
 )
 from runtime.language.instructions.steps.course import course_of
-from runtime.language.instructions.steps.setting import Setting, settings_of, two_ways
+from runtime.language.instructions.steps.setting import SetReading, settings_of, two_ways
 from runtime.language.instructions.text import CALL, KEYWORD, clauses_of, inside_of, split_at, split_first, unquoted
 from runtime.language.instructions.values import read_value, result_of
 from runtime.language.vocabulary.phrase import phrase
@@ -124,18 +124,18 @@ def _takes_part(targets: Sequence[str], words: Words) -> bool:
     return targets[0].startswith("meeting") and isinstance(words, Prose) and _TAKES_PART.inside(words.text) is not None
 
 
-def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand | None]:
+def _wanted(text: str, done: str | None) -> tuple[tuple[VariableTarget, ...], Operand | None]:
     """The values asked for, and any other end of the talk."""
     typed = {name: kind for name, kind in VARIABLE.findall(text) if kind}
     if done is None:
-        return tuple(Variable(name, kind) for name, kind in typed.items()), None
+        return tuple(VariableTarget(name, kind) for name, kind in typed.items()), None
     if gave := _GAVE.begins(done):
         names = VARIABLE.findall(gave["names"])
         until = condition_of(gave["until"]) if gave["until"] else None
-        return tuple(Variable(name, kind or typed.get(name, "")) for name, kind in names), until
+        return tuple(VariableTarget(name, kind or typed.get(name, "")) for name, kind in names), until
     if _ANSWERED.begins(done):
         return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if _TALKED.begins(text.strip()) else None
-    wants = tuple(Variable(name, kind) for name, kind in typed.items())
+    wants = tuple(VariableTarget(name, kind) for name, kind in typed.items())
     if wants and _HAS_GIVEN.begins(done):
         return wants, None
     return wants, condition_of(done)
@@ -167,7 +167,7 @@ def _plain_actions(clause: str) -> tuple[Action, ...]:
     return (_called(clause) or made(clause),)
 
 
-def _setting(reading: Setting, clause: str) -> tuple[Action, ...]:
+def _setting(reading: SetReading, clause: str) -> tuple[Action, ...]:
     """One reading of a step. "Set $a and $b to 0" sets both to it; "$a, $b = 1, 2" each to its own."""
     if reading.unsure:
         return (Free(Prose(clause), reading.unsure),)
@@ -179,7 +179,7 @@ def _setting(reading: Setting, clause: str) -> tuple[Action, ...]:
     return _giving(variables, reading)
 
 
-def _giving(variables: tuple[Variable, ...], reading: Setting) -> tuple[Action, ...]:
+def _giving(variables: tuple[VariableTarget, ...], reading: SetReading) -> tuple[Action, ...]:
     value = result_of(reading.text)
     called = _called(value)
     if isinstance(called, Call):
@@ -194,7 +194,7 @@ def _giving(variables: tuple[Variable, ...], reading: Setting) -> tuple[Action, 
     return (Set(variables, operand, reading.operator),)
 
 
-def _opposite(variable: Variable, value: str) -> Expression | None:
+def _opposite(variable: VariableTarget, value: str) -> Expression | None:
     """What "the opposite" of a truth value is; None for any other value."""
     said, _, of = value.rstrip(".").partition(" of ")
     if variable.type != "bool" or variable.path or said.lower() not in _OPPOSITE or of[:1] not in ("$", ""):
@@ -204,7 +204,7 @@ def _opposite(variable: Variable, value: str) -> Expression | None:
 
 
 def _into_given(call: Call) -> Call:
-    return Call(call.name, call.arguments, Variable(GIVEN), call.instruction)
+    return Call(call.name, call.arguments, VariableTarget(GIVEN), call.instruction)
 
 
 def _called(clause: str) -> Action | None:
@@ -236,13 +236,13 @@ def _called(clause: str) -> Action | None:
     return Call(name, arguments, None, rest.lstrip(": ").strip())
 
 
-def _argument(text: str) -> Argument:
+def _argument(text: str) -> CallArgument:
     text = text.strip()
     keyword = KEYWORD.match(text)
     if keyword:
-        return Argument(keyword[1], argument_operand(text[keyword.end() :].strip()))
+        return CallArgument(keyword[1], argument_operand(text[keyword.end() :].strip()))
     typed = VARIABLE.fullmatch(text)
-    return Argument("", argument_operand(f"${typed[1]}" if typed else text))
+    return CallArgument("", argument_operand(f"${typed[1]}" if typed else text))
 
 
 def thinking_of(text: str) -> Action:
@@ -266,7 +266,7 @@ def waiting_of(reasons: Sequence[str]) -> Iterator[Action]:
     if end is not None:
         yield end
     elif not sources and reasons:
-        yield Group("")
+        yield StepGroup("")
 
 
 def _one(found: Iterator[Action]) -> Action | None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from runtime.language.instructions.model import (
     Action,
+    BranchSide,
     Condition,
     Free,
     Jump,
@@ -14,12 +15,11 @@ from runtime.language.instructions.model import (
     LoopKind,
     Meaning,
     Prose,
-    Side,
 )
 from runtime.language.instructions.operands import condition_of, negated
 from runtime.language.instructions.speaking_of import speaks_of_failure
 from runtime.language.instructions.steps.repeating import branch_of, loop_again, loop_of
-from runtime.language.program import Op, Step
+from runtime.language.program import OpCode, Step
 
 _JUMPS_IF = ("if", "unless", "until", "while", "as long as")
 
@@ -47,14 +47,14 @@ _SOURCES = ("meeting", "user")
 
 
 def control_of(step: Step) -> Meaning:
-    loops = step.op is Op.LOP or any(
-        child.op is Op.JMP and _target(child.text)[0] == step.line for child in step.children
+    loops = step.op is OpCode.LOP or any(
+        child.op is OpCode.JMP and _target(child.text)[0] == step.line for child in step.children
     )
     return _control(step.op, step.text.strip(), loops=loops, below=bool(step.children))
 
 
 @lru_cache(maxsize=4096)
-def _control(op: Op, text: str, *, loops: bool, below: bool) -> Meaning:
+def _control(op: OpCode, text: str, *, loops: bool, below: bool) -> Meaning:
     """What a line means that `loops` because one below it goes back to it, or that has others `below`; cached, because
     it is read several times."""
     words, waits = _without_wait(text)
@@ -63,17 +63,17 @@ def _control(op: Op, text: str, *, loops: bool, below: bool) -> Meaning:
     if loop is not None:
         return replace(loop, waits=waits)
     if branch is None:
-        if op is Op.LOP:
+        if op is OpCode.LOP:
             return Loop(LoopKind.WHILE, condition_of(text))
-        if op is Op.ELS:
-            return Condition(Side.ELSE, None)
-        return Condition(Side.IF, condition_of(text), speaks_of_failure(text))
-    if branch.side is Side.ELSE:
-        return Condition(Side.ELSE, None)
+        if op is OpCode.ELS:
+            return Condition(BranchSide.ELSE, None)
+        return Condition(BranchSide.IF, condition_of(text), speaks_of_failure(text))
+    if branch.side is BranchSide.ELSE:
+        return Condition(BranchSide.ELSE, None)
     if not below:
         return Free(Prose(text), "it is a condition whose consequence is in the same sentence")
     test = negated(condition_of(branch.test)) if branch.denied else condition_of(branch.test)
-    return Condition(Side.ELSE_IF if op is Op.ELS else branch.side, test, speaks_of_failure(branch.test))
+    return Condition(BranchSide.ELSE_IF if op is OpCode.ELS else branch.side, test, speaks_of_failure(branch.test))
 
 
 def _without_wait(text: str) -> tuple[str, str]:

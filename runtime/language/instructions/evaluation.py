@@ -50,7 +50,7 @@ class NotComputable(ValueError):
     """An expression has no value now: a variable is unset, or an operation does not fit its operands."""
 
 
-class Lenient(Mapping[str, Any]):
+class LenientNames(Mapping[str, Any]):
     """Names for conditions: an unset variable is None, and so is a missing field. With `orders_nothing`, None is
     neither more nor less than a value, as a loop asks before its first round; else that cannot be computed."""
 
@@ -127,7 +127,7 @@ class _Evaluation:
     def __init__(self, names: Mapping[str, Any], results: Mapping[ast.Call, Any], rounds: Iterator[int]) -> None:
         """`rounds` counts the rounds of all comprehensions."""
         self._names = names
-        self._lenient = isinstance(names, Lenient)
+        self._lenient = isinstance(names, LenientNames)
         self._results = results
         self._rounds = rounds
 
@@ -233,7 +233,7 @@ class _Evaluation:
         for op, right in zip(ops, rights, strict=True):
             other = self.value(right)
             if isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) and (value is None or other is None):
-                if isinstance(self._names, Lenient) and not self._names.orders_nothing:
+                if isinstance(self._names, LenientNames) and not self._names.orders_nothing:
                     raise NotComputable("nothing is neither more nor less than a value")
                 return False
             if not _COMPARE[type(op)](*_alike(value, other)):
@@ -298,7 +298,7 @@ def _as_data(value: Any) -> Any:
 
 
 def _with(names: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
-    return Lenient({**names, **more}) if isinstance(names, Lenient) else {**names, **more}
+    return LenientNames({**names, **more}) if isinstance(names, LenientNames) else {**names, **more}
 
 
 def _alike(left: Any, right: Any) -> tuple[Any, Any]:

@@ -13,11 +13,11 @@ from runtime.language.instructions.in_english import condition_in_english, liste
 from runtime.language.instructions.lookups import calls_before
 from runtime.language.instructions.model import (
     Ask,
+    BranchSide,
     Call,
     Condition,
     End,
     Free,
-    Group,
     Instruction,
     Jump,
     Leave,
@@ -29,10 +29,10 @@ from runtime.language.instructions.model import (
     Return,
     Say,
     Set,
-    Side,
+    StepGroup,
     Template,
     Think,
-    Variable,
+    VariableTarget,
     Wait,
 )
 from runtime.language.instructions.uses import is_text
@@ -53,7 +53,7 @@ class PartKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StepPart:
     """One effect of a step, in words. `why` is the reason for a free step."""
 
     kind: PartKind
@@ -61,7 +61,7 @@ class Part:
     why: str = ""
 
 
-def explain(instruction: Instruction, required: Required | None = None) -> tuple[Part, ...]:
+def explain(instruction: Instruction, required: Required | None = None) -> tuple[StepPart, ...]:
     """The effects of an instruction, in order."""
     return tuple(part for meaning in instruction.parts for part in _parts(meaning, required or {}))
 
@@ -87,7 +87,7 @@ def _worded(part: Meaning, defined: Collection[str], texts: Collection[str]) -> 
     return part if named & {*defined} else replace(part, words=Prose(words.otherwise))
 
 
-def _parts(meaning: Meaning, required: Required) -> Iterator[Part]:
+def _parts(meaning: Meaning, required: Required) -> Iterator[StepPart]:
     yield from (_alone(f"Call {call.source}.") for call in calls_before(meaning))
     match meaning:
         case Ask():
@@ -100,47 +100,47 @@ def _parts(meaning: Meaning, required: Required) -> Iterator[Part]:
             yield _EXPLAINED[type(meaning)](meaning)
 
 
-def _alone(text: str) -> Part:
-    return Part(PartKind.ALONE, text)
+def _alone(text: str) -> StepPart:
+    return StepPart(PartKind.ALONE, text)
 
 
-def _said(part: Say | Ask) -> Part:
+def _said(part: Say | Ask) -> StepPart:
     to = listed(_whom(part.targets))
     if isinstance(part.words, Template):
         return _alone(f'Say "{_exact_words(part.words)}" to {to}.')
     words = part.words.text if part.words is not None else ""
-    return Part(PartKind.WORDS, f"A message to {to}: {words}")
+    return StepPart(PartKind.WORDS, f"A message to {to}: {words}")
 
 
 def _exact_words(words: Template) -> str:
     return "".join(part if isinstance(part, str) else f"{{{part.source.removeprefix('$')}}}" for part in words.parts)
 
 
-def _asked(part: Ask) -> Iterator[Part]:
+def _asked(part: Ask) -> Iterator[StepPart]:
     if part.words is not None:
         yield _said(part)
     names = [f"${want.name}" for want in part.wants]
     given = f" until {listed(names)} {'are' if len(names) > 1 else 'is'} given" if names else ""
     yield _alone(f"Wait for {listed(_whom(part.sources))}{given}.")
     if part.wants:
-        yield Part(PartKind.VALUE, f"The answer: {listed([_declared(want) for want in part.wants])}.")
+        yield StepPart(PartKind.VALUE, f"The answer: {listed([_declared(want) for want in part.wants])}.")
     match part.until:
         case Prose(text=text):
-            yield Part(PartKind.CHOICE, f"Whether the talk is done: {text}")
+            yield StepPart(PartKind.CHOICE, f"Whether the talk is done: {text}")
         case Expression() as test:
             yield _alone(f"Talk on until {condition_in_english(test)}.")
         case None if not part.wants:
             yield _alone("Take the next message as the answer.")
 
 
-def _called(part: Call, required: Required) -> Iterator[Part]:
+def _called(part: Call, required: Required) -> Iterator[StepPart]:
     prose = [argument for argument in part.arguments if isinstance(argument.value, Prose)]
     names = required.get(part.name, ())
     for argument in prose:
         name = argument.name or _by_position(part, names, part.arguments.index(argument))
-        yield Part(PartKind.VALUE, f"The argument {name}: {_source(argument.value)}")
+        yield StepPart(PartKind.VALUE, f"The argument {name}: {_source(argument.value)}")
     for name in _missing(part, names):
-        yield Part(PartKind.VALUE, f"The argument {name}, unless ${name} is set.")
+        yield StepPart(PartKind.VALUE, f"The argument {name}, unless ${name} is set.")
     shown = ", ".join(
         f"{argument.name}={_shown(argument.value)}" if argument.name else _shown(argument.value)
         for argument in part.arguments
@@ -163,77 +163,79 @@ def _shown(operand: Operand) -> str:
     return value_in_english(operand) if isinstance(operand, Expression) else "…"
 
 
-def _set(part: Set) -> Part:
+def _set(part: Set) -> StepPart:
     names = listed([_declared(variable) for variable in part.variables])
     if isinstance(part.value, Prose):
-        return Part(PartKind.VALUE, f"{names}: {part.value.text}")
+        return StepPart(PartKind.VALUE, f"{names}: {part.value.text}")
     operator = f"{names} {part.operator} " if part.operator else ""
     return _alone(f"Set {names} to {operator}{value_in_english(part.value)}.")
 
 
-def _condition(part: Condition) -> Part:
+def _condition(part: Condition) -> StepPart:
     match part.test:
-        case None if part.side is Side.ELSE:
+        case None if part.side is BranchSide.ELSE:
             return _alone("Execute the steps below when no condition before held.")
         case None:
             return _alone("Pass over the steps below.")
         case Prose(text=text):
-            return Part(PartKind.CHOICE, f"Yes or no: {text}")
+            return StepPart(PartKind.CHOICE, f"Yes or no: {text}")
         case Expression() as test:
             return _alone(f"Execute the steps below if {condition_in_english(test)}.")
 
 
-def _loop(part: Loop) -> Iterator[Part]:
+def _loop(part: Loop) -> Iterator[StepPart]:
     exact = isinstance(part.over, Expression)
     is_value = part.kind in (LoopKind.EACH, LoopKind.TIMES)
     over = _source(part.over) if is_value or not isinstance(part.over, Expression) else condition_in_english(part.over)
     match part.kind:
         case LoopKind.EACH:
             if not exact:
-                yield Part(PartKind.VALUE, f"The items: {over}")
+                yield StepPart(PartKind.VALUE, f"The items: {over}")
             each = _declared(part.variable) if part.variable is not None else "item"
             yield _alone(f"Execute the steps below for each {each}{f' in {over}' if exact else ''}.")
         case LoopKind.TIMES:
             if not exact:
-                yield Part(PartKind.VALUE, f"The number of rounds: {over}")
+                yield StepPart(PartKind.VALUE, f"The number of rounds: {over}")
             yield _alone(f"Execute the steps below {over if exact else 'that many'} times.")
         case _:
             later = " The first round needs no test." if part.body_first else ""
             if exact:
                 yield _alone(f"Repeat the steps below {part.kind} {over}.{later}")
             else:
-                yield Part(PartKind.CHOICE, f"Yes or no before each round ({part.kind}): {over}{later and '.'}{later}")
+                yield StepPart(
+                    PartKind.CHOICE, f"Yes or no before each round ({part.kind}): {over}{later and '.'}{later}"
+                )
     if part.waits:
         yield _alone(f"Wait for {listed(_whom((part.waits,)))} before each round.")
     if part.at_most is not None:
         yield _alone(f"Stop after {part.at_most} rounds.")
 
 
-def _jump(part: Jump) -> Part:
+def _jump(part: Jump) -> StepPart:
     word = "unless" if part.unless else "if"
     match part.test:
         case None:
             return _alone(f"Go to {part.line}.")
         case Prose(text=text):
-            return Part(PartKind.CHOICE, f"Yes or no, and go to {part.line} {word} so: {text}")
+            return StepPart(PartKind.CHOICE, f"Yes or no, and go to {part.line} {word} so: {text}")
         case Expression() as test:
             return _alone(f"Go to {part.line} {word} {condition_in_english(test)}.")
 
 
-def _left(part: Leave) -> Part:
+def _left(part: Leave) -> StepPart:
     return _alone("Begin the next round of the loop." if part.next_round else "Leave the loop.")
 
 
-def _grouped(part: Group) -> Part:
+def _grouped(part: StepGroup) -> StepPart:
     return _alone("Execute the steps below." if part.text else "Go on.")
 
 
-def _returned(part: Return) -> Part:
+def _returned(part: Return) -> StepPart:
     match part.value:
         case None:
             return _alone("Return.")
         case Prose(text=text):
-            return Part(PartKind.VALUE, f"The result: {text}")
+            return StepPart(PartKind.VALUE, f"The result: {text}")
         case Expression() as value:
             return _alone(f"Return {value_in_english(value)}.")
 
@@ -242,7 +244,7 @@ def _source(operand: Operand) -> str:
     return value_in_english(operand) if isinstance(operand, Expression) else operand.text
 
 
-def _declared(variable: Variable) -> str:
+def _declared(variable: VariableTarget) -> str:
     path = "".join(f"[{step.source}]" if isinstance(step, Expression) else f".{step}" for step in variable.path)
     return f"${variable.name}{path}{f':{variable.type}' if variable.type else ''}"
 
@@ -251,16 +253,16 @@ def _whom(targets: Sequence[str]) -> list[str]:
     return [f"the {target}" if target in ("user", "human", "meeting") else target for target in targets]
 
 
-_EXPLAINED: Mapping[type, Callable[[Any], Part]] = {
+_EXPLAINED: Mapping[type, Callable[[Any], StepPart]] = {
     Say: _said,
     Wait: lambda part: _alone(f"Wait for {listed(_whom(part.sources))}."),
     Set: _set,
-    Think: lambda part: Part(PartKind.WORDS, f"A thought that nobody else sees: {part.about.text}"),
+    Think: lambda part: StepPart(PartKind.WORDS, f"A thought that nobody else sees: {part.about.text}"),
     Condition: _condition,
     Jump: _jump,
     Leave: _left,
     Return: _returned,
     End: lambda _part: _alone("End the program."),
-    Group: _grouped,
-    Free: lambda part: Part(PartKind.FREE, f"Carry out with statements: {part.text.text}", part.why),
+    StepGroup: _grouped,
+    Free: lambda part: StepPart(PartKind.FREE, f"Carry out with statements: {part.text.text}", part.why),
 }

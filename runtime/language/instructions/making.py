@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.language.instructions.model import Action, Free, Prose, Set, Variable
+from runtime.language.instructions.model import Action, Free, Prose, Set, VariableTarget
 from runtime.language.instructions.operands import VARIABLE, variable_of
 from runtime.language.instructions.text import clauses_of
 from runtime.language.vocabulary.phrase import phrase
@@ -39,7 +39,7 @@ def made(clause: str) -> Action:
         return Free(Prose(clause), "a file is something else than a variable")
     if len(list(_TARGET.all_inside(clause))) > 1:
         return Free(Prose(clause), "it makes several values")
-    typed = [Variable(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
+    typed = [VariableTarget(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
     if _MAKES.begins(clause) and ";" not in clause:
         if typed:
             return Set(tuple(typed), Prose(clause))
@@ -50,5 +50,5 @@ def made(clause: str) -> Action:
         part_of_it = not clause.lower().startswith("make ") and _PART_OF_A_NOUN.begins(behind.lstrip()) is not None
         part_of_it |= behind.startswith(("'", "\u2019"))
         if direct and not part_of_it and not _TAKES.begins(clause):
-            return Set(tuple(Variable(name) for name, _ in VARIABLE.findall(direct["what"])), Prose(clause))
+            return Set(tuple(VariableTarget(name) for name, _ in VARIABLE.findall(direct["what"])), Prose(clause))
     return Free(Prose(clause), why_free(clause))

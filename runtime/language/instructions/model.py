@@ -39,7 +39,7 @@ Words = Template | Prose
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableTarget:
     """The target of an assignment: a variable of the agent, or with `path` a part of it (`$order.items[0]`)."""
 
     name: str
@@ -48,7 +48,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class CallArgument:
     """An argument of a call; `name` is "" for one that is given by its position."""
 
     name: str
@@ -76,7 +76,7 @@ class Ask:
     targets: tuple[str, ...]
     words: Words | None
     sources: tuple[str, ...]
-    wants: tuple[Variable, ...] = ()
+    wants: tuple[VariableTarget, ...] = ()
     until: Operand | None = None
     takes_part: bool = False
 
@@ -86,8 +86,8 @@ class Call:
     """Call a playbook or a built-in; the result goes to `result`. `instruction` is prose about what it is for."""
 
     name: str
-    arguments: tuple[Argument, ...] = ()
-    result: Variable | None = None
+    arguments: tuple[CallArgument, ...] = ()
+    result: VariableTarget | None = None
     instruction: str = ""
 
 
@@ -95,7 +95,7 @@ class Call:
 class Set:
     """Give variables a value. With `operator` ("+") the old value is the left operand."""
 
-    variables: tuple[Variable, ...]
+    variables: tuple[VariableTarget, ...]
     value: Operand
     operator: str = ""
 
@@ -107,7 +107,7 @@ class Think:
     about: Prose
 
 
-class Side(StrEnum):
+class BranchSide(StrEnum):
     """The side of a branch that a condition starts."""
 
     IF = "if"
@@ -120,7 +120,7 @@ class Condition:
     """Execute what is below when `test` holds; `test` is None for a plain else. `of_failure` when it speaks of a call
     that has failed."""
 
-    side: Side
+    side: BranchSide
     test: Operand | None
     of_failure: bool = False
 
@@ -144,7 +144,7 @@ class Loop:
 
     kind: LoopKind
     over: Operand
-    variable: Variable | None = None
+    variable: VariableTarget | None = None
     at_most: int | None = None
     body_first: bool = False
     waits: str = ""
@@ -191,7 +191,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class StepGroup:
     """A heading: the steps below it are executed."""
 
     text: str
@@ -205,7 +205,7 @@ class Free:
     why: str = "its meaning is left to the model"
 
 
-Action = Say | Ask | Call | Set | Think | Wait | Return | End | Group | Free | Jump | Leave
+Action = Say | Ask | Call | Set | Think | Wait | Return | End | StepGroup | Free | Jump | Leave
 Meaning = Action | Condition | Loop
 
 
@@ -240,7 +240,7 @@ class InstructionNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class PlaybookCode:
     """The decoded steps of one playbook, by line."""
 
     nodes: dict[str, InstructionNode] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from runtime.language.instructions.model import (
     Operand,
     Prose,
     Template,
-    Variable,
+    VariableTarget,
     Words,
 )
 from runtime.language.instructions.text import TYPE, with_straight_quotes
@@ -141,11 +141,11 @@ def condition_of(text: str) -> Operand:
     return read_condition(text) or Prose(text)
 
 
-def variable_of(text: str) -> Variable:
+def variable_of(text: str) -> VariableTarget:
     """`$x`, `$x:int`, `$x.y[0]`."""
     found = VARIABLE.match(text.strip())
     assert found is not None, text
     path: list[str | Expression] = []
     for field, index in _PATH.findall(text.strip()[found.end() :]):
         path.append(field or read_expression(index) or index)
-    return Variable(found[1], found[2] or "", tuple(path))
+    return VariableTarget(found[1], found[2] or "", tuple(path))

@@ -24,7 +24,7 @@ from runtime.language.instructions.model import (
     Say,
     Set,
     Template,
-    Variable,
+    VariableTarget,
 )
 from runtime.language.variable_names import variable_name
 
@@ -130,7 +130,7 @@ def _take_texts(value: object, found: list[str]) -> None:
             _take_texts(one, found)
     elif isinstance(value, Expression):
         found.append(value.source)
-    elif isinstance(value, Variable):
+    elif isinstance(value, VariableTarget):
         found.append(f"${value.name}:{value.type} {value.name}")
         _take_texts(value.path, found)
     elif is_dataclass(type(value)):

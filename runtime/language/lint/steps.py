@@ -32,7 +32,7 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.text import STRING
 from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
-from runtime.language.program import NOTE, AgentSpec, Op, Param, PlaybookSpec, PythonFence, Step
+from runtime.language.program import NOTE, AgentSpec, OpCode, Param, PlaybookSpec, PythonFence, Step
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
 from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase, words_of
@@ -90,7 +90,7 @@ def in_steps(playbook: PlaybookSpec) -> Iterator[Finding]:
 def unknown_notes(playbook: PlaybookSpec) -> Iterator[Finding]:
     """Notes that steps refer to and that do not exist."""
     known = {match[1] for note in playbook.notes if (match := NOTE.match(note))}
-    for step in (step for step in playbook.walk_steps() if step.op is Op.CHK):
+    for step in (step for step in playbook.walk_steps() if step.op is OpCode.CHK):
         for number in NOTE.findall(step.text):
             if number not in known:
                 yield Finding(step.span, f"{playbook.name} has no note N{number}", word=f"note {number}")
@@ -100,7 +100,7 @@ def _lists(steps: Sequence[Step], *, looped: bool = False) -> Iterator[Finding]:
     """Warnings about a list; a `looped` one is inside of a loop."""
     for before, step in zip([None, *steps], steps, strict=False):
         head = decode(step).head
-        if step.op is Op.CND:
+        if step.op is OpCode.CND:
             yield from _condition(step, before)
         elif isinstance(head, Leave) and not looped:
             yield Finding(step.span, "no loop is around this", "Indent it below the loop that it is about.", step.text)
@@ -110,7 +110,7 @@ def _lists(steps: Sequence[Step], *, looped: bool = False) -> Iterator[Finding]:
 def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
     if _BARE.begins(step.text):
         yield Finding(step.span, f"`{step.text}` has no condition", "Write it on the same line.", step.text)
-    elif is_else(step) and (before is None or before.op not in (Op.CND, Op.ELS) or is_loop(before)):
+    elif is_else(step) and (before is None or before.op not in (OpCode.CND, OpCode.ELS) or is_loop(before)):
         yield Finding(
             step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.", step.text
         )
@@ -123,10 +123,10 @@ def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
     """Steps in a prose list that start with something like a PBAsm code."""
     for step in playbook.walk_steps():
         code = _CODED.match(step.text)
-        if code and code[1] in Op.__members__:
+        if code and code[1] in OpCode.__members__:
             hint = "Write all steps of a playbook with their codes, or none."
             yield Finding(step.span, f"a step with the code {code[1]} is among steps in prose", hint, code[1])
-        elif code and (hint := did_you_mean(code[1], Op, cutoff=0.6)):
+        elif code and (hint := did_you_mean(code[1], OpCode, cutoff=0.6)):
             yield Finding(step.span, f"there is no operation {code[1]}; this is read as prose", hint, code[1])
 
 

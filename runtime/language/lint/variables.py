@@ -15,7 +15,7 @@ from runtime.language.instructions.text import YIELD
 from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders, plain_names
-from runtime.language.program import AgentSpec, Op, PlaybookSpec, Program, Step, TriggerKind
+from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Program, Step, TriggerKind
 from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase
 
@@ -109,7 +109,7 @@ def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
         (step.span.line, playbook.name)
         for playbook in agent.playbooks
         for step in playbook.walk_steps()
-        if step.op is Op.EXE and not _ASSIGNED.match(step.text)
+        if step.op is OpCode.EXE and not _ASSIGNED.match(step.text)
     ]
 
 
@@ -162,7 +162,7 @@ def _step(step: Step) -> Iterator[_Use]:
     text = step.text
     assigned = _ASSIGNED.match(text)
     loop = _FOR_EACH.inside(text)
-    if assigned and step.op in (Op.EXE, Op.QUE, Op.TNK):
+    if assigned and step.op in (OpCode.EXE, OpCode.QUE, OpCode.TNK):
         yield _Use(assigned[1], step.span, reads=False)
         yield from _named(assigned[2], step.span, reads=_is_exact(assigned[2]))
     elif loop:
@@ -178,11 +178,11 @@ def _step(step: Step) -> Iterator[_Use]:
 def _reads(step: Step) -> bool:
     """Whether a step without an assignment sets no variable."""
     match step.op:
-        case Op.QUE if step.text.startswith("Say("):
+        case OpCode.QUE if step.text.startswith("Say("):
             return not (_WAITS.inside(step.text) or _INVENTS.inside(step.text))
-        case Op.QUE | Op.RET:
+        case OpCode.QUE | OpCode.RET:
             return not _WAITS.inside(step.text) and _is_exact(step.text)
-        case Op.CND | Op.LOP | Op.ELS:
+        case OpCode.CND | OpCode.LOP | OpCode.ELS:
             return not _PEOPLE.inside(step.text) and not _WAITS.inside(step.text)
     return False
 

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from runtime.core.errors import CompileError
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
 from runtime.events.happening import Tell
-from runtime.language.diagnostics import Problems, Span
-from runtime.language.lowering.lowerer import Unclassified
+from runtime.language.diagnostics import DiagnosticList, Span
+from runtime.language.lowering.lowerer import UnclassifiedStep
 from runtime.language.pbasm.step_lines import read_steps
-from runtime.language.program import Op, Step
+from runtime.language.program import OpCode, Step
 from runtime.language.syntax.nodes import ListItem, ParsedProgram
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 
 _MAX_CHARS = 400_000
 _LINE = re.compile(r"^[\s*`-]*(\w+)\.(\w+):(\d+(?:\.\d+)*):([A-Z]{3})\b\s*(.*?)`*\s*$")
-_ALLOWED = frozenset(Op) - {Op.LOP, Op.ELS}
+_ALLOWED = frozenset(OpCode) - {OpCode.LOP, OpCode.ELS}
 _CODES = """\
 Codes
 - QUE  call something: `QUE Say(user, what to say)`, `QUE $x:float = GetRate(country=$country)`, \
@@ -61,7 +61,7 @@ Decisions = Mapping[tuple[str, str, str], tuple[Step, ...]]
 
 
 async def decisions_on(
-    free: Sequence[tuple[str, Unclassified]], program: ParsedProgram, llm: LLMClient, tell: Tell
+    free: Sequence[tuple[str, UnclassifiedStep]], program: ParsedProgram, llm: LLMClient, tell: Tell
 ) -> Decisions:
     """The model's reading of steps that stay free, each with the name of its agent. `tell` hears what the answer
     costs.
@@ -88,7 +88,7 @@ def _read(answer: str) -> Decisions:
         if top is None or not inside:
             top = (agent, playbook, line)
         items.setdefault(top, []).append(ListItem(f"{line}:{match[4]} {match[5]}", Span("answer", 1)))
-    return {at: read_steps(rows, Problems()) for at, rows in items.items()}
+    return {at: read_steps(rows, DiagnosticList()) for at, rows in items.items()}
 
 
 async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: str, tell: Tell) -> str:

@@ -10,7 +10,7 @@ from datetime import date
 
 from runtime.core.errors import CompileError
 from runtime.events.happening import Tell
-from runtime.language.diagnostics import Problems, Span
+from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.fence import names_playbook
 from runtime.language.instructions.model import Free
@@ -20,12 +20,12 @@ from runtime.language.locking.lock_file import SUFFIX, LockedStep, Locks
 from runtime.language.lowering import phrases
 from runtime.language.lowering.checks.lost_words import lost_clauses
 from runtime.language.lowering.checks.source_check import lost_names
-from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
+from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.read_back import read_lowered
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import signature, write_agent
 from runtime.language.pbasm.step_lines import read_steps
-from runtime.language.program import AgentKind, AgentSpec, Op, Step
+from runtime.language.program import AgentKind, AgentSpec, OpCode, Step
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import PhrasePattern, phrase
 from runtime.llm.client import LLMClient
@@ -36,11 +36,11 @@ _WAITED_FOR = re.compile(r"\bYLD for agent (\w+)")
 _SAID_TO = re.compile(r"\bSay\(\s*(\$?\w+)\s*,")
 _EVERYWHERE = phrases.RESULTLESS | {"Sleep"}
 _SPEAKS = phrase("reason to speak")
-_REASONS: Mapping[Op, PhrasePattern] = {
-    Op.TNK: phrase("reason to think"),
-    Op.RET: phrase("reason to return"),
-    Op.JMP: phrase("reason to jump"),
-    Op.CND: phrase("reason for a condition"),
+_REASONS: Mapping[OpCode, PhrasePattern] = {
+    OpCode.TNK: phrase("reason to think"),
+    OpCode.RET: phrase("reason to return"),
+    OpCode.JMP: phrase("reason to jump"),
+    OpCode.CND: phrase("reason for a condition"),
 }
 """Words that give a reason for a code."""
 
@@ -77,15 +77,15 @@ class LockedProgram:
     """What locks are after a model was asked: all entries that hold, by file, and the steps that stay free."""
 
     locks: Locks
-    free: tuple[Unclassified, ...]
+    free: tuple[UnclassifiedStep, ...]
 
 
 def with_locked(
-    lowered: Lowered, source: ParsedAgent, program: ParsedProgram, locks: Locks
-) -> tuple[Lowered, tuple[LockedStep, ...]]:
+    lowered: LoweredAgent, source: ParsedAgent, program: ParsedProgram, locks: Locks
+) -> tuple[LoweredAgent, tuple[LockedStep, ...]]:
     """An agent with the locked readings in the place of its free steps, and the entries that were used."""
-    free: list[Unclassified] = []
-    decided: list[Unclassified] = []
+    free: list[UnclassifiedStep] = []
+    decided: list[UnclassifiedStep] = []
     used: list[LockedStep] = []
     if not any(note.span.file in locks for note in lowered.report.unclassified):
         return lowered, ()
@@ -100,7 +100,7 @@ def with_locked(
         spec = taken
         decided.append(note)
         used.append(entry)
-    return Lowered(write_agent(spec), LoweringReport(tuple(free), tuple(decided))), tuple(used)
+    return LoweredAgent(write_agent(spec), LoweringReport(tuple(free), tuple(decided))), tuple(used)
 
 
 async def ask_for_locks(program: ParsedProgram, locks: Locks, llm: LLMClient, tell: Tell, today: date) -> LockedProgram:
@@ -110,7 +110,7 @@ async def ask_for_locks(program: ParsedProgram, locks: Locks, llm: LLMClient, te
     """
     rules = RulesLowerer()
     found: dict[str, list[LockedStep]] = {}
-    free: list[tuple[ParsedAgent, Unclassified]] = []
+    free: list[tuple[ParsedAgent, UnclassifiedStep]] = []
     specs: dict[str, AgentSpec] = {}
     for agent in program.agents:
         if agent.kind is not AgentKind.AI or agent.compiled:
@@ -121,7 +121,7 @@ async def ask_for_locks(program: ParsedProgram, locks: Locks, llm: LLMClient, te
         for entry in used:
             found.setdefault(entry.place.file.removesuffix(SUFFIX), []).append(entry)
     decisions = await decisions_on([(one.name, note) for one, note in free], program, llm, tell) if free else {}
-    left: list[Unclassified] = []
+    left: list[UnclassifiedStep] = []
     for agent, note in free:
         steps = decisions.get((agent.name, note.playbook, note.line), ())
         taken = with_reading(specs[agent.name], note, steps, agent, program) if steps else None
@@ -145,7 +145,7 @@ def unused_entries(locks: Locks, used: Collection[LockedStep]) -> Iterator[Locke
 
 
 def _entry(
-    note: Unclassified, agent: str, playbook: ParsedPlaybook, entries: Sequence[LockedStep]
+    note: UnclassifiedStep, agent: str, playbook: ParsedPlaybook, entries: Sequence[LockedStep]
 ) -> LockedStep | None:
     name, text = f"{agent}.{note.playbook}", normalised(note.text)
     return next(
@@ -166,22 +166,22 @@ def _steps(entry: LockedStep, line: str) -> tuple[Step, ...]:
         if match is None:
             return ()
         below, code, text = match.groups()
-        if code == Op.JMP:
+        if code == OpCode.JMP:
             text = text.replace("@", line, 1)
         items.append(ListItem(f"{line}{below}:{code} {text}", Span("lock", entry.place.line)))
-    return read_steps(items, Problems())  # whole agents are checked afterwards; this is a part of one
+    return read_steps(items, DiagnosticList())  # whole agents are checked afterwards; this is a part of one
 
 
 def _rows(step: Step, line: str) -> Iterator[str]:
     for one in step.walk():
         text = one.text
-        if one.op is Op.JMP and (text == line or text.startswith((f"{line}.", f"{line} "))):
+        if one.op is OpCode.JMP and (text == line or text.startswith((f"{line}.", f"{line} "))):
             text = f"@{text.removeprefix(line)}"
         yield f"{one.line.removeprefix(line)}:{one.op} {text}"
 
 
 def with_reading(
-    spec: AgentSpec, note: Unclassified, steps: Sequence[Step], source: ParsedAgent, program: ParsedProgram
+    spec: AgentSpec, note: UnclassifiedStep, steps: Sequence[Step], source: ParsedAgent, program: ParsedProgram
 ) -> AgentSpec | None:
     """The agent with a model's steps in place of a free one; None if they are not what its author wrote."""
     playbook = spec.playbook(note.playbook)
@@ -194,7 +194,7 @@ def with_reading(
     changed = replace(playbook, steps=tuple(_with(step, new) for step in playbook.steps))
     agent = replace(spec, playbooks=tuple(changed if one is playbook else one for one in spec.playbooks))
     rows = [f"{inner.op} {inner.text}" for inner in new.walk()]
-    stays_free = new.op is Op.EXE or (new.op is not Op.CHK and isinstance(decode(new).head, Free))
+    stays_free = new.op is OpCode.EXE or (new.op is not OpCode.CHK and isinstance(decode(new).head, Free))
     if stays_free or lost_clauses(note.text, rows) or lost_names(note.text, "\n".join(rows)):
         return None
     try:
@@ -209,7 +209,7 @@ def _with(step: Step, new: Step) -> Step:
     return replace(step, children=tuple(_with(child, new) for child in step.children))
 
 
-def _names_are_known(step: Step, note: Unclassified, source: ParsedAgent, program: ParsedProgram) -> bool:
+def _names_are_known(step: Step, note: UnclassifiedStep, source: ParsedAgent, program: ParsedProgram) -> bool:
     """Whether steps call and address only names that the program has."""
     text = "\n".join(inner.text for inner in step.walk())
     people = {"user", "meeting", *program.names}
@@ -230,7 +230,7 @@ def _is_named(name: str, text: str, program: ParsedProgram) -> bool:
 
 def _has_reasons(step: Step, text: str) -> bool:
     """Whether the author's words give a reason for the model's version: losing no word is not enough."""
-    back_round = (Op.JMP, step.line)
+    back_round = (OpCode.JMP, step.line)
     return all((one.op, one.text.strip()) == back_round or _has_reason(one, text) for one in step.walk())
 
 

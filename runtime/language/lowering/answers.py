@@ -8,6 +8,7 @@ from runtime.language.instructions.conditions.reading import read_answer, read_c
 from runtime.language.instructions.decode import decode, decode_text
 from runtime.language.instructions.model import (
     Ask,
+    BranchSide,
     Call,
     Condition,
     Free,
@@ -15,13 +16,12 @@ from runtime.language.instructions.model import (
     Prose,
     Say,
     Set,
-    Side,
     Template,
     Think,
     Wait,
 )
 from runtime.language.lowering.instruction import LoweredInstruction, free
-from runtime.language.program import Op, Step
+from runtime.language.program import OpCode, Step
 
 _IF = ("if ", "when ")
 _OPPOSITES = {"yes": "no", "no": "yes", "nothing": "", None: "no"}
@@ -32,9 +32,9 @@ _WHETHER = (" whether ", " if ", " that ")
 def answer_in(found: LoweredInstruction) -> str | None:
     """The answer that a condition or the condition of a jump is: "yes", "no" or "nothing"; None for another step."""
     said = found.text
-    if found.op is Op.JMP:
+    if found.op is OpCode.JMP:
         said = said.partition(" ")[2]
-    elif found.op is not Op.CND or found.loop:
+    elif found.op is not OpCode.CND or found.loop:
         return None
     test = next((said[len(word) :] for word in _IF if said.lower().startswith(word)), "")
     return read_answer(test.rstrip(" .:")) if test else None
@@ -52,11 +52,11 @@ def answering(
 
     `said_before` is the answer that the step before is itself, `above` the instruction that the step stands below.
     """
-    while before is not None and before.children and before.op is not Op.CND:
+    while before is not None and before.children and before.op is not OpCode.CND:
         before = before.children[-1]
     if before is not None:
         head = decode(before).parts[-1]
-    elif above is not None and above.op is not Op.CND:
+    elif above is not None and above.op is not OpCode.CND:
         head = decode_text(above.op, above.text).parts[-1]
     else:
         return free(found.text, "nothing stands before it that it answers", whole=True)
@@ -65,7 +65,7 @@ def answering(
         asked = last is not None and _asks(decode(last).parts[-1])
         if asked and not _SOMEBODY.isdisjoint(found.text.lower().split()):
             return free(found.text, "what it answers is unclear", whole=True)
-        if head.side is Side.IF and answer == _OPPOSITES[said_before]:
+        if head.side is BranchSide.IF and answer == _OPPOSITES[said_before]:
             return _with_test(found, "Otherwise")
         return free(found.text, "what it answers is unclear", whole=True)
     if (name := _truth(head)) is not None:
@@ -78,11 +78,11 @@ def answering(
 
 
 def _with_test(found: LoweredInstruction, test: str) -> LoweredInstruction:
-    if found.op is Op.CND:
+    if found.op is OpCode.CND:
         return replace(found, text=test)
     line = found.text.partition(" ")[0]
     if test == "Otherwise":
-        return LoweredInstruction(Op.CND, test, f"Go to step {line}")
+        return LoweredInstruction(OpCode.CND, test, f"Go to step {line}")
     return replace(found, text=f"{line} {test[:1].lower()}{test[1:]}")
 
 

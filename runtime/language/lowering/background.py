@@ -11,13 +11,13 @@ from runtime.language.instructions.conditions.reading import in_symbols
 from runtime.language.instructions.conditions.tokens import leading_tokens
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Argument, Call
+from runtime.language.instructions.model import Call, CallArgument
 from runtime.language.instructions.text import CALL, KEYWORD, inside_of, split_at
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach, same_name
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.syntax.naming import without_gaps
 from runtime.language.syntax.nodes import ParsedPlaybook
 from runtime.language.vocabulary.phrase import phrase, words_of
@@ -82,7 +82,9 @@ class Background:
         """Note an instruction: it may order a task."""
         match decode_text(found.op, found.text).head if "Spawn(" in found.text else None:
             case Call(
-                "Spawn", (Argument(value=Expression() as first), Argument(value=Expression() as second), *_), result
+                "Spawn",
+                (CallArgument(value=Expression() as first), CallArgument(value=Expression() as second), *_),
+                result,
             ):
                 klass, playbook = (in_symbols(one).strip("'\"") for one in (first, second))
                 self.started.append(_Started(klass, playbook, result.name if result else None, self._under))
@@ -113,7 +115,7 @@ class Background:
             return free(text, order)
         target = f"{given} = " if given is not None else ""
         said = f": {text.rstrip('.; ')}" if called else ""
-        return LoweredInstruction(Op.QUE, f"{target}{order.text}{said}; YLD for call")
+        return LoweredInstruction(OpCode.QUE, f"{target}{order.text}{said}; YLD for call")
 
     def _called(self, what: str) -> _Order | str:
         """The order in `Researcher.Study($topic)`; why there is none."""
@@ -177,7 +179,7 @@ class Background:
         what = _RESULT_OF.without(what[: ended.start()] if ended else what).strip()
         target = f"{given} = " if given is not None else ""
         if name := _numbered(what):
-            return LoweredInstruction(Op.QUE, f"{target}Result({name}); YLD for call")
+            return LoweredInstruction(OpCode.QUE, f"{target}Result({name}); YLD for call")
         meant = self._meant(what)
         if not meant:
             return None
@@ -186,7 +188,7 @@ class Background:
         if meant[0].klass in self._partners and self._reach.agents_in(what):
             return free(text, f"it may mean the words of {meant[0].klass}, or the result of its task")
         task_of = f'"{meant[0].klass}.{meant[0].playbook}"' if meant[0].variable is None else f"${meant[0].variable}"
-        return LoweredInstruction(Op.QUE, f"{target}Result({task_of}): {text.rstrip('.; ')}; YLD for call")
+        return LoweredInstruction(OpCode.QUE, f"{target}Result({task_of}): {text.rstrip('.; ')}; YLD for call")
 
     def _hearing(self, what: str) -> LoweredInstruction | None:
         """ "Wait for the orderer", "Wait for a word from $task"."""
@@ -195,9 +197,9 @@ class Background:
         if self._reach.agents_in(whom):
             return None
         if _ORDERER.is_all_of(whom):
-            return LoweredInstruction(Op.YLD, "for orderer")
+            return LoweredInstruction(OpCode.YLD, "for orderer")
         named = self._named(whom) if word else None
-        return None if named is None else LoweredInstruction(Op.YLD, f"for {named.strip(chr(34))}")
+        return None if named is None else LoweredInstruction(OpCode.YLD, f"for {named.strip(chr(34))}")
 
     def _named(self, whom: str) -> str | None:
         """The task that words surely mean, as a call names it; None for others."""
@@ -229,13 +231,13 @@ class Background:
         if told is None:
             return free(text, "what the task is told is left to a model")
         if told["words"]:
-            return LoweredInstruction(Op.QUE, f"Tell({named}, {told['words']})")
+            return LoweredInstruction(OpCode.QUE, f"Tell({named}, {told['words']})")
         said = told["fact"] or f"Please {told['deed']}"
         if not _QUOTES.isdisjoint(said) or any(True for _ in joints(said)):
             return free(text, "what exactly the task is told is unclear")
         words = phrases.VARIABLE.sub(lambda one: f"{{${one[1]}}}", said.strip().rstrip(".")).strip()
         called = "" if _ANY_TASK.begins(whom) or named in (whom, '"orderer"') or _TASK.begins(whom) else f": {text}"
-        return LoweredInstruction(Op.QUE, f'Tell({named}, "{words[0].upper()}{words[1:]}."){called}')
+        return LoweredInstruction(OpCode.QUE, f'Tell({named}, "{words[0].upper()}{words[1:]}."){called}')
 
     def _meant(self, what: str) -> list[_Started]:
         if what.startswith("$"):

@@ -14,7 +14,7 @@ from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
 BOUND = "the largest number of times is part of the sentence"
@@ -46,7 +46,7 @@ class Certainty:
     def rule(self, text: str, bare: str) -> LoweredInstruction | None:
         """A step that makes a value, is several things, or is surely free; None for what the other rules decide."""
         if figured := _FIGURES.begins(bare):
-            return LoweredInstruction(Op.EXE, f"{figured['target']} = {bare}")
+            return LoweredInstruction(OpCode.EXE, f"{figured['target']} = {bare}")
         if "(" in bare and is_unsure_call(bare):
             return free(text, "a comma in its numbers may separate arguments, or thousands")
         noted = "(" not in bare and vocabulary.beginning(bare, vocabulary.NOTES)
@@ -61,7 +61,7 @@ class Certainty:
             return got
         if head := heading_before(bare):
             known = self._classify(body := bare[len(head) :].lstrip()).known
-            each = LoweredInstruction(Op.CND, head, body, loop=True)
+            each = LoweredInstruction(OpCode.CND, head, body, loop=True)
             return each if known else free(text, "what is repeated is unclear")
         return self._kept(text, bare)
 
@@ -75,10 +75,10 @@ class Certainty:
             given = (
                 self._classify(f"{target} = {name}") if gets and target and " " in name and "=" not in name else None
             )
-            return given if given is not None and (given.op is Op.QUE or not given.known) else None
+            return given if given is not None and (given.op is OpCode.QUE or not given.known) else None
         if not target:
             return free(text, f"what it gets from {name} is part of the sentence")
-        called = LoweredInstruction(Op.QUE, f"{target} = {name}(); YLD for call")
+        called = LoweredInstruction(OpCode.QUE, f"{target} = {name}(); YLD for call")
         return called if takes_none else free(text, f"the arguments of {name} are not given")
 
     def _kept(self, text: str, bare: str) -> LoweredInstruction | None:
@@ -90,23 +90,23 @@ class Certainty:
             return free(text, f"what it makes is added to {kept['target']}")
         head = bare[: kept.start()]
         made = vocabulary.beginning(head, vocabulary.MAKES) and "(" not in head and not phrases.ASK.begins(head)
-        return LoweredInstruction(Op.EXE, f"{kept['target']} = {head}") if made else None
+        return LoweredInstruction(OpCode.EXE, f"{kept['target']} = {head}") if made else None
 
     def doubt(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """The free step in place of an instruction that may mean something else; None where it is sure."""
         plain = unquoted(text)
         why = ""
-        if found.op is Op.RET and vocabulary.beginning(found.text, vocabulary.LATER):
+        if found.op is OpCode.RET and vocabulary.beginning(found.text, vocabulary.LATER):
             why = "when it returns is part of the sentence"
-        elif found.op is Op.TNK and phrases.BOUNDED.inside(text):
+        elif found.op is OpCode.TNK and phrases.BOUNDED.inside(text):
             why = BOUND
-        elif found.op is Op.TNK and vocabulary.variable_behind(plain, vocabulary.INTO):
+        elif found.op is OpCode.TNK and vocabulary.variable_behind(plain, vocabulary.INTO):
             why = "what it thinks of goes to a variable"
-        elif found.op is Op.TNK and (acts := next((tail for head, tail in joints(plain) if _acts(head, tail)), "")):
+        elif found.op is OpCode.TNK and (acts := next((tail for head, tail in joints(plain) if _acts(head, tail)), "")):
             why = f"{acts[:40]!r} is something else to be done"
-        elif found.op is Op.EXE and found.known and _FINDS_OUT.begins(phrases.PREFIX.without(plain)):
+        elif found.op is OpCode.EXE and found.known and _FINDS_OUT.begins(phrases.PREFIX.without(plain)):
             why = "who is asked is part of the sentence"
-        elif found.op is Op.CND and says_that_nothing_came(_condition(unquoted(found.text))):
+        elif found.op is OpCode.CND and says_that_nothing_came(_condition(unquoted(found.text))):
             why = "a time limit for an answer is part of the sentence"
         elif found.loop:
             why = _of_a_loop(found.text)
@@ -116,7 +116,7 @@ class Certainty:
             why = why or _goes_on(plain)
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
-        return free(text, why, whole=found.op is Op.CND) if why else None
+        return free(text, why, whole=found.op is OpCode.CND) if why else None
 
 
 def _of_a_loop(heading: str) -> str:

@@ -24,7 +24,7 @@ from runtime.language.instructions.steps.repeating import (
     times_said,
     without_then,
 )
-from runtime.language.instructions.steps.setting import Setting, doubt_about, settings_of
+from runtime.language.instructions.steps.setting import SetReading, doubt_about, settings_of
 from runtime.language.instructions.text import CALL
 from runtime.language.instructions.values import result_of
 from runtime.language.lowering import messages, phrases, vocabulary
@@ -41,7 +41,7 @@ from runtime.language.lowering.remembering import Remembering
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.sides import if_so
 from runtime.language.lowering.speech import Speech
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
 _MOST_CLAUSES = 12
@@ -111,7 +111,7 @@ class Classifier:
     def _classified(self, text: str, whole: bool) -> LoweredInstruction:
         text = without_further(phrases.plain(text))
         if match := phrases.PBASM.match(text):
-            return LoweredInstruction(Op(match[1]), match[2].strip())
+            return LoweredInstruction(OpCode(match[1]), match[2].strip())
         if offer := phrases.OFFERS_OPTIONS.is_all_of(_bare(text)):
             options = ", ".join(messages.QUOTATION.findall(offer["options"]))
             return _called(f"{offer['target']} = Ask({offer['question']}, [{options}])")
@@ -132,13 +132,13 @@ class Classifier:
         if repeats or (endless and loop_of(text) is None):
             return free(text, "the repeated steps are not below it")
         if not cuts:
-            return LoweredInstruction(Op.CND, text)
+            return LoweredInstruction(OpCode.CND, text)
         if len(cuts) > 1 or phrases.other_sides(open_text(rest)):
             return free(text, "the end of its condition is unclear")
-        if begins_loop(text) and (inside := self.classify(rest)).op is Op.CND and inside.body is None:
+        if begins_loop(text) and (inside := self.classify(rest)).op is OpCode.CND and inside.body is None:
             return free(text, "what is repeated is unclear")
         head = text[: cuts[0].start()].rstrip(" :")
-        return LoweredInstruction(Op.CND, head, rest, begins_loop(_bare(text)))
+        return LoweredInstruction(OpCode.CND, head, rest, begins_loop(_bare(text)))
 
     def _one(self, text: str) -> LoweredInstruction:
         bare = _bare(text)
@@ -153,7 +153,7 @@ class Classifier:
             return self._calling(name, bare)
         called = phrases.CALL_WORD.without(bare)
         known = self._named_calls.meant(bare) or (self._reach.meant(called) if called != bare else None)
-        return LoweredInstruction(Op.QUE, f"{known}(); YLD for call") if known else None
+        return LoweredInstruction(OpCode.QUE, f"{known}(); YLD for call") if known else None
 
     def _takes_nothing(self, name: str) -> bool | None:
         return not self._reach.params(name) if self._reach.knows(name) and name != self._within else None
@@ -171,7 +171,7 @@ class Classifier:
         wanted = phrases.VARIABLE.findall(what) or phrases.VARIABLE.findall(self.asked_before)
         names = [f"${name}" for name in dict.fromkeys(wanted) if f"${name}" not in said]
         return LoweredInstruction(
-            Op.CND, f"Until {condition}", f"{said} for {' and '.join(names)}" if names else said, loop=True
+            OpCode.CND, f"Until {condition}", f"{said} for {' and '.join(names)}" if names else said, loop=True
         )
 
     def _control(self, text: str, bare: str) -> LoweredInstruction | None:
@@ -183,9 +183,9 @@ class Classifier:
             return None
         if loop and (often := times_said(bare)):
             above = bare.lower().split()[1:2] in _ABOVE
-            return LoweredInstruction(Op.CND, bare.rstrip(" :") if above else f"Repeat {often}", loop=True)
+            return LoweredInstruction(OpCode.CND, bare.rstrip(" :") if above else f"Repeat {often}", loop=True)
         if otherwise and otherwise.rest and not phrases.BRANCH.begins(otherwise.rest):
-            return LoweredInstruction(Op.CND, otherwise.whole.rstrip(" ,:"), otherwise.rest)
+            return LoweredInstruction(OpCode.CND, otherwise.whole.rstrip(" ,:"), otherwise.rest)
         if phrases.SWITCH.begins(bare):
             return free(text, "the choice among several cases is part of the sentence", whole=True)
         again = phrases.AGAIN_IF.begins(bare) is not None
@@ -193,7 +193,7 @@ class Classifier:
         below = without_then(whole.rstrip(" :")) if loop else whole
         whole = below if below != whole.rstrip(" :") else whole
         head, body = (whole, None) if again else self._split_clause(whole)
-        return LoweredInstruction(Op.CND, head.rstrip(" :"), body, loop or again)
+        return LoweredInstruction(OpCode.CND, head.rstrip(" :"), body, loop or again)
 
     def _split_clause(self, text: str) -> tuple[str, str | None]:
         """The condition and the action, if an instruction follows a comma, colon or "then"."""
@@ -230,7 +230,9 @@ class Classifier:
             return False
         speaks = phrases.TELL.begins(rest) or phrases.ASK_ALWAYS.begins(rest)
         return (
-            first.op is Op.QUE if first.known else bool(speaks) and len(rest[: cut.start()].split()) > _MORE_THAN_A_VERB
+            first.op is OpCode.QUE
+            if first.known
+            else bool(speaks) and len(rest[: cut.start()].split()) > _MORE_THAN_A_VERB
         )
 
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
@@ -259,26 +261,28 @@ class Classifier:
             return None
         match found.does:
             case End():
-                return LoweredInstruction(Op.YLD, "for exit")
+                return LoweredInstruction(OpCode.YLD, "for exit")
             case Leave():
-                return LoweredInstruction(Op.EXE, bare)
+                return LoweredInstruction(OpCode.EXE, bare)
             case Jump(line=line, unless=unless):
                 word = "unless" if unless else "if"
-                return LoweredInstruction(Op.JMP, f"{line} {word} {found.said}" if found.said else line)
+                return LoweredInstruction(OpCode.JMP, f"{line} {word} {found.said}" if found.said else line)
             case Call(name=name):
                 called = f"{name}({found.said})"
-                return LoweredInstruction(Op.QUE, called if name in phrases.RESULTLESS else f"{called}; YLD for call")
+                return LoweredInstruction(
+                    OpCode.QUE, called if name in phrases.RESULTLESS else f"{called}; YLD for call"
+                )
             case Return() if found.elsewhere:
                 return free(text, "it returns to a place, or something to somebody: not from the playbook")
             case Return():
-                return LoweredInstruction(Op.RET, found.said)
+                return LoweredInstruction(OpCode.RET, found.said)
         return None
 
     def _meeting(self, text: str, bare: str) -> LoweredInstruction | None:
         invited = phrases.INVITE.begins(bare)
         if invited:
             names = self._reach.agents_in(invited["whom"]) or [f'"{invited["whom"]}"']
-            return LoweredInstruction(Op.QUE, f"InviteToMeeting([{', '.join(names)}])")
+            return LoweredInstruction(OpCode.QUE, f"InviteToMeeting([{', '.join(names)}])")
         if (brought := _BRINGS.begins(bare)) and held_meeting(brought["where"], self._meetings):
             return free(text, "a meeting is held by a step of its own")
         held = phrases.HOLD.begins(bare)
@@ -290,13 +294,13 @@ class Classifier:
             return free(text, "who takes part in the meeting is unclear")
         names = named or self._reach.agents_in(bare)
         attendees = f"attendees=[{', '.join(names)}]" if names else ""
-        return LoweredInstruction(Op.QUE, f"{meeting}({attendees}): {text}; YLD for call")
+        return LoweredInstruction(OpCode.QUE, f"{meeting}({attendees}): {text}; YLD for call")
 
     @staticmethod
     def _note(_text: str, bare: str) -> LoweredInstruction | None:
         note = phrases.NOTE.begins(bare)
         number = note["number"].lower().removeprefix("n") if note else ""
-        return LoweredInstruction(Op.CHK, f"N{number}") if number.isdigit() else None
+        return LoweredInstruction(OpCode.CHK, f"N{number}") if number.isdigit() else None
 
     def _call(self, text: str, bare: str) -> LoweredInstruction | None:
         if kept := self._kept_result(bare):
@@ -328,11 +332,11 @@ class Classifier:
         if works and messages.HOW_OFTEN.inside(bare[: works.start("call")]):
             return free(text, "how often it is done is part of the sentence")
         if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
-            return LoweredInstruction(Op.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
+            return LoweredInstruction(OpCode.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
         if not (self._named_calls.begin(bare) or self._contains_call(text)):
             return None
-        exact = isinstance(made := decode_text(Op.EXE, text).head, Set) and isinstance(made.value, Expression)
-        return LoweredInstruction(Op.EXE, text) if exact else free(text, "a call is inside the sentence")
+        exact = isinstance(made := decode_text(OpCode.EXE, text).head, Set) and isinstance(made.value, Expression)
+        return LoweredInstruction(OpCode.EXE, text) if exact else free(text, "a call is inside the sentence")
 
     def _kept_result(self, bare: str) -> LoweredInstruction | None:
         """ "Call Find($q) and store the result in $found": one call with its target."""
@@ -340,10 +344,10 @@ class Classifier:
         if kept is None or not kept.start() or kept.start() not in outside(bare):
             return None
         found = self._one(bare[: kept.start()].rstrip())
-        called = found.known and found.op is Op.QUE and found.talk is None and not found.after
+        called = found.known and found.op is OpCode.QUE and found.talk is None and not found.after
         return replace(found, text=f"{kept['target']} = {found.text}") if called and CALL.match(found.text) else None
 
-    def _set(self, text: str, bare: str, readings: Sequence[Setting]) -> LoweredInstruction | None:
+    def _set(self, text: str, bare: str, readings: Sequence[SetReading]) -> LoweredInstruction | None:
         """A step that sets or changes variables; what is asked for or called with `=` is no value in words."""
         if not readings or (why := doubt_about(readings)):
             return free(text, why) if readings else None
@@ -354,15 +358,15 @@ class Classifier:
             return free(text, "what the call is given is unclear")
         worded = readings[0].in_words and bare.startswith("$")
         if worded and (called := self._named_calls.meant(said)):
-            return LoweredInstruction(Op.QUE, f"{', '.join(names)} = {called}(); YLD for call")
+            return LoweredInstruction(OpCode.QUE, f"{', '.join(names)} = {called}(); YLD for call")
         if (
             worded
             and phrases.ASK_ALWAYS.begins(said)
             and self.speech.target(self.speech.addressee(said), said) == "user"
         ):
             said = f"Say(user, {said}, for {' and '.join(names)})"
-            return LoweredInstruction(Op.QUE, said + self.speech.wait_for("user", " and ".join(names)))
-        return LoweredInstruction(Op.EXE, text if worded or settings_of(text) else bare)
+            return LoweredInstruction(OpCode.QUE, said + self.speech.wait_for("user", " and ".join(names)))
+        return LoweredInstruction(OpCode.EXE, text if worded or settings_of(text) else bare)
 
     def _contains_call(self, text: str) -> bool:
         """Whether a sentence calls a playbook, rather than only mention the call's result."""
@@ -372,19 +376,19 @@ class Classifier:
 
     def _calling(self, name: str, text: str) -> LoweredInstruction:
         if name == "EndProgram":
-            return LoweredInstruction(Op.YLD, "for exit")
+            return LoweredInstruction(OpCode.YLD, "for exit")
         if name.lower() == "say" and text.startswith(name):
-            return LoweredInstruction(Op.QUE, said_to_somebody(text, self.speech.target(None, "")))
-        return LoweredInstruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
+            return LoweredInstruction(OpCode.QUE, said_to_somebody(text, self.speech.target(None, "")))
+        return LoweredInstruction(OpCode.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
 
     def _work(self, text: str, bare: str) -> LoweredInstruction | None:
         if phrases.AND_RETURN.inside(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):
-            return LoweredInstruction(Op.RET, text)
-        return LoweredInstruction(Op.EXE, text) if phrases.WORK.begins(bare) else None
+            return LoweredInstruction(OpCode.RET, text)
+        return LoweredInstruction(OpCode.EXE, text) if phrases.WORK.begins(bare) else None
 
 
 def _called(call: str) -> LoweredInstruction:
-    return LoweredInstruction(Op.QUE, f"{call}; YLD for call")
+    return LoweredInstruction(OpCode.QUE, f"{call}; YLD for call")
 
 
 @lru_cache(maxsize=1024)

@@ -17,11 +17,11 @@ from runtime.language.lowering.instruction import LoweredInstruction, LoweredTal
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.sides import both_sides, is_exact
 from runtime.language.lowering.speech import Speech
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
 _HOW_BEHIND = phrase("how, behind")
-_LASTS = frozenset({Op.RET, Op.JMP})
+_LASTS = frozenset({OpCode.RET, OpCode.JMP})
 _LONGEST_WAIT = 4
 """The number of words in "YLD for agent Cook"."""
 _OF_THE_CLAUSE = phrase("before a clause")
@@ -38,7 +38,7 @@ class _Part:
     @property
     def ends(self) -> bool:
         """Whether nothing can follow it."""
-        exits = self.found.op is Op.YLD and self.found.text in ("for exit", "for return")
+        exits = self.found.op is OpCode.YLD and self.found.text in ("for exit", "for return")
         return self.found.op in _LASTS or exits or "; YLD for exit" in self.found.text
 
 
@@ -64,7 +64,7 @@ class Compound:
             rest = [first.replace(", YLD for meeting", "").replace("YLD for meeting", "").strip(" ,;"), *parts[1:]]
             kept = [part for part in rest if part.rstrip(" .;") not in ("", "YLD for meeting")]
             if kept and phrases.TAKE_PART.begins(kept[0]):
-                return LoweredInstruction(Op.CND, head, "; ".join(kept), loop=True)
+                return LoweredInstruction(OpCode.CND, head, "; ".join(kept), loop=True)
         if len(parts) < 2 or phrases.IF_SO.begins(bare):
             return None
         if phrases.begins_control(bare):
@@ -78,12 +78,12 @@ class Compound:
         """The instruction of a step with one clause, unless it contains another action: "… and set $x to 3"."""
         if not found.known:
             return self._behind(found, text) or self._call_and_more(text) or found
-        if found.op in (Op.CND, Op.JMP, Op.CHK):
+        if found.op in (OpCode.CND, OpCode.JMP, OpCode.CHK):
             return found
         conditional = self._behind(found, text) or self._lasting(found, text)
         if conditional is not None:
             return conditional
-        if found.op is Op.EXE:
+        if found.op is OpCode.EXE:
             return self._besides_a_value(text) or found
         if text.startswith("$") or phrases.whole_call(text) or phrases.KEEPS_RESULT.inside(text):
             return found
@@ -118,16 +118,18 @@ class Compound:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
             first = phrases.PREFIX.without(head)
-            if names_alone(first) or not isinstance(decode_text(Op.EXE, first).head, Set):
+            if names_alone(first) or not isinstance(decode_text(OpCode.EXE, first).head, Set):
                 continue
             if phrases.BRANCH.begins(tail):
-                return self._with_a_condition(LoweredInstruction(Op.EXE, head), text, head, tail)
+                return self._with_a_condition(LoweredInstruction(OpCode.EXE, head), text, head, tail)
             bare = phrases.PREFIX.without(tail).rstrip(". ;")
             again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
             second = self._classify(f"set {bare}" if again else tail)
-            ends = second.op in (Op.RET, Op.JMP, Op.YLD) or isinstance(decode_text(Op.EXE, bare).head, Leave)
+            ends = second.op in (OpCode.RET, OpCode.JMP, OpCode.YLD) or isinstance(
+                decode_text(OpCode.EXE, bare).head, Leave
+            )
             ends = ends or bool(settings_of(bare))
-            if second.known and (again or ends or (second.op is Op.QUE and self._speaks(second, bare))):
+            if second.known and (again or ends or (second.op is OpCode.QUE and self._speaks(second, bare))):
                 return self._sequence(text, [head, f"set {bare}" if again else tail])
         return None
 
@@ -141,9 +143,9 @@ class Compound:
         for head, tail in joints(text):
             called = self._classify(head)
             is_call = _is_call(called)
-            waits = called.known and called.op is Op.YLD and not called.after
+            waits = called.known and called.op is OpCode.YLD and not called.after
             second = self._classify(tail) if is_call or waits else None
-            exact = second is not None and (is_call or second.op is not Op.EXE or is_exact(tail))
+            exact = second is not None and (is_call or second.op is not OpCode.EXE or is_exact(tail))
             then = text[len(head) : len(text) - len(tail)].strip(" ,")
             if waits and second and not then and messages.WAITS_ALONE.begins(head):
                 return free(text, "for whom it waits, or how long, is not said")
@@ -171,14 +173,14 @@ class Compound:
         first = groups[0].found
         if len(groups) == 1:
             return first
-        if any(group.ends for group in groups[:-1]) or first.op is Op.CND or _else_alone(groups):
+        if any(group.ends for group in groups[:-1]) or first.op is OpCode.CND or _else_alone(groups):
             return free(text, "the parts that belong together are unclear", whole=True)
         return replace(first, after=(*first.after, *(group.text for group in groups[1:])))
 
     def _joined(self, before: _Part, part: str, found: LoweredInstruction, mark: str) -> _Part | None:
         """Two clauses as one instruction; None if the second is one of its own."""
         talk = before.found.talk
-        whole_call = before.found.op is Op.QUE and talk is None
+        whole_call = before.found.op is OpCode.QUE and talk is None
         if whole_call and (kept := phrases.KEEPS_RESULT.begins(part)):
             again = self._classify(f"{before.text.rstrip('. ;')} and {part}")
             if not again.known:
@@ -191,7 +193,7 @@ class Compound:
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=waits))
         if whole_call and messages.WAITS_ALONE.begins(part):
             return _Part(f"{before.text}{mark} {part}", free(part, "it does not say for whom, behind a call"))
-        if found.op is Op.YLD and whole_call and not before.found.after:
+        if found.op is OpCode.YLD and whole_call and not before.found.after:
             call = before.found.text.removesuffix("; YLD for call")
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))
         over = before.found.text.startswith(("EndMeeting(", "LeaveMeeting("))
@@ -200,10 +202,10 @@ class Compound:
         if talk is not None and not before.ends:
             return self._more_said(before, talk, part, found, mark)
         modifies = phrases.MODIFIES.begins(part) is not None
-        asks_itself = before.found.op is Op.TNK and part.rstrip().endswith("?")
-        same = before.found.op is found.op and found.op in (Op.TNK, Op.EXE) and not found.after
+        asks_itself = before.found.op is OpCode.TNK and part.rstrip().endswith("?")
+        same = before.found.op is found.op and found.op in (OpCode.TNK, OpCode.EXE) and not found.after
         same = same and not phrases.does_one_thing(part)
-        if before.found.op in (Op.TNK, Op.EXE) and (asks_itself or same or (modifies and not found.known)):
+        if before.found.op in (OpCode.TNK, OpCode.EXE) and (asks_itself or same or (modifies and not found.known)):
             known = before.found.known and (found.known or modifies)
             text = f"{before.found.text}{'' if before.found.text.endswith(('?', '!')) else mark} {part}"
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=text, known=known))
@@ -223,9 +225,9 @@ class Compound:
         same = found.talk is not None and not found.after and "; YLD for exit" not in found.text
         same = same and found.talk is not None and found.talk.target == talk.target
         same = same and not (phrases.LASTS.inside(talk.said) and part.lower().startswith("then "))
-        a_call = found.op is Op.QUE and found.talk is None
+        a_call = found.op is OpCode.QUE and found.talk is None
         listed = ":" in unquoted(before.text) and not found.known
-        if same or listed or (phrases.MODIFIES.begins(part) and not a_call and found.op is not Op.CND):
+        if same or listed or (phrases.MODIFIES.begins(part) and not a_call and found.op is not OpCode.CND):
             asks = found.talk.asks if same and found.talk else False
             more = with_words(talk, f"{mark} {part}", asks=asks)
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
@@ -234,13 +236,17 @@ class Compound:
     def _behind(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """A condition after its action: "End program if $done"."""
         cuts = list(phrases.BEHIND.all_inside(unquoted(text)))
-        if not cuts or (found.known and found.op is Op.EXE and not phrases.does_one_thing(text)):
+        if not cuts or (found.known and found.op is OpCode.EXE and not phrases.does_one_thing(text)):
             return None
         cut = cuts[-1]
         head, condition = text[: cut.start()].rstrip(), text[cut.end() :].lstrip().rstrip(" .;:")
         head = head.removesuffix(" only")
         if phrases.other_sides(open_text(condition)):
-            return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
+            return (
+                None
+                if found.op in (OpCode.RET, OpCode.EXE)
+                else free(text, "both sides of a condition are in one sentence")
+            )
         if cut["word"].lower() == "if" and (self._means_whether(head) or _HOW_BEHIND.inside(head)):
             return None
         first, several = self._classify(head), any(joints(head))
@@ -254,7 +260,7 @@ class Compound:
             return None if belongs else unclear
         if "," in unquoted(condition):
             return unclear
-        return LoweredInstruction(Op.CND, f"{cut['word'].capitalize()} {condition}", head.rstrip(" ,"))
+        return LoweredInstruction(OpCode.CND, f"{cut['word'].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:
         """Whether only the person stands between the verb and an "if": "Ask the user if …"."""
@@ -288,7 +294,7 @@ class Compound:
     def _taken_apart(self, found: LoweredInstruction, text: str, head: str, tail: str) -> LoweredInstruction | None:
         """The two halves of a sentence, if the second is another action; else None."""
         bare = phrases.PREFIX.without(tail).rstrip(". ;")
-        if found.op is Op.RET:
+        if found.op is OpCode.RET:
             return self._besides_a_return(text, bare)
         if found.talk is not None and phrases.INVITE.begins(phrases.PREFIX.without(head)):
             return self._sequence(text, [head, tail])
@@ -297,7 +303,7 @@ class Compound:
         indirect = messages.is_indirect(head)
         if after := self._after_the_answer(found, text, head, tail):
             return after
-        if indirect and found.op is Op.TNK and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare)):
+        if indirect and found.op is OpCode.TNK and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare)):
             apart = text[len(head) :].lstrip().startswith(",")
             return (
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
@@ -314,7 +320,7 @@ class Compound:
             return self._sequence(text, [head, tail])
         if (phrases.ACTS.begins(bare) or is_exact(bare)) and not self._reach.meant(bare):
             exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.begins(phrases.PREFIX.without(head)))
-            exact = exact and (second.op is not Op.EXE or is_exact(tail))
+            exact = exact and (second.op is not OpCode.EXE or is_exact(tail))
             other = free(text, f"{tail!r} is something else to be done")
             return self._sequence(text, [head, tail]) if exact else other
         if not second.known or not self._is_another(found, second, bare):
@@ -350,16 +356,16 @@ class Compound:
             return None
         second = self._classify(bare)
         speaks = second.talk is not None and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare))
-        acts = second.op in (Op.YLD, Op.JMP) or (second.op is Op.QUE and second.talk is None)
+        acts = second.op in (OpCode.YLD, OpCode.JMP) or (second.op is OpCode.QUE and second.talk is None)
         return free(text, f"{bare!r} comes after a return") if second.known and (speaks or acts) else None
 
     def _is_another(self, found: LoweredInstruction, second: LoweredInstruction, bare: str) -> bool:
         """Whether the second half of a sentence is an instruction of its own."""
-        if second.op is Op.YLD and second.text == "for exit":
+        if second.op is OpCode.YLD and second.text == "for exit":
             return found.talk is None or found.talk.asks
-        if second.op is Op.RET:
+        if second.op is OpCode.RET:
             return found.talk is None or second.text != ""
-        if second.op is Op.JMP or (second.op is Op.QUE and second.talk is None):
+        if second.op is OpCode.JMP or (second.op is OpCode.QUE and second.talk is None):
             return True
         if second.talk is None:
             return False
@@ -370,12 +376,12 @@ class Compound:
 
 
 def _is_call(found: LoweredInstruction) -> bool:
-    return found.known and found.op is Op.QUE and found.talk is None and not found.after
+    return found.known and found.op is OpCode.QUE and found.talk is None and not found.after
 
 
 def _else_alone(groups: Sequence[_Part]) -> bool:
     """Whether an "otherwise" follows a step that is no condition."""
     return any(
-        phrases.ELSE.begins(group.text) is not None and (before is None or before.found.op is not Op.CND)
+        phrases.ELSE.begins(group.text) is not None and (before is None or before.found.op is not OpCode.CND)
         for before, group in zip([None, *groups], groups, strict=False)
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from runtime.language.instructions.text import YIELD
 from runtime.language.lowering.phrases import whole_call
-from runtime.language.program import Op, Step
+from runtime.language.program import OpCode, Step
 from runtime.language.syntax.signature import parse_python
 from runtime.language.variable_names import VARIABLE
 
@@ -41,15 +41,15 @@ class FirstUses:
     def _learn(self, step: Step) -> None:
         """Note the types of values that a step assigns; "" for an unknown one."""
         match = _ONE.match(step.text)
-        if match and step.op in (Op.EXE, Op.QUE):
+        if match and step.op in (OpCode.EXE, OpCode.QUE):
             given = self._type_of(YIELD.sub("", step.text[match.end() :]))
             self._types.setdefault(match[1], set()).add(given)
-        elif step.op is Op.EXE or step.text.startswith("$"):
+        elif step.op is OpCode.EXE or step.text.startswith("$"):
             for name in VARIABLE.findall(step.text):
                 self._types.setdefault(name, set()).add("")
 
     def _typed(self, step: Step) -> Step:
-        text = self._assignment(step.text) if step.op in (Op.EXE, Op.QUE) else step.text
+        text = self._assignment(step.text) if step.op in (OpCode.EXE, OpCode.QUE) else step.text
         if "$" in text:
             self._seen.update(VARIABLE.findall(text))
         if text == step.text and not step.children:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class LoweredInstruction:
     comes after the instruction in the same step; `reason` says why the step is not `known`, and with `whole` the steps
     below it belong to its text."""
 
-    op: Op
+    op: OpCode
     text: str
     body: str | None = None
     loop: bool = False
@@ -36,13 +36,13 @@ class LoweredInstruction:
 
 def free(text: str, reason: str, *, whole: bool = False) -> LoweredInstruction:
     """A step that the rules leave as its author wrote it; with `whole` the steps below it are part of it."""
-    return LoweredInstruction(Op.EXE, text, known=False, reason=reason, whole=whole)
+    return LoweredInstruction(OpCode.EXE, text, known=False, reason=reason, whole=whole)
 
 
 def waits_for(found: LoweredInstruction, target: str) -> bool:
     """Whether an instruction only waits for an answer of the last addressee."""
     whom = target if target in ("user", "meeting") else f"agent {target}"
-    return found.op is Op.YLD and f"{found.text} ".startswith((f"for {whom} ", f"for {whom};"))
+    return found.op is OpCode.YLD and f"{found.text} ".startswith((f"for {whom} ", f"for {whom};"))
 
 
 def with_words(talk: LoweredTalk, more: str, *, asks: bool) -> LoweredTalk:

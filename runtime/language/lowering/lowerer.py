@@ -10,7 +10,7 @@ from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
 
 @dataclass(frozen=True, slots=True)
-class Unclassified:
+class UnclassifiedStep:
     """A step that stayed free: an EXE with the author's whole text. `reason` says why."""
 
     playbook: str
@@ -37,24 +37,24 @@ class LoweringReport:
     `decided`.
     """
 
-    unclassified: tuple[Unclassified, ...] = ()
-    decided: tuple[Unclassified, ...] = ()
+    unclassified: tuple[UnclassifiedStep, ...] = ()
+    decided: tuple[UnclassifiedStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class LoweredAgent:
     """The PBAsm of one agent."""
 
     pbasm: str
     report: LoweringReport = LoweringReport()
 
 
-class Lowerer(Protocol):
+class AgentLowerer(Protocol):
     """Raises CompileError when it cannot lower an agent."""
 
     @property
     def fingerprint(self) -> str:
         """The inputs of its output besides the source: its name and version, prompt and model."""
 
-    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
+    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> LoweredAgent:
         """The PBAsm of `source`, one of the agents of `program`."""

@@ -10,6 +10,7 @@ from runtime.language.instructions.decode import decode
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
     Ask,
+    BranchSide,
     Condition,
     End,
     Free,
@@ -20,7 +21,6 @@ from runtime.language.instructions.model import (
     LoopKind,
     Meaning,
     Return,
-    Side,
     Wait,
 )
 from runtime.language.instructions.steps.course import begins_to_wait
@@ -132,7 +132,7 @@ class _Course:
     def _branches(self, sides: Sequence[Step], waited: bool, *, inner: bool) -> bool | None:
         behind = [self.through(side.children, waited, inner=inner) for side in sides]
         last = decode(sides[-1]).head
-        if not (isinstance(last, Condition) and last.side is Side.ELSE):
+        if not (isinstance(last, Condition) and last.side is BranchSide.ELSE):
             behind.append(waited)
         return _least(behind)
 
@@ -184,7 +184,7 @@ def _other_sides(steps: Sequence[Step]) -> Sequence[Step]:
     found = []
     for step in steps:
         head = decode(step).head
-        if not (isinstance(head, Condition) and head.side is not Side.IF):
+        if not (isinstance(head, Condition) and head.side is not BranchSide.IF):
             break
         found.append(step)
     return found

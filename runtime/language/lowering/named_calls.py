@@ -6,7 +6,7 @@ from runtime.language.instructions.steps.calling import given_to
 from runtime.language.lowering import phrases
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.syntax.naming import spaced
 
 _LONGEST_NAME = 6
@@ -67,9 +67,9 @@ class NamedCalls:
             return None
         params = [param.name for param in self._reach.params(known)]
         if not params and "." not in known:
-            return LoweredInstruction(Op.QUE, f"{variable} = {known}(); YLD for call")
+            return LoweredInstruction(OpCode.QUE, f"{variable} = {known}(); YLD for call")
         if params == [name] and not typed:
-            return LoweredInstruction(Op.QUE, f"{known}({variable}); YLD for call")
+            return LoweredInstruction(OpCode.QUE, f"{known}({variable}); YLD for call")
         return free(text, f"the arguments of {known} are not given")
 
 

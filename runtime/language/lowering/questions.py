@@ -11,7 +11,7 @@ from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
 _BESIDE_NEW = phrase("beside a new one")
@@ -115,12 +115,12 @@ class AskedVariables:
         """ "Put $ticket in $urgent" and "Clear $urgent", a list; "Write a short $note", which is new. None
         for any other step."""
         if self.lists and (empties := _EMPTIES.begins(bare)) and empties["target"].removeprefix("$") in self.lists:
-            return LoweredInstruction(Op.EXE, f"Set {empties['target']} to []")
+            return LoweredInstruction(OpCode.EXE, f"Set {empties['target']} to []")
         if (new := _MAKES_ONE.begins(bare)) and new["target"].removeprefix("$") not in self.given:
-            return LoweredInstruction(Op.EXE, f"{new['target']} = {bare}")
+            return LoweredInstruction(OpCode.EXE, f"{new['target']} = {bare}")
         found = _PUTS_INTO.begins(bare) if self.lists else None
         grows = found and found["target"].removeprefix("$") in self.lists and read_value(found["what"]) is not None
-        return LoweredInstruction(Op.EXE, f"Add {found['what']} to {found['target']}") if found and grows else None
+        return LoweredInstruction(OpCode.EXE, f"Add {found['what']} to {found['target']}") if found and grows else None
 
     def whether_known(self, condition: str) -> str:
         """Why a condition may be about what a value names: "If $plate isn't known", behind a question for $plate."""
@@ -167,7 +167,7 @@ class AskedVariables:
             return None
         new = {*phrases.VARIABLE.findall(bare)} - self.given
         notes = new and vocabulary.beginning(bare, vocabulary.NOTES)
-        return free(text, f"it does not say who gives ${min(new)}") if notes else LoweredInstruction(Op.TNK, text)
+        return free(text, f"it does not say who gives ${min(new)}") if notes else LoweredInstruction(OpCode.TNK, text)
 
     def note(self, found: LoweredInstruction) -> None:
         """Note an instruction: the question in it may be asked again, and what a free step names has a value."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.core.errors import CompileError
-from runtime.language.diagnostics import Problems, ProgramRejected
+from runtime.language.diagnostics import DiagnosticList, ProgramRejected
 from runtime.language.lowering.checks.source_check import compare, relocate
 from runtime.language.pbasm.notation import read_agent
 from runtime.language.program import AgentSpec
@@ -18,7 +18,7 @@ def read_lowered(text: str, agent: ParsedAgent) -> AgentSpec:
     """
     try:
         parsed = parse(read_text(text, f"{agent.name}.pbasm"))
-        problems = Problems()
+        problems = DiagnosticList()
         specs = [read_agent(each, problems) for each in parsed.agents]
         problems.stop_if_any()
     except ProgramRejected as error:

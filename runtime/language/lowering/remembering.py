@@ -7,7 +7,7 @@ import re
 from runtime.language.lowering import phrases
 from runtime.language.lowering.instruction import LoweredInstruction
 from runtime.language.lowering.scope import Reach
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
 _KEPT_AS = phrase("memory kept as")
@@ -34,10 +34,12 @@ class Remembering:
         remembered = _REMEMBERS.begins(rest)
         if remembered is not None and target is None:
             about = ', about="place"' if _OF_A_PLACE.begins(remembered["what"]) else ""
-            return LoweredInstruction(Op.QUE, f"Remember({_literal(remembered['what'])}{about}): {said}; YLD for call")
+            return LoweredInstruction(
+                OpCode.QUE, f"Remember({_literal(remembered['what'])}{about}): {said}; YLD for call"
+            )
         value = _REMEMBERS_VALUE.begins(rest)
         if value is not None and target is None:
-            return LoweredInstruction(Op.QUE, f"Remember({value['what']}): {said}; YLD for call")
+            return LoweredInstruction(OpCode.QUE, f"Remember({value['what']}): {said}; YLD for call")
         recalled = _RECALLS.begins(rest)
         if recalled is None:
             return None
@@ -45,7 +47,7 @@ class Remembering:
         if target is None and (kept := _KEPT_AS.inside(question)):
             target, question = kept["target"], question[: kept.start()].rstrip()
         result = "" if target is None else f"{target} = "
-        return LoweredInstruction(Op.QUE, f"{result}Recall({_literal(question)}): {said}; YLD for call")
+        return LoweredInstruction(OpCode.QUE, f"{result}Recall({_literal(question)}): {said}; YLD for call")
 
 
 def _literal(words: str) -> str:

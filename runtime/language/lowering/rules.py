@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from runtime.language.diagnostics import Problems
+from runtime.language.diagnostics import DiagnosticList
 from runtime.language.event_triggers import trigger_kind
 from runtime.language.instructions.decode import decode, decode_text
-from runtime.language.instructions.model import Free, Group, Leave, Loop
+from runtime.language.instructions.model import Free, Leave, Loop, StepGroup
 from runtime.language.instructions.steps.course import course_of, starts_over, without_further
 from runtime.language.instructions.steps.repeating import loop_of
 from runtime.language.instructions.steps.setting import settings_of
@@ -25,13 +25,13 @@ from runtime.language.lowering.found_results import about_what_was_found
 from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.loop_people import LoopPeople
-from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
+from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.occasions import Occasions
 from runtime.language.lowering.scope import Reach
 from runtime.language.pbasm.notation import coded_trigger, number_notes, write_agent
 from runtime.language.pbasm.step_lines import given_steps
-from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger, TriggerKind
+from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import phrase
@@ -45,7 +45,7 @@ _ENDS_SOMETHING = phrase("end of something")
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
 _EACH_ASKED = phrase("asks for each")
-_CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
+_CONTROL = frozenset({OpCode.CND, OpCode.YLD, OpCode.JMP, OpCode.RET, OpCode.CHK})
 
 
 class RulesLowerer:
@@ -56,10 +56,10 @@ class RulesLowerer:
         """A text that changes with the rules."""
         return f"rules-{_VERSION}"
 
-    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
+    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> LoweredAgent:
         """The PBAsm of `source`, one of the agents of `program`."""
-        notes: list[Unclassified] = []
-        problems = Problems()
+        notes: list[UnclassifiedStep] = []
+        problems = DiagnosticList()
         reach = Reach(source, program)
         results = _results(source, reach)
         meetings = tuple(playbook.name for playbook in source.playbooks if is_meeting(playbook))
@@ -81,11 +81,11 @@ class RulesLowerer:
         spec = AgentSpec(
             source.name, source.kind, source.span, source.description, source.metadata, playbooks, source.fences
         )
-        return Lowered(write_agent(spec), LoweringReport(tuple(notes)))
+        return LoweredAgent(write_agent(spec), LoweringReport(tuple(notes)))
 
 
 def _playbook(
-    playbook: ParsedPlaybook, lowering: _StepLowering, results: Mapping[str, str], problems: Problems
+    playbook: ParsedPlaybook, lowering: _StepLowering, results: Mapping[str, str], problems: DiagnosticList
 ) -> PlaybookSpec:
     return PlaybookSpec(
         playbook.name,
@@ -102,7 +102,7 @@ def _playbook(
 
 
 def _steps(
-    playbook: ParsedPlaybook, lowering: _StepLowering, results: Mapping[str, str], problems: Problems
+    playbook: ParsedPlaybook, lowering: _StepLowering, results: Mapping[str, str], problems: DiagnosticList
 ) -> tuple[Step, ...]:
     """The steps; those of a playbook in PBAsm are read as they are."""
     given = given_steps(playbook.steps, problems)
@@ -152,7 +152,7 @@ _Place = tuple[Step | None, LoweredInstruction | None]
 
 class _StepLowering:
     def __init__(
-        self, playbook: ParsedPlaybook, reach: Reach, classifier: Classifier, notes: list[Unclassified]
+        self, playbook: ParsedPlaybook, reach: Reach, classifier: Classifier, notes: list[UnclassifiedStep]
     ) -> None:
         self._playbook = playbook.name
         self._reach = reach
@@ -189,7 +189,7 @@ class _StepLowering:
             around = (before, above) if steps or behind is None else behind
             step = self._other_side(item, before, line) or self._lower(item, line, *around)
             waits, _, own = step.text.partition(_DONE)
-            if before and asked and step.op is Op.YLD and waits == asked[1] and not before.children:
+            if before and asked and step.op is OpCode.YLD and waits == asked[1] and not before.children:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
                 done = " and ".join(filter(None, (_awaited(asked[2]).removeprefix(_DONE), own)))
                 step = replace(step, text=f"{waits}{_DONE}{done}" if done else waits)
@@ -201,7 +201,7 @@ class _StepLowering:
     def _other_side(self, item: ListItem, before: Step | None, line: str) -> Step | None:
         """An "otherwise" after a condition that stays free: nothing exact says when it is meant, so it is free, too."""
         said = phrases.plain(item.text)
-        if before is None or before.op is not Op.EXE or not phrases.ELSE.begins(said):
+        if before is None or before.op is not OpCode.EXE or not phrases.ELSE.begins(said):
             return None
         if not (phrases.BRANCH_AT_START.begins(before.text) or phrases.ELSE.begins(before.text)):
             return None
@@ -209,20 +209,20 @@ class _StepLowering:
 
     def _lower(self, item: ListItem, line: str, before: Step | None, above: LoweredInstruction | None) -> Step:
         found, item = self._understood(item)
-        if found.op is Op.JMP and (target := found.text.partition(" ")[0]) not in self._lines:
+        if found.op is OpCode.JMP and (target := found.text.partition(" ")[0]) not in self._lines:
             found = free(item.text, "there is no such step")
         elif (
-            found.op is Op.JMP
+            found.op is OpCode.JMP
             and "repeat step " in item.text.lower()
             and int(target) + 1 != int(line.partition(".")[0])
         ):
             found = free(item.text, "the steps behind the one that it repeats may not be meant")
         if self._loops and (_may_end_the_loop(found, said := item.text.strip()) or starts_over(said)):
             found = free(item.text, "it may be about the loop, or about the whole playbook")
-        if found.known and found.op is Op.CND and found.body is None and not item.children:
+        if found.known and found.op is OpCode.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
         found, item = self._in_full(found, item, line, before, above)
-        once = found.known and found.op is Op.CND and not found.loop
+        once = found.known and found.op is OpCode.CND and not found.loop
         later = self._occasions.why_later(found.text, in_a_loop=self._loops > 0) if once else ""
         known = self._questions.whether_known(found.text) if once else ""
         if why := later or known or self._loop_people.doubt(found, item.text):
@@ -239,7 +239,7 @@ class _StepLowering:
         if lost:
             del self._notes[noted:], self._classifier.background.started[started:]
             reason = f"the rules do not know what becomes of {', '.join(lost)}"
-            item = _folded(item) if found.op is Op.CND and item.children else item
+            item = _folded(item) if found.op is OpCode.CND and item.children else item
             found = free(item.text, reason)
             step = self._written(found, item, line)
         return step
@@ -269,7 +269,7 @@ class _StepLowering:
         if item.children and item.text.rstrip().endswith(":") and self._takes_details(found, item):
             item = replace(item, text=f"{item.text} {_details(item)}", children=())
             return self._classifier.classify(item.text, whole=True), item
-        if item.children and found.op is not Op.CND:
+        if item.children and found.op is not OpCode.CND:
             found = self._with_steps_below(found, item)
         return (
             (replace(found, text=_folded(item).text), _folded(item)) if found.whole and item.children else (found, item)
@@ -293,7 +293,7 @@ class _StepLowering:
     def _written(self, found: LoweredInstruction, item: ListItem, line: str) -> Step:
         """The step of an instruction, with its steps below."""
         if not found.known:
-            self._notes.append(Unclassified(self._playbook, line, item.text, item.span, item.shown, found.reason))
+            self._notes.append(UnclassifiedStep(self._playbook, line, item.text, item.span, item.shown, found.reason))
             self._classifier.speech.note(item.text)
         for name in (found.talk.target, *found.talk.others) if found.talk else ():
             if name != "meeting":
@@ -302,31 +302,32 @@ class _StepLowering:
         self._questions.note(found)
         self._classifier.background.note(found)
         self._loops += found.loop
-        with self._classifier.background.inside(line if found.op is Op.CND else None), self._loop_people.inside(found):
+        condition = line if found.op is OpCode.CND else None
+        with self._classifier.background.inside(condition), self._loop_people.inside(found):
             about, self._questions.about = self._questions.about, phrases.VARIABLE.findall(found.text)
             children = self.lower_all(_below(item, found), line, found)
             self._questions.about = about
         self._loops -= found.loop
         asked = _ASKED.search(found.text) if found.talk else None
         first = children[0] if children else None
-        if asked and first and first.op is Op.YLD and first.text == asked[1] and not first.children:
+        if asked and first and first.op is OpCode.YLD and first.text == asked[1] and not first.children:
             found = replace(found, text=found.text[: asked.start()])
             children = (replace(first, text=f"{asked[1]}{_awaited(asked[2])}"), *children[1:])
         if found.loop and children and not _leaves(children[-1]):
-            children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)
+            children += (Step(_line(line, len(children) + 1), OpCode.JMP, line, item.span),)
         return Step(line, found.op, found.text, item.span, children)
 
     def _takes_details(self, found: LoweredInstruction, item: ListItem) -> bool:
         """Whether the list below "…:" belongs to the sentence: topics to say or think about, or mere nouns."""
         below = [self._classifier.classify(inner.text) for child in item.children for inner in child.walk()]
-        if found.op is Op.TNK or (found.op is Op.QUE and found.text.startswith("Say(")):
+        if found.op is OpCode.TNK or (found.op is OpCode.QUE and found.text.startswith("Say(")):
             return not any(inner.op in _CONTROL for inner in below)
-        return found.op is Op.EXE and not any(inner.known for inner in below)
+        return found.op is OpCode.EXE and not any(inner.known for inner in below)
 
 
 def _work_first(found: LoweredInstruction) -> LoweredInstruction:
     """Work in words, followed by other clauses, becomes a step of its own, because a heading would only be skipped."""
-    if not found.after or found.op is not Op.EXE or not isinstance(decode_text(Op.EXE, found.text).head, Free):
+    if not found.after or found.op is not OpCode.EXE or not isinstance(decode_text(OpCode.EXE, found.text).head, Free):
         return found
     return replace(found, text="", after=(found.text, *found.after))
 
@@ -361,7 +362,7 @@ def _may_end_the_loop(found: LoweredInstruction, said: str) -> bool:
     ends = _ENDS_SOMETHING.inside(said)
     if ends is None or not found.text.endswith("for exit"):
         return False
-    return found.op is not Op.YLD or not phrases.PREFIX.without(said[: ends.start()])
+    return found.op is not OpCode.YLD or not phrases.PREFIX.without(said[: ends.start()])
 
 
 def _lost(said: str, step: Step) -> list[str]:
@@ -380,8 +381,8 @@ def _meant(step: Step) -> Iterable[str]:
     found = decode(step)
     whole = (
         isinstance(found.head, Leave | Loop)
-        or found.head == Group("")
-        or (step.op is Op.EXE and settings_of(step.text))
+        or found.head == StepGroup("")
+        or (step.op is OpCode.EXE and settings_of(step.text))
     )
     return (step.text,) if whole else operand_texts(found)
 
@@ -392,7 +393,7 @@ def _awaited(done: str | None) -> str:
 
 
 def _leaves(step: Step) -> bool:
-    return step.op in (Op.JMP, Op.RET) or (step.op is Op.YLD and step.text == "for exit")
+    return step.op in (OpCode.JMP, OpCode.RET) or (step.op is OpCode.YLD and step.text == "for exit")
 
 
 def _line(parent: str, number: int) -> str:

@@ -11,7 +11,7 @@ from runtime.language.instructions.model import Leave, Set
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 
 
 def both_sides(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
@@ -24,13 +24,13 @@ def both_sides(text: str, bare: str, classify: Callable[[str], LoweredInstructio
     bodies = [
         classify(side.body)
         for side in map(classify, sides)
-        if side.known and side.op is Op.CND and not side.loop and side.body
+        if side.known and side.op is OpCode.CND and not side.loop and side.body
     ]
     if len(bodies) < 2 or not all(body.known for body in bodies):
         return None
     apart = text[: cuts[0]].rstrip().endswith((";", "."))
-    exact = all(body.op is not Op.EXE or is_exact(body.text) for body in bodies)
-    return LoweredInstruction(Op.EXE, "", after=sides) if apart or (exact and _is_closed(bodies[0])) else None
+    exact = all(body.op is not OpCode.EXE or is_exact(body.text) for body in bodies)
+    return LoweredInstruction(OpCode.EXE, "", after=sides) if apart or (exact and _is_closed(bodies[0])) else None
 
 
 def if_so(text: str, bare: str) -> LoweredInstruction | None:
@@ -43,17 +43,17 @@ def if_so(text: str, bare: str) -> LoweredInstruction | None:
     denied = match["answer"].lower().endswith(("not", "no", "n't", "n\u2019t"))
     unless = "Unless" if read_condition(match["test"]) else "If it is not true that"
     head = f"{unless} {match['test']}" if denied else f"If {match['test']}"
-    return LoweredInstruction(Op.CND, head, match["then"] or None)
+    return LoweredInstruction(OpCode.CND, head, match["then"] or None)
 
 
 def is_exact(clause: str) -> bool:
     """Whether a clause leaves a loop, or sets a variable to an exact value."""
-    head = decode_text(Op.EXE, clause).head
+    head = decode_text(OpCode.EXE, clause).head
     return isinstance(head, Leave) or (isinstance(head, Set) and isinstance(head.value, Expression))
 
 
 def _is_closed(found: LoweredInstruction) -> bool:
-    if found.after or found.op is Op.CND:
+    if found.after or found.op is OpCode.CND:
         return False
     said = phrases.PREFIX.without(found.talk.said) if found.talk else ""
     return found.talk is None or phrases.SAYS_QUOTED_WHOLE.begins(said) is not None

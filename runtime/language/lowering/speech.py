@@ -13,7 +13,7 @@ from runtime.language.lowering.clauses import joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import PhraseMatch, phrase
 from runtime.language.vocabulary.word_list import words_of_text
 
@@ -58,7 +58,7 @@ class Speech:
             return None
         whom = course.said or "user"
         if bare.lower().startswith("yield") and whom.lower() in _YIELDED:
-            return LoweredInstruction(Op.YLD, f"for {whom.lower()}")
+            return LoweredInstruction(OpCode.YLD, f"for {whom.lower()}")
         if phrases.CODE.inside(whom):
             return free(text, _NO_WAIT)
         agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
@@ -71,25 +71,25 @@ class Speech:
         if others or agents:
             waits = sorted(["user" if person else agents[0], *others], key=lambda one: one == "user")
             names = [f"for {'' if one == 'user' else 'agent '}{one}" for one in waits]
-            return LoweredInstruction(Op.YLD, "; YLD ".join(names))
+            return LoweredInstruction(OpCode.YLD, "; YLD ".join(names))
         if self._meeting and _OUTSIDE.isdisjoint(words_of_text(whom).words):
-            return LoweredInstruction(Op.YLD, "for meeting")
+            return LoweredInstruction(OpCode.YLD, "for meeting")
         return self._waiting_for_people(text, whom)
 
     def _waiting_for_people(self, text: str, whom: str) -> LoweredInstruction:
         if said := _WAITS_FOR_WORDS.begins(whom):
             who = said["who"].lower().removeprefix("the ")
             if who in ("they", "he", "she") or phrases.PERSON.is_all_of(who) or self._reach.is_the_user(who):
-                return LoweredInstruction(Op.YLD, f"for user; done when {whom}")
+                return LoweredInstruction(OpCode.YLD, f"for user; done when {whom}")
         if self.absent and _ONE_PERSON.begins(whom):
             return free(text, f"it may be for {self.absent!r}")
         if phrases.PERSON.inside(whom) or _BRINGS_AN_ANSWER.inside(whom):
-            return LoweredInstruction(Op.YLD, "for user")
+            return LoweredInstruction(OpCode.YLD, "for user")
         return free(text, _NO_WAIT)
 
     def talking(self, text: str, bare: str) -> LoweredInstruction | None:
         if any(one.first[0] == "server" for one in self._named(bare)):
-            return LoweredInstruction(Op.EXE, text)
+            return LoweredInstruction(OpCode.EXE, text)
         if phrases.TO_ITSELF.begins(bare):
             return None
         target = self.addressee(bare)
@@ -167,18 +167,18 @@ class Speech:
             before = said[: over.start()].rstrip(" ,")
             if phrases.SAYS_QUOTED_WHOLE.begins(before):
                 instruction = f"Say({target}, {before})"
-            return LoweredInstruction(Op.QUE, f"{instruction}; YLD for exit", talk=talk)
+            return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for exit", talk=talk)
         if phrases.AND_RETURN.inside(unquoted(said)):
-            return LoweredInstruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
+            return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
-            return LoweredInstruction(Op.QUE, instruction, talk=talk)
+            return LoweredInstruction(OpCode.QUE, instruction, talk=talk)
         kept = messages.ANSWER_KEPT.inside(said)
         if kept and not others and messages.ASKS_QUOTED.begins(said[: kept.start()]):
             instruction = f"Say({target}, {said[: kept.start()].rstrip()})"
         waits = sorted([target, *others], key=lambda one: one == "user")
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
-        return LoweredInstruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
+        return LoweredInstruction(OpCode.QUE, instruction + waiting + all_answer, talk=talk)
 
     def heard(self, target: str) -> None:
         """Note an addressee, who is meant when a later step names nobody."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.event_triggers import trigger_kind
 from runtime.language.pbasm.step_lines import read_steps
 from runtime.language.program import (
@@ -27,7 +27,7 @@ from runtime.language.program import (
     Trigger,
     TriggerKind,
 )
-from runtime.language.syntax.blocks import Fence, Heading, scan
+from runtime.language.syntax.blocks import FencedBlock, HeadingLine, scan
 from runtime.language.syntax.fences import is_code
 from runtime.language.syntax.humans import check_people
 from runtime.language.syntax.listing import is_item
@@ -48,7 +48,7 @@ def read(text: str, file: str) -> Program:
 
 def link(parsed: ParsedProgram) -> Program:
     """A program whose agents are all compiled, ready to run. Raises ProgramRejected."""
-    problems = Problems()
+    problems = DiagnosticList()
     agents = tuple(read_agent(agent, problems) for agent in parsed.agents)
     check_people(parsed.agents, problems)
     problems.stop_if_any()
@@ -62,7 +62,7 @@ def build(name: str, agents: Sequence[AgentSpec], metadata: Mapping[str, Any]) -
     return replace(program, pbasm=text, digest=hashlib.sha256(text.encode()).hexdigest())
 
 
-def read_agent(agent: ParsedAgent, problems: Problems) -> AgentSpec:
+def read_agent(agent: ParsedAgent, problems: DiagnosticList) -> AgentSpec:
     """An agent whose steps and triggers have their codes; errors are noted."""
     playbooks = tuple(_playbook(playbook, problems) for playbook in agent.playbooks)
     return AgentSpec(
@@ -70,7 +70,7 @@ def read_agent(agent: ParsedAgent, problems: Problems) -> AgentSpec:
     )
 
 
-def _playbook(parsed: ParsedPlaybook, problems: Problems) -> PlaybookSpec:
+def _playbook(parsed: ParsedPlaybook, problems: DiagnosticList) -> PlaybookSpec:
     coded = parsed.kind == "llm"
     triggers = [_trigger(item, number, coded, problems) for number, item in enumerate(parsed.triggers, 1)]
     codes = Counter(trigger.code for trigger in triggers if trigger)
@@ -99,7 +99,7 @@ def coded_trigger(item: ListItem) -> Trigger | None:
     return Trigger(match[1], TriggerKind(match[2]), match[3], item.span) if match and known else None
 
 
-def check_trigger_codes(agents: Sequence[ParsedAgent], problems: Problems) -> None:
+def check_trigger_codes(agents: Sequence[ParsedAgent], problems: DiagnosticList) -> None:
     """Note triggers with a number and an unknown code, in agents that are not compiled yet: `T1:EVNT When asked`."""
     for playbook in (playbook for agent in agents if not agent.compiled for playbook in agent.playbooks):
         for number, item in enumerate(playbook.triggers, 1):
@@ -107,7 +107,7 @@ def check_trigger_codes(agents: Sequence[ParsedAgent], problems: Problems) -> No
                 _trigger(item, number, coded=True, problems=problems)
 
 
-def _trigger(item: ListItem, number: int, coded: bool, problems: Problems) -> Trigger | None:
+def _trigger(item: ListItem, number: int, coded: bool, problems: DiagnosticList) -> Trigger | None:
     if trigger := coded_trigger(item):
         return trigger
     match = _TRIGGER.match(item.text)
@@ -202,9 +202,9 @@ def _preamble(metadata: Mapping[str, Any], description: str, keys: frozenset[str
 
 
 def _is_prose(text: str, keys: frozenset[str]) -> bool:
-    problems = Problems()
+    problems = DiagnosticList()
     blocks = scan([SourceLine(row, "", number) for number, row in enumerate(text.split("\n"), 1)], problems)
-    if any(isinstance(block, Heading) or (isinstance(block, Fence) and is_code(block)) for block in blocks):
+    if any(isinstance(block, HeadingLine) or (isinstance(block, FencedBlock) and is_code(block)) for block in blocks):
         return False
     preamble = read_preamble(blocks, keys, problems)
     return not preamble.metadata and preamble.description == text and not preamble.described and not problems

@@ -19,7 +19,7 @@ _DIGEST_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class FrameVersion:
     """The version with which a frame was started. `code` is "" without Python; `steps` are digests by line."""
 
     kind: str
@@ -28,7 +28,7 @@ class Version:
     steps: Mapping[str, str]
 
     @classmethod
-    def read(cls, text: str) -> Version:
+    def read(cls, text: str) -> FrameVersion:
         """The version in a text; one of another form, as of gateways of long ago, is none that a playbook has now."""
         if text.count(" ") < 2:
             return cls(text, "", "", {})

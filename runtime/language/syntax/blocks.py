@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 
 _HEADING = re.compile(r"^ {0,3}(#{1,3})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _GLUED = re.compile(r"^ {0,3}(#{1,3})([A-Z][A-Za-z0-9_]*(?:[:(].*)?)\s*$")
@@ -17,7 +17,7 @@ _FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})([^`]*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class HeadingLine:
     """`#`, `##` or `###`; `column` is the start of its text."""
 
     level: int
@@ -27,7 +27,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class FencedBlock:
     """A fenced block: `opening` is its first line, `lines` its content."""
 
     info: str
@@ -44,17 +44,17 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextLine:
     """Any other line, without comments."""
 
     line: SourceLine
 
 
-Block = Heading | Fence | Text
-Section = tuple[Heading, list[Block]]
+Block = HeadingLine | FencedBlock | TextLine
+Section = tuple[HeadingLine, list[Block]]
 
 
-def scan(lines: Sequence[SourceLine], problems: Problems) -> list[Block]:
+def scan(lines: Sequence[SourceLine], problems: DiagnosticList) -> list[Block]:
     """The blocks of a program in order; an unclosed fence or comment is noted."""
     scanner = _Scanner(problems)
     for line in lines:
@@ -68,7 +68,7 @@ def split(blocks: Sequence[Block], level: int) -> tuple[list[Block], list[Sectio
     before: list[Block] = []
     sections: list[Section] = []
     for block in blocks:
-        if isinstance(block, Heading) and block.level == level:
+        if isinstance(block, HeadingLine) and block.level == level:
             sections.append((block, []))
         elif sections:
             sections[-1][1].append(block)
@@ -82,9 +82,9 @@ def underlined(blocks: Sequence[Block]) -> Iterator[tuple[SourceLine, str]]:
     would be. What may be a setting or a list above a rule is none."""
     above: Block | None = None
     for one, two in pairwise(blocks):
-        alone = above is None or not isinstance(above, Text) or not above.line.text.strip()
+        alone = above is None or not isinstance(above, TextLine) or not above.line.text.strip()
         above = one
-        if not isinstance(one, Text) or not isinstance(two, Text) or not alone:
+        if not isinstance(one, TextLine) or not isinstance(two, TextLine) or not alone:
             continue
         rule = _UNDERLINE.match(two.line.text)
         if rule and _NAME_ALONE.match(one.line.text):
@@ -92,7 +92,7 @@ def underlined(blocks: Sequence[Block]) -> Iterator[tuple[SourceLine, str]]:
 
 
 class _Scanner:
-    def __init__(self, problems: Problems) -> None:
+    def __init__(self, problems: DiagnosticList) -> None:
         self.blocks: list[Block] = []
         self._problems = problems
         self._take: Callable[[SourceLine], None] = self._outside
@@ -119,14 +119,14 @@ class _Scanner:
         elif heading := _HEADING.match(line.text):
             text, opened = _without_comments(heading[2] or "")
             column = heading.start(2) + 1 if heading[2] else heading.end(1) + 1
-            self.blocks.append(Heading(len(heading[1]), text.strip(), line, column))
+            self.blocks.append(HeadingLine(len(heading[1]), text.strip(), line, column))
             self._begin_comment(line, opened)
         elif glued := _GLUED.match(line.text):
             hint = f"Write `{glued[1]} {glued[2]}`."
             self._problems.at(line, "a heading needs a space after its #", column=glued.end(1) + 1, hint=hint)
         else:
             text, opened = _without_comments(line.text)
-            self.blocks.append(Text(line if text == line.text else replace(line, text=text.rstrip())))
+            self.blocks.append(TextLine(line if text == line.text else replace(line, text=text.rstrip())))
             self._begin_comment(line, opened)
 
     def _begin_comment(self, line: SourceLine, opened: bool) -> None:
@@ -150,7 +150,7 @@ class _Scanner:
         if len(stripped) < len(mark) or set(stripped) != {mark[0]}:
             self._inner.append(line)
             return
-        fence = Fence(self._fence[3].strip(), len(self._fence[1]), self._opening, tuple(self._inner), line)
+        fence = FencedBlock(self._fence[3].strip(), len(self._fence[1]), self._opening, tuple(self._inner), line)
         self.blocks.append(fence)
         self._opening, self._take = None, self._outside
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.program import Param, PythonFence
-from runtime.language.syntax.blocks import Fence
+from runtime.language.syntax.blocks import FencedBlock
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, misspelt_key
 from runtime.language.syntax.naming import is_taken
 from runtime.language.syntax.nodes import ListItem, ParsedPlaybook
@@ -18,17 +18,17 @@ _KEYS = PLAYBOOK_KEYS | {"triggers"}
 _LANGUAGES = frozenset({"python", "py", "python3"})
 
 
-def is_python(fence: Fence) -> bool:
+def is_python(fence: FencedBlock) -> bool:
     """Whether the fence contains the program's code."""
     return fence.language in _LANGUAGES
 
 
-def is_code(fence: Fence) -> bool:
+def is_code(fence: FencedBlock) -> bool:
     """Whether the fence is meant for the machine, and no part of the prose."""
     return is_python(fence) or fence.language == PUBLIC_JSON
 
 
-def read_fence(fence: Fence, problems: Problems) -> tuple[PythonFence, list[ParsedPlaybook]]:
+def read_fence(fence: FencedBlock, problems: DiagnosticList) -> tuple[PythonFence, list[ParsedPlaybook]]:
     """The unindented code, and the functions marked `@playbook`, whose triggers are still plain text."""
     reader = _FenceReader(fence, problems)
     first = fence.lines[0] if fence.lines else fence.opening
@@ -36,7 +36,7 @@ def read_fence(fence: Fence, problems: Problems) -> tuple[PythonFence, list[Pars
 
 
 class _FenceReader:
-    def __init__(self, fence: Fence, problems: Problems) -> None:
+    def __init__(self, fence: FencedBlock, problems: DiagnosticList) -> None:
         self._fence = fence
         self._problems = problems
         self._cuts = [min(fence.indent, line.content_column - 1) for line in fence.lines]

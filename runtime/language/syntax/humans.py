@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.syntax.nodes import ParsedAgent
 
@@ -109,7 +109,7 @@ def delivery_of(said: Mapping[str, Any]) -> DeliveryPreferences:
     )
 
 
-def check_human(said: Mapping[str, Any], lines: Mapping[str, SourceLine], problems: Problems) -> None:
+def check_human(said: Mapping[str, Any], lines: Mapping[str, SourceLine], problems: DiagnosticList) -> None:
     """Note errors in a person's metadata, besides values that no agent may have."""
     for key, line in lines.items():
         if key not in HUMAN_KEYS and key not in _ELSEWHERE:
@@ -141,7 +141,7 @@ def _wanted(key: str, value: Any) -> str:
     return "a name" if key == "name" and not str(value).strip() else ""
 
 
-def check_people(agents: Sequence[ParsedAgent], problems: Problems) -> None:
+def check_people(agents: Sequence[ParsedAgent], problems: DiagnosticList) -> None:
     """Note errors among the people of a whole program: two of one name, a missing handler."""
     known: dict[str, ParsedAgent] = {}
     for agent in agents:
@@ -159,7 +159,7 @@ def check_people(agents: Sequence[ParsedAgent], problems: Problems) -> None:
         _check_handler(agent, agents, problems)
 
 
-def _check_handler(human: ParsedAgent, agents: Sequence[ParsedAgent], problems: Problems) -> None:
+def _check_handler(human: ParsedAgent, agents: Sequence[ParsedAgent], problems: DiagnosticList) -> None:
     handler = human.metadata.get("delivery_handler") or human.metadata.get("custom_handler")
     owner, _, wanted = str(handler or "").rpartition(".")
     if not wanted or not _HANDLER.fullmatch(str(handler)):

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from runtime.language.diagnostics import Problems, SourceLine
-from runtime.language.syntax.blocks import Block, Fence, Text
+from runtime.language.diagnostics import DiagnosticList, SourceLine
+from runtime.language.syntax.blocks import Block, FencedBlock, TextLine
 from runtime.language.syntax.nodes import ListItem
 from runtime.language.syntax.source import is_compiled
 
@@ -66,22 +66,22 @@ def _seems_new(text: str, before: Sequence[str]) -> bool:
     )
 
 
-def read_list(blocks: Sequence[Block], what: str, problems: Problems) -> tuple[ListItem, ...]:
+def read_list(blocks: Sequence[Block], what: str, problems: DiagnosticList) -> tuple[ListItem, ...]:
     """The items of a list. A line that goes on is joined to its item; text outside the list is noted as a problem.
 
     An item indented by two or more columns below another is its child. `what` names the items in messages.
     """
     reader = _ListReader(what, problems)
     for block in blocks:
-        if isinstance(block, Text):
+        if isinstance(block, TextLine):
             reader.take(block.line)
-        elif isinstance(block, Fence):
+        elif isinstance(block, FencedBlock):
             reader.take_fence(block)
     return tuple(reader.finished(item) for item in reader.root)
 
 
 class _ListReader:
-    def __init__(self, what: str, problems: Problems) -> None:
+    def __init__(self, what: str, problems: DiagnosticList) -> None:
         self.root: list[_Item] = []
         self._what = what
         self._problems = problems
@@ -100,7 +100,7 @@ class _ListReader:
                 self._go_on(line, text)
             self._after_blank = False
 
-    def take_fence(self, fence: Fence) -> None:
+    def take_fence(self, fence: FencedBlock) -> None:
         for line in (fence.opening, *fence.lines, fence.closing or fence.opening):
             if self._open:
                 self._open[-1].words.append(line.text.strip())

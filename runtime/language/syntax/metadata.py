@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.remote import check_remote
-from runtime.language.syntax.blocks import Block, Fence, Text
+from runtime.language.syntax.blocks import Block, FencedBlock, TextLine
 from runtime.language.syntax.humans import HUMAN_KEYS, check_human
 from runtime.language.syntax.listing import is_rule
 from runtime.language.syntax.yaml_text import load_mapping
@@ -71,7 +71,7 @@ class Preamble:
         """All prose; repeated blank lines are merged, rules dropped."""
         rows: list[str] = []
         for block in self.prose:
-            if isinstance(block, Fence):
+            if isinstance(block, FencedBlock):
                 closing = block.closing or block.opening
                 rows += [block.opening.text, *(line.text for line in block.lines), closing.text]
             else:
@@ -80,7 +80,7 @@ class Preamble:
         return "\n".join(part for part in (self.described, prose) if part)
 
 
-def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> Preamble:
+def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: DiagnosticList) -> Preamble:
     """Read the lines below a heading.
 
     Metadata is a `metadata:` block of YAML that `---` ends, or `key: value` lines with these keys, anywhere in the
@@ -108,14 +108,14 @@ def misspelt_key(key: str, keys: frozenset[str]) -> str:
     return meant if meant in keys else ""
 
 
-def _warn_of_keys(lines: Mapping[str, SourceLine], keys: frozenset[str], problems: Problems) -> None:
+def _warn_of_keys(lines: Mapping[str, SourceLine], keys: frozenset[str], problems: DiagnosticList) -> None:
     for key, line in lines.items():
         if meant := misspelt_key(key, keys):
             column = line.text.find(key) + 1
             problems.warn(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
 
 
-def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: Problems) -> None:
+def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: DiagnosticList) -> None:
     """Note values that a known key cannot have; attendees written with commas become a list."""
     for key, line in lines.items():
         value = metadata[key]
@@ -171,7 +171,7 @@ def loose_setting(text: str, keys: frozenset[str]) -> tuple[str, str] | None:
 
 
 class _PreambleReader:
-    def __init__(self, blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> None:
+    def __init__(self, blocks: Sequence[Block], keys: frozenset[str], problems: DiagnosticList) -> None:
         self._blocks = blocks
         self._keys = keys
         self._problems = problems
@@ -188,13 +188,13 @@ class _PreambleReader:
         while self._at < len(self._blocks):
             block = self._blocks[self._at]
             self._at += 1
-            if isinstance(block, Text):
+            if isinstance(block, TextLine):
                 self._read_text(block)
             else:
                 self._fresh = False
                 self.prose.append(block)
 
-    def _read_text(self, block: Text) -> None:
+    def _read_text(self, block: TextLine) -> None:
         line = block.line
         if not line.text.strip() or is_rule(line.text):
             self._own, self._begun = False, False
@@ -209,7 +209,7 @@ class _PreambleReader:
         """Whether this line starts a paragraph in which every line is a key or belongs to one."""
         rows = [first.text]
         for block in (self._blocks[index] for index in range(self._at, len(self._blocks))):
-            if not isinstance(block, Text) or not block.line.text.strip() or is_rule(block.line.text):
+            if not isinstance(block, TextLine) or not block.line.text.strip() or is_rule(block.line.text):
                 break
             rows.append(block.line.text)
         keys = [match for row in rows if (match := _OWN_KEY.match(row))]
@@ -262,7 +262,7 @@ class _PreambleReader:
         start = self._at
         rows = self._while(_may_be_yaml)
         following = self._blocks[self._at] if self._at < len(self._blocks) else None
-        if isinstance(following, Text) and is_rule(following.line.text):
+        if isinstance(following, TextLine) and is_rule(following.line.text):
             self._at += 1
         else:
             self._at = start
@@ -276,7 +276,7 @@ class _PreambleReader:
         rows: list[SourceLine] = []
         while self._at < len(self._blocks):
             block = self._blocks[self._at]
-            if not isinstance(block, Text) or is_rule(block.line.text) or not accepts(block.line.text):
+            if not isinstance(block, TextLine) or is_rule(block.line.text) or not accepts(block.line.text):
                 break
             rows.append(block.line)
             self._at += 1

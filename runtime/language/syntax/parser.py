@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from runtime.language.diagnostics import Problems, Span
+from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.program import AgentKind, PythonFence
 from runtime.language.remote import PARTICIPANT_NAME
-from runtime.language.syntax.blocks import Block, Fence, Heading, Section, Text, scan, split, underlined
+from runtime.language.syntax.blocks import Block, FencedBlock, HeadingLine, Section, TextLine, scan, split, underlined
 from runtime.language.syntax.fences import PUBLIC_JSON, is_python, read_fence
 from runtime.language.syntax.listing import is_item, is_rule, read_list
 from runtime.language.syntax.metadata import (
@@ -43,14 +43,14 @@ _FIRST = "A program starts with an agent: # Name"
 
 def parse(source: ProgramText) -> ParsedProgram:
     """The tree of a program. Raises ProgramRejected with all of its errors."""
-    problems = Problems()
+    problems = DiagnosticList()
     blocks = scan(source.lines, problems)
     before, sections = split(blocks, 1)
     for line, meant in underlined(blocks):
         tell = problems.warn if sections and line.number > sections[0][0].line.number else problems.at
         tell(line, "an underlined line is no heading here", hint=f"Write `{meant}`.")
     for block in before:
-        if isinstance(block, Heading):
+        if isinstance(block, HeadingLine):
             what = "a playbook" if block.level == 2 else "a section"
             problems.at(block.line, f"{what} before any agent", hint=_FIRST)
     _warn_of_unused(before, problems)
@@ -76,16 +76,16 @@ def parse(source: ProgramText) -> ParsedProgram:
     return ParsedProgram(source.name, tuple(agents), source.metadata, problems.warnings, lines)
 
 
-def _warn_of_unused(before: Sequence[Block], problems: Problems) -> None:
+def _warn_of_unused(before: Sequence[Block], problems: DiagnosticList) -> None:
     """Warn of text before the first agent: it belongs to nobody."""
-    lines = [block.opening if isinstance(block, Fence) else block.line for block in before]
+    lines = [block.opening if isinstance(block, FencedBlock) else block.line for block in before]
     unused = next((line for line in lines if line.text.strip() and not is_rule(line.text)), None)
     if unused is not None:
         hint = "Put it below a heading, or into a comment: <!-- … -->."
         problems.warn(unused, "text before the first agent is not used", hint=hint)
 
 
-def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], problems: Problems) -> None:
+def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], problems: DiagnosticList) -> None:
     seen: dict[str, Span] = {}
     lines = {heading.line.span(): heading for heading, _ in sections}
     for agent in agents:
@@ -96,7 +96,7 @@ def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], probl
         seen.setdefault(agent.name, agent.span)
 
 
-def _refuse_second_entry(source: ProgramText, agents: list[ParsedAgent], problems: Problems) -> None:
+def _refuse_second_entry(source: ProgramText, agents: list[ParsedAgent], problems: DiagnosticList) -> None:
     entries = [one for agent in agents for one in agent.playbooks if one.metadata.get("cli_entry") is True]
     texts = {(line.file, line.number): line.text for line in source.lines} if len(entries) > 1 else {}
     for entry in entries[1:]:
@@ -116,7 +116,7 @@ def _name_attendees(agents: list[ParsedAgent]) -> None:
 
 
 class _AgentReader:
-    def __init__(self, section: Section, text: str, problems: Problems) -> None:
+    def __init__(self, section: Section, text: str, problems: DiagnosticList) -> None:
         self._heading, self._body = section
         self._text = text
         self._problems = problems
@@ -129,7 +129,7 @@ class _AgentReader:
         blocks = [block for block in self._body if not self._take_fence(block)]
         before, sections = split(blocks, 2)
         for block in before:
-            if isinstance(block, Heading):
+            if isinstance(block, HeadingLine):
                 hint = "Triggers, steps and notes belong below a playbook: ## Name"
                 self._problems.at(block.line, f"### {block.text} before any playbook of this agent", hint=hint)
         keys = PERSON_KEYS if named is not None and named[1] is AgentKind.HUMAN else AGENT_KEYS
@@ -217,7 +217,7 @@ class _AgentReader:
         return name, AgentKind(kind.strip())
 
     def _take_fence(self, block: Block) -> bool:
-        if not isinstance(block, Fence):
+        if not isinstance(block, FencedBlock):
             return False
         if is_python(block):
             if block.indent >= 2 and block.lines:
@@ -240,7 +240,7 @@ class _AgentReader:
             return playbook
         return replace(playbook, metadata={**playbook.metadata, "cli_entry": True})
 
-    def _check_json(self, fence: Fence) -> None:
+    def _check_json(self, fence: FencedBlock) -> None:
         try:
             announced = json.loads("\n".join(line.text for line in fence.lines))
             entries = [one for one in announced if isinstance(one, dict)] if isinstance(announced, list) else []
@@ -293,7 +293,7 @@ class _AgentReader:
             lists.get("notes", ()),
         )
 
-    def _section_kind(self, heading: Heading) -> str | None:
+    def _section_kind(self, heading: HeadingLine) -> str | None:
         """The kind of list below the heading; None for prose."""
         text = _section_name(heading)
         near = [] if text in _SECTIONS else get_close_matches(text, _SECTIONS, n=1, cutoff=0.8)
@@ -318,8 +318,8 @@ class _AgentReader:
 
     @cached_property
     def _texts(self) -> dict[tuple[str, int], str]:
-        lines = [block.line for block in self._body if not isinstance(block, Fence)]
-        lines += [line for block in self._body if isinstance(block, Fence) for line in block.lines]
+        lines = [block.line for block in self._body if not isinstance(block, FencedBlock)]
+        lines += [line for block in self._body if isinstance(block, FencedBlock) for line in block.lines]
         return {(line.file, line.number): line.text for line in reversed(lines)}
 
     def _refuse_duplicates(self, playbooks: Sequence[ParsedPlaybook]) -> None:
@@ -343,19 +343,19 @@ def _agent_texts(source: ProgramText, sections: list[Section]) -> list[str]:
 
 def _is_bare_list(blocks: Sequence[Block]) -> bool:
     """Whether there is only a list, which then means steps."""
-    texts = [block.line.text for block in blocks if isinstance(block, Text) and block.line.text.strip()]
+    texts = [block.line.text for block in blocks if isinstance(block, TextLine) and block.line.text.strip()]
     if not texts or any(
-        isinstance(block, Heading) or (isinstance(block, Fence) and block.indent < 2) for block in blocks
+        isinstance(block, HeadingLine) or (isinstance(block, FencedBlock) and block.indent < 2) for block in blocks
     ):
         return False
     return is_item(texts[0]) and all(is_item(text) or text[0] in " \t" for text in texts)
 
 
-def _section_name(heading: Heading) -> str:
+def _section_name(heading: HeadingLine) -> str:
     return heading.text.strip("*_: ").lower()
 
 
-def is_list_heading(heading: Heading) -> bool:
+def is_list_heading(heading: HeadingLine) -> bool:
     """Whether triggers, steps or notes stand below a heading."""
     return heading.level == 3 and _section_name(heading) in _SECTIONS
 
@@ -366,4 +366,4 @@ def is_setting(text: str) -> bool:
 
 
 def _is_setting(block: Block) -> bool:
-    return isinstance(block, Text) and is_setting(block.line.text)
+    return isinstance(block, TextLine) and is_setting(block.line.text)

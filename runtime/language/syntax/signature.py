@@ -7,9 +7,9 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from runtime.language.diagnostics import Problems
+from runtime.language.diagnostics import DiagnosticList
 from runtime.language.program import Param
-from runtime.language.syntax.blocks import Heading
+from runtime.language.syntax.blocks import HeadingLine
 from runtime.language.syntax.naming import is_taken, playbook_name
 
 _PUBLIC = re.compile(r"(public|exported|export)\s*:\s*")
@@ -27,7 +27,7 @@ class HeadingSignature:
     public: bool
 
 
-def read_signature(heading: Heading, problems: Problems) -> HeadingSignature | None:
+def read_signature(heading: HeadingLine, problems: DiagnosticList) -> HeadingSignature | None:
     """The signature, or None with an error noted at its column."""
     public = _PUBLIC.match(heading.text)
     text = heading.text[public.end() :] if public else heading.text
@@ -49,7 +49,7 @@ def read_signature(heading: Heading, problems: Problems) -> HeadingSignature | N
 
 
 def _read_rest(
-    rest: str, heading: Heading, column: int, problems: Problems
+    rest: str, heading: HeadingLine, column: int, problems: DiagnosticList
 ) -> tuple[tuple[Param, ...], str | None] | None:
     """Parameters and return type of `(…) -> …`, which begins at this column. `$` is one byte, as is `_`."""
     code = f"{_BEFORE}{rest.replace('$', '_')}: pass"

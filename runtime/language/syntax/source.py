@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.core.near_names import file_advice
-from runtime.language.diagnostics import Problems, SourceLine, Span
+from runtime.language.diagnostics import DiagnosticList, SourceLine, Span
 from runtime.language.syntax.yaml_text import load_mapping
 
 MAX_FILE_BYTES = 1 << 20
@@ -81,7 +81,7 @@ def is_import(text: str) -> bool:
 
 class _Reader:
     def __init__(self) -> None:
-        self.problems = Problems()
+        self.problems = DiagnosticList()
         self.lines: list[SourceLine] = []
         self.files: list[str] = []
         self.metadata: dict[str, Any] = {}

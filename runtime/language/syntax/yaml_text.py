@@ -8,13 +8,13 @@ from typing import Any
 
 import yaml
 
-from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.diagnostics import DiagnosticList, SourceLine
 
 _MOST_VALUES = 100_000
 _MOST_LEVELS = 20
 
 
-def load_mapping(lines: Sequence[SourceLine], problems: Problems) -> dict[str, Any]:
+def load_mapping(lines: Sequence[SourceLine], problems: DiagnosticList) -> dict[str, Any]:
     """The mapping these lines spell; {} when they are empty or, with a problem noted, wrong.
 
     Keys are strings; values are str, int, float, bool, None, lists and mappings of them (dates become text).

@@ -18,7 +18,7 @@ import anyio.to_thread
 import httpx
 
 from runtime.core.errors import LLMError, LLMRefused
-from runtime.llm.client import CompletionRequest, ModelOptions, Prices, Usage
+from runtime.llm.client import CompletionRequest, ModelOptions, TokenPrices, Usage
 from runtime.llm.worker import failures
 from runtime.llm.worker.openai_server import CUT, NO_KEY, messages_data, schema_data
 from runtime.llm.worker.prices import listed_prices, priced, sees
@@ -49,7 +49,7 @@ class LiteLLMProvider:
         assert self._litellm is not None
         return sees(self._litellm, self._options.name)
 
-    def prices(self) -> Prices | None:
+    def prices(self) -> TokenPrices | None:
         return None if self._litellm is None else listed_prices(self._litellm, self._options.name)
 
     async def aclose(self) -> None:

@@ -16,7 +16,7 @@ import anyio
 from anyio.abc import UNIXSocketStream
 
 from runtime.core.clock import SystemClock
-from runtime.llm.client import ModelOptions, Provider
+from runtime.llm.client import ModelOptions, ModelProvider
 from runtime.llm.frames import options_from
 from runtime.llm.worker.relay import Relay
 
@@ -85,7 +85,7 @@ async def _serve(models: Sequence[ModelOptions]) -> None:
         await Relay(providers, SystemClock(), _secrets(models)).serve(stream)
 
 
-def provider_of(options: ModelOptions) -> Provider:
+def provider_of(options: ModelOptions) -> ModelProvider:
     """Our own readers for voices, for meanings and for servers that speak OpenAI's protocol, litellm for all others."""
     if options.service == "embedding":
         from runtime.llm.worker.services import EmbeddingServer  # noqa: PLC0415 - see below

@@ -18,7 +18,7 @@ import anyio.to_thread
 
 from runtime.core.errors import LLMError
 from runtime.core.json_text import read_json
-from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, Prices, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, TokenPrices, Usage
 from runtime.llm.worker import failures
 from runtime.llm.worker.prices import ListedPrice
 
@@ -112,7 +112,7 @@ class OpenAIServerReader(ServedModel):
         assert self._price is not None
         return self._price.sees
 
-    def prices(self) -> Prices | None:
+    def prices(self) -> TokenPrices | None:
         return None if self._price is None else self._price.prices
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:

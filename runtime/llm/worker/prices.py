@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from runtime.llm.client import Prices, Usage
+from runtime.llm.client import TokenPrices, Usage
 
 _LIST = "model_prices_and_context_window_backup.json"
 
@@ -45,7 +45,7 @@ def sees(litellm: ModuleType, model: str) -> bool | None:
         return None
 
 
-def listed_prices(litellm: ModuleType, model: str) -> Prices | None:
+def listed_prices(litellm: ModuleType, model: str) -> TokenPrices | None:
     """What a model costs; None for one that litellm does not know."""
     try:
         return _prices(litellm.get_model_info(model))
@@ -53,12 +53,12 @@ def listed_prices(litellm: ModuleType, model: str) -> Prices | None:
         return None
 
 
-def _prices(row: Mapping[str, Any]) -> Prices | None:
+def _prices(row: Mapping[str, Any]) -> TokenPrices | None:
     def usd(key: str) -> float:
         return float(row.get(key) or 0.0) * 1_000_000
 
     given = usd("input_cost_per_token")
-    found = Prices(given, usd("cache_read_input_token_cost") or given, usd("output_cost_per_token"))
+    found = TokenPrices(given, usd("cache_read_input_token_cost") or given, usd("output_cost_per_token"))
     return found if found.usd_in or found.usd_out else None
 
 
@@ -99,7 +99,7 @@ class ListedPrice:
         return self._of("input_cost_per_character", count)
 
     @property
-    def prices(self) -> Prices | None:
+    def prices(self) -> TokenPrices | None:
         """What the model costs; None for a model without a row."""
         return _prices(self._row)
 

@@ -24,7 +24,7 @@ from runtime.llm.client import (
     CompletionRequest,
     KnowsPrices,
     KnowsSight,
-    Provider,
+    ModelProvider,
     Usage,
 )
 from runtime.llm.frames import Frame, FrameReader, error_data, packed, request_from
@@ -44,7 +44,9 @@ _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, any
 class Relay:
     """Answers the requests on a stream, until the other side has gone."""
 
-    def __init__(self, models: Sequence[tuple[str, Provider]], clock: Clock, secrets: Collection[str] = ()) -> None:
+    def __init__(
+        self, models: Sequence[tuple[str, ModelProvider]], clock: Clock, secrets: Collection[str] = ()
+    ) -> None:
         """`models` are names and providers, in the order in which requests count them. `secrets` are masked in the
         texts of failures.
         """

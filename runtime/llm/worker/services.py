@@ -16,7 +16,7 @@ from typing import Any
 
 import aiohttp
 
-from runtime.llm.client import MAX_ANSWER_CHARS, CompletionRequest, ModelOptions, Recording, Usage
+from runtime.llm.client import MAX_ANSWER_CHARS, CompletionRequest, ModelOptions, Usage, VoiceRecording
 from runtime.llm.worker import failures
 from runtime.llm.worker.openai_server import ServedModel
 
@@ -59,7 +59,7 @@ class VoiceServer(ServedModel):
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise failures.unreachable(str(error) or type(error).__name__, self._options.name) from error
 
-    async def _written(self, recording: Recording) -> AsyncGenerator[str | Usage, None]:
+    async def _written(self, recording: VoiceRecording) -> AsyncGenerator[str | Usage, None]:
         data = base64.b64decode(recording.data)
         while True:
             form = aiohttp.FormData()

@@ -30,8 +30,8 @@ from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
 from runtime.core.plain_text import one_line
 from runtime.language.remote import RemoteSpec
 from runtime.remote.a2a.skills import ASKS, ENDS, merged, message_of, result_of, tools_of
-from runtime.remote.connection import Lost, Wiring
-from runtime.remote.http import ATTEMPT, Attempt, secret_header
+from runtime.remote.connection import AnswerLost, ConnectionWiring
+from runtime.remote.http import ATTEMPT, RequestAttempt, secret_header
 
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 """The most bytes of one answer, also of one stream of events; the rest is not read."""
@@ -104,7 +104,7 @@ class AgentConnection:
     """An agent whose card was read. `closed` is set when the card has to be read again; it never says that its skills
     are others (`changed`)."""
 
-    def __init__(self, card: AgentCard, client: Client, wiring: Wiring, clock: Clock) -> None:
+    def __init__(self, card: AgentCard, client: Client, wiring: ConnectionWiring, clock: Clock) -> None:
         self.closed = anyio.Event()
         self.changed = anyio.Event()
         self._card = card
@@ -116,9 +116,9 @@ class AgentConnection:
         """The skills as tools."""
         return tools_of(self._card)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | Lost:
+    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | AnswerLost:
         """Have the agent do something once. Raises RemoteFault when it refuses or its answer cannot be read."""
-        attempt = Attempt()
+        attempt = RequestAttempt()
         token = ATTEMPT.set(attempt)
         try:
             return result_of(await self._done(message_of(tool, arguments, key)))
@@ -129,7 +129,7 @@ class AgentConnection:
         finally:
             ATTEMPT.reset(token)
 
-    def _outcome(self, error: Exception, attempt: Attempt) -> Lost:
+    def _outcome(self, error: Exception, attempt: RequestAttempt) -> AnswerLost:
         cause, why = error.__cause__, one_line(str(error) or type(error).__name__, 300)
         if isinstance(error, TooLong) or isinstance(cause, TooLong):
             raise RemoteFault(str(cause if isinstance(cause, TooLong) else error)) from error
@@ -138,7 +138,7 @@ class AgentConnection:
         on_the_way = isinstance(error, A2AClientTimeoutError | httpx.HTTPError) or isinstance(cause, httpx.HTTPError)
         if on_the_way:
             self.closed.set()
-            return Lost(attempt.sent, why)
+            return AnswerLost(attempt.sent, why)
         if isinstance(error, A2AError) and not isinstance(error, A2AClientError):
             raise RemoteFault(why) from error
         raise RemoteFault(f"its answer cannot be read: {why}") from error
@@ -210,11 +210,11 @@ class AgentConnection:
 
 
 @asynccontextmanager
-async def open_agent(spec: RemoteSpec, wiring: Wiring, clock: Clock) -> AsyncIterator[AgentConnection]:
+async def open_agent(spec: RemoteSpec, wiring: ConnectionWiring, clock: Clock) -> AsyncIterator[AgentConnection]:
     """A connection to the agent whose card is below the URL. Raises RemoteUnavailable when there is none within
     `connect_s`, or one that sends us elsewhere."""
     secret = wiring.variables.get(spec.secret) if spec.secret else None
-    attempt = Attempt()
+    attempt = RequestAttempt()
     token = ATTEMPT.set(attempt)
     async with http_client(spec.header, secret, wiring.connect_s) as http:
         try:

@@ -20,7 +20,7 @@ from runtime.tape.state.frames import FrameState
 
 
 @dataclass(frozen=True, slots=True)
-class Alteration:
+class VariableAlteration:
     """A variable of an agent and its new value, as the text of an event has them; with `frame` an argument or a local
     of that frame."""
 
@@ -48,7 +48,7 @@ def changeable(frame: FrameState, spec: PlaybookSpec | None) -> Mapping[str, Any
     return {**{name: value for name, value in frame.kwargs.items() if name in own}, **frame.locals}
 
 
-class Alterations(SessionPart):
+class SessionAlterations(SessionPart):
     """Changes variables and locals of one session. A change is a fact, and fires no trigger; the next statement sees
     it."""
 
@@ -59,7 +59,7 @@ class Alterations(SessionPart):
     async def _alter(self, event: InboxEvent) -> None:
         if self._record.address.platform != SCRATCH:
             return
-        wanted = Alteration.read(event.text)
+        wanted = VariableAlteration.read(event.text)
         types = self._types(wanted)
         if wanted.name not in types:
             self._pages.tell(self._pages.texts("session.nothing_to_alter", name=wanted.name))
@@ -76,7 +76,7 @@ class Alterations(SessionPart):
         shown = json.dumps(value, ensure_ascii=False)
         self._pages.tell(self._pages.texts("session.altered", name=wanted.name, value=shown))
 
-    def _types(self, wanted: Alteration) -> Mapping[str, str]:
+    def _types(self, wanted: VariableAlteration) -> Mapping[str, str]:
         """What can be changed where it is wanted, with the declared types, "" for none."""
         state = self._journal.state
         agent, frame = state.agents.get(wanted.agent), state.frames.get(wanted.frame or "")

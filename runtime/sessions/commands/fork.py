@@ -15,13 +15,13 @@ from runtime.core.message import Message
 from runtime.core.quote import Quote
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.succession import Succession, name_within, title_of, words_within
+from runtime.sessions.succession import SessionSuccession, name_within, title_of, words_within
 from runtime.stores.inbox import FORK, MERGED, InboxEvent
 from runtime.stores.sessions import SessionRecord, SessionStore
 from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ForkMerged, ForkSettled, ResultReturned, ThreadOpened
-from runtime.tape.tape import Branch
+from runtime.tape.tape import TapeBranch
 
 OPENED_WITHIN_S = 60.0
 """The time limit of a fork's platform."""
@@ -31,27 +31,27 @@ MAX_RESULT_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ForkOrigin:
     """The branch that a fork goes on from, and the place where it was asked for, as the text of its event has them;
     `link` leads there where links do. A fork in a scratch room has no home, and gives no result to anybody."""
 
-    branch: Branch
+    branch: TapeBranch
     home: Address | None
     link: str = ""
 
     @classmethod
-    def read(cls, text: str) -> Origin:
+    def read(cls, text: str) -> ForkOrigin:
         """The inverse of `str`. Raises ValueError."""
         session, seq, more = text.split(" ", 2)
         home, link = json.loads(more)
-        return cls(Branch(SessionId(session), int(seq)), None if home is None else Address(*home), link)
+        return cls(TapeBranch(SessionId(session), int(seq)), None if home is None else Address(*home), link)
 
     def __str__(self) -> str:
         home = None if self.home is None else address_data(self.home)
         return f"{self.branch.session} {self.branch.seq} {json.dumps([home, self.link])}"
 
 
-class Forks:
+class SessionForks:
     """Opens forks of one session in memory."""
 
     def __init__(self, parts: SessionParts) -> None:
@@ -83,7 +83,7 @@ class Forks:
             return self._say("no_threads")
         place, seq = opened
         here = await self._around.outbox.link(self._record.address)
-        origin = Origin(self._record.at(seq), self._record.address, here or "")
+        origin = ForkOrigin(self._record.at(seq), self._record.address, here or "")
         begins = InboxEvent(
             id=f"fork.{event.id}",
             address=place,
@@ -131,7 +131,7 @@ class Forks:
 async def why_lost(event: InboxEvent, store: SessionStore) -> str:
     """The reason why no session can start with an event of kind FORK: its source is missing; "" if it exists."""
     try:
-        branch = Origin.read(event.text).branch
+        branch = ForkOrigin.read(event.text).branch
     except (ValueError, TypeError):
         return "it names nothing that a fork could continue"
     try:
@@ -148,21 +148,21 @@ def scratch_of(event: InboxEvent) -> SessionId | None:
     return SessionId(event.address.conversation) if room else None
 
 
-def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Succession:
+def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> SessionSuccession:
     """The session that an event of kind FORK starts. One that goes on in the same conversation has no home to give a
     result to."""
-    origin, quote = Origin.read(event.text), event.quote
+    origin, quote = ForkOrigin.read(event.text), event.quote
     key = "fork_begins" if quote is None else "fork_begins_after"
     said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}
     told = [around.texts(f"session.{key}", **said)]
     begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
     if origin.home is None:
-        return Succession(begun, around.texts("session.scratch_begins"))
+        return SessionSuccession(begun, around.texts("session.scratch_begins"))
     if origin.home == record.address:
-        return Succession(begun, around.texts("session.tried_again"))
+        return SessionSuccession(begun, around.texts("session.tried_again"))
     if origin.link:
         told.append(around.texts("session.fork_link", link=origin.link))
-    return Succession(begun, " ".join(told), home=origin.home)
+    return SessionSuccession(begun, " ".join(told), home=origin.home)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class ForkResult:
         return f"{self.session} {self.first} {self.last} {self.text}"
 
 
-class Merge(SessionPart):
+class ForkMerge(SessionPart):
     """Gives a session's result back if it is a fork, and takes in those of its forks."""
 
     kinds = frozenset({MERGED})

@@ -11,8 +11,8 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.prompt.step_words import shown_call, shown_step
 from runtime.language.program import Program
 from runtime.sessions.features import SessionPart
-from runtime.sessions.inbound.backlog import Stop
-from runtime.sessions.inbound.binding import Binding
+from runtime.sessions.inbound.backlog import StopRequest
+from runtime.sessions.inbound.binding import HumanBinding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.stores.inbox import SESSION_COMMANDS, InboxEntry, InboxEvent
 from runtime.tape.state.frames import FrameState, WaitState
@@ -35,7 +35,7 @@ class SessionCommands:
         context: ExecutionContext,
         loops: AgentLoops,
         event_handler: EventHandler,
-        binding: Binding,
+        binding: HumanBinding,
         parts: Sequence[SessionPart],
     ) -> None:
         """`parts` carry out further commands."""
@@ -63,14 +63,14 @@ class SessionCommands:
         if broken and command is not None and command.agents:
             return False
         if entry.event.kind == "stop":
-            await self.stop(Stop(entry))
+            await self.stop(StopRequest(entry))
             return True
         handler = self._kinds.get(entry.event.kind)
         if handler is not None:
             await handler(entry.event)
         return handler is not None
 
-    async def stop(self, stop: Stop) -> None:
+    async def stop(self, stop: StopRequest) -> None:
         """Everything stops, and what was said before it is not answered."""
         busy, unread = await self._loops.stop()
         busy = bool([part for part in self._parts if part.stopped()]) or busy

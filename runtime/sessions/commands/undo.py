@@ -11,14 +11,14 @@ from runtime.core.ids import SessionId
 from runtime.sessions.features import SessionParts
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.meetings.places import MeetingPlaces
-from runtime.sessions.succession import Succession, name_within, words_within
+from runtime.sessions.succession import SessionSuccession, name_within, words_within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.session import ResultReturned
 from runtime.tape.state.people import MAX_EXCHANGES, ExchangeState
 
 
 @dataclass(frozen=True, slots=True)
-class Undoing:
+class UndoneExchanges:
     """The exchanges to undo, the earliest first, and the notice for people."""
 
     exchanges: tuple[ExchangeState, ...]
@@ -30,7 +30,7 @@ class Undoing:
         return self.exchanges[0].seq
 
 
-class Undo:
+class SessionUndo:
     """For one session in memory. An exchange is what somebody said while nothing went on, and all that came of it."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Undo:
         self._event_handler = event_handler
         self._places = places
 
-    def undoing(self, event: InboxEvent) -> Undoing | str:
+    def undoing(self, event: InboxEvent) -> UndoneExchanges | str:
         """The exchanges that `/undo` undoes, or the sentence why it does nothing."""
         wanted = event.text.strip() or "1"
         if not wanted.isdecimal() or not 1 <= len(wanted) <= len(str(MAX_EXCHANGES)) or int(wanted) == 0:
@@ -58,9 +58,9 @@ class Undo:
         first = exchanges[0]
         key = "undone_all" if first.seq == 0 else "undone" if len(exchanges) == 1 else "undone_several"
         said = {"name": name_within(first.name), "text": words_within(first.text)}
-        return Undoing(exchanges, self._say(key, count=len(exchanges), **said))
+        return UndoneExchanges(exchanges, self._say(key, count=len(exchanges), **said))
 
-    async def withdraw(self, undoing: Undoing) -> None:
+    async def withdraw(self, undoing: UndoneExchanges) -> None:
         """Stop the work in progress, show nothing more of undone work, and mark messages that will not be answered."""
         with self._pages.quiet():  # what ends by it has not ended in what goes on from before
             _, unread = await self._loops.stop()
@@ -71,7 +71,7 @@ class Undo:
                 if message is not None:
                     self._pages.signs.mark(message, "stopped")
 
-    def succession(self, undoing: Undoing) -> Succession:
+    def succession(self, undoing: UndoneExchanges) -> SessionSuccession:
         """The session that continues from before the undone exchanges, in the same place."""
         parent = self._record.at(undoing.seq)
         now = self._around.clock.now()
@@ -91,9 +91,9 @@ class Undo:
         else:
             place = Address(home.platform, home.conversation, home.thread)
         places = tuple(self._places.all)
-        return Succession(record, undoing.notice, self._record.id, place, places, self._record.taken_in)
+        return SessionSuccession(record, undoing.notice, self._record.id, place, places, self._record.taken_in)
 
-    async def end(self, undoing: Undoing) -> None:
+    async def end(self, undoing: UndoneExchanges) -> None:
         """Tell people that all was undone, here and where meetings were held."""
         if self._places.all:
             await self._places.find_way_home()
@@ -102,7 +102,7 @@ class Undo:
         if self._journal.state.home is not None:
             self._journal.note(ResultReturned())  # nothing came of a fork that was undone as a whole
 
-    def begin(self, succession: Succession) -> None:
+    def begin(self, succession: SessionSuccession) -> None:
         """Tell people what was undone, here and where meetings were held that are no more."""
         self._pages.tell(succession.notice)
         self._places.undone([place for place in succession.places if place not in self._places.all])

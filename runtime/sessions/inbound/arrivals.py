@@ -10,9 +10,9 @@ from typing import Protocol
 
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote, all_quotes
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.sessions.features import SessionPart
-from runtime.sessions.inbound.binding import Binding
+from runtime.sessions.inbound.binding import HumanBinding
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.people import PeopleQuoted
 from runtime.tape.journal import Journal
@@ -35,15 +35,15 @@ class PastSource(Protocol):
         """
 
 
-class Arrivals:
+class SessionArrivals:
     """What people do in one session."""
 
     def __init__(
         self,
         journal: Journal,
-        pages: Pages,
+        pages: SessionPages,
         past: PastSource | None,
-        binding: Binding,
+        binding: HumanBinding,
         features: Sequence[SessionPart],
     ) -> None:
         self._journal = journal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 from runtime.stores.inbox import InboxEntry
 
 _OVERTAKEN = frozenset({"message", "edit", "choice"})
@@ -13,7 +13,7 @@ _OVERTAKEN = frozenset({"message", "edit", "choice"})
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopRequest:
     """Somebody wants everything to stop; `passed` are earlier messages that need no answer."""
 
     entry: InboxEntry
@@ -25,17 +25,17 @@ class Stop:
         return (*self.passed, self.entry)
 
 
-class Backlog:
+class ShardBacklog:
     """Bounded by the shard's inbox, from which an entry is taken when it was processed."""
 
     def __init__(self) -> None:
         self._entries: list[InboxEntry] = []
-        self._stops: list[Stop] = []
+        self._stops: list[StopRequest] = []
         self.on_stop: Callable[[], None] = _nobody
         """Called when there is a stop to take."""
-        self.wanted = Signal()
+        self.wanted = WakeSignal()
         """Sent when somebody asks for an event."""
-        self._changed = Signal()
+        self._changed = WakeSignal()
         self._held = False
 
     def __len__(self) -> int:
@@ -51,7 +51,7 @@ class Backlog:
         if entry.event.kind == "stop":
             passed = tuple(e for e in self._entries if e.event.kind in _OVERTAKEN)
             self._entries = [e for e in self._entries if e.event.kind not in _OVERTAKEN]
-            self._stops.append(Stop(entry, passed))
+            self._stops.append(StopRequest(entry, passed))
             self.on_stop()
         else:
             self._entries.append(entry)
@@ -69,7 +69,7 @@ class Backlog:
         """The oldest entry that is no stop; None when there is none."""
         return self._entries.pop(0) if self._entries and not self._held else None
 
-    def take_stop(self) -> Stop | None:
+    def take_stop(self) -> StopRequest | None:
         """The oldest stop; None when there is none."""
         return self._stops.pop(0) if self._stops else None
 

@@ -25,7 +25,7 @@ MAX_NAME_CHARS = 80
 _TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
-class Binding:
+class HumanBinding:
     """Notes the people of one session as they take part, and binds each to one declared human at most.
 
     A human whose program says `person:` is only one of these. Else they are who shows their name, else, where the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
-from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.loops import AgentLoops
 from runtime.core.address import CLIENT, Address
@@ -13,13 +13,13 @@ from runtime.core.ids import AgentId, MeetingId, ScheduleId
 from runtime.core.message import Mark, Message, MessageType
 from runtime.core.quote import Quote
 from runtime.execution.calls.ask import option_of
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.meetings.meeting import meeting_held_at
 from runtime.sessions.inbound.event_messages import brings_others, files_of, is_aside, message_of
 from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import ANSWER, InboxEvent
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import FrameStarted, FrameSteered, QuestionAnswered, WaitEnded
 from runtime.tape.facts.people import AsideAdded, FeedbackGiven, MessageDeleted, MessageEdited, MessageHeard
 from runtime.tape.facts.registry import hears
@@ -43,9 +43,9 @@ class EventHandler:
     def __init__(
         self,
         journal: Journal,
-        dispatcher: Dispatcher,
+        dispatcher: MessageDispatcher,
         human_attendees: HumanAttendees,
-        pages: Pages,
+        pages: SessionPages,
         open_questions: OpenQuestions,
         interrupted: AgentLoops | None,
     ) -> None:
@@ -131,7 +131,7 @@ class EventHandler:
             if mark == "queued":
                 self._pages.signs.mark(pid, "stopped")
 
-    def _owner(self, fact: Content) -> str:
+    def _owner(self, fact: FactContent) -> str:
         frame = self._journal.state.frames.get(fact.frame_id() or "")
         return frame.agent if frame is not None else ""
 

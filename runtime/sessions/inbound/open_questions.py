@@ -9,11 +9,11 @@ from anyio.abc import TaskGroup
 
 from runtime.core.address import UNSEEN, Address, threads_below
 from runtime.core.background import OnDemand
-from runtime.execution.calls.ask import Questions
+from runtime.execution.calls.ask import SessionQuestions
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import HeldPlace
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.state.people import QuestionState
 
 
@@ -22,7 +22,7 @@ class OpenQuestions(SessionPart):
     somebody has answered stays held: who writes there late is told. The others are given back with the answer.
     """
 
-    def __init__(self, parts: SessionParts, questions: Questions) -> None:
+    def __init__(self, parts: SessionParts, questions: SessionQuestions) -> None:
         parts.pages.asked = self.all_posted
         super().__init__(parts)
         self.questions = questions
@@ -37,7 +37,7 @@ class OpenQuestions(SessionPart):
         if self._wanted():
             self._comparing.wake()
 
-    def noted(self, _fact: Content) -> None:
+    def noted(self, _fact: FactContent) -> None:
         """Hears every fact: a question may be seen now, or answered."""
         if (self._held or self._journal.state.questions) and self._wanted().keys() != self._held.keys():
             self._comparing.wake()

@@ -14,10 +14,10 @@ from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.events.talk import MessageUndelivered
 from runtime.execution.speech.delivery import SpeechDelivery, addressed
-from runtime.execution.speech.targets import Target, resolve_target
+from runtime.execution.speech.targets import SpeechTarget, resolve_target
 from runtime.meetings.invitations import JOINED
 from runtime.meetings.meeting import check_takes_part, within
-from runtime.meetings.meetings import Meetings
+from runtime.meetings.meetings import SessionMeetings
 from runtime.meetings.shared_state import SharedState
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import PARTICIPANT, InboxEvent
@@ -27,7 +27,7 @@ Deed = Literal["fetched", "say", "answer", "leave", "share"]
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class SeatAct:
     """An act of a participant in its seat.
 
     "fetched": it has acknowledged `messages`; "say": `text` to whom `to` names, as programs name them; "answer": to the
@@ -46,7 +46,7 @@ class Act:
     expected: int | None = None
 
     @classmethod
-    def read(cls, text: str) -> Act:
+    def read(cls, text: str) -> SeatAct:
         """The inverse of `str`. Raises ValueError, KeyError or TypeError."""
         data = json.loads(text)
         return cls(**{**data, "messages": tuple(data["messages"])})
@@ -55,14 +55,14 @@ class Act:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-class Participants(SessionPart):
+class SessionParticipants(SessionPart):
     """The participants in other processes, as one session hears them. What they do becomes facts, for the commit that
     consumes the event; what cannot be done they are told."""
 
     kinds = frozenset({PARTICIPANT})
 
     def __init__(
-        self, parts: SessionParts, channels: SessionChannels, meetings: Meetings, delivery: SpeechDelivery
+        self, parts: SessionParts, channels: SessionChannels, meetings: SessionMeetings, delivery: SpeechDelivery
     ) -> None:
         super().__init__(parts)
         self._clock = parts.around.clock
@@ -72,7 +72,7 @@ class Participants(SessionPart):
         self._channels = channels
         self._meetings = meetings
         self._delivery = delivery
-        self._deeds: Mapping[Deed, Callable[[RemoteAgent, Act], Awaitable[None]]] = {
+        self._deeds: Mapping[Deed, Callable[[RemoteAgent, SeatAct], Awaitable[None]]] = {
             "fetched": self._fetched,
             "say": self._say,
             "answer": self._answer,
@@ -83,7 +83,7 @@ class Participants(SessionPart):
     async def take_own(self, event: InboxEvent, /) -> None:
         """Bring an act to its seat; one in another session, such as one that was undone, and one about something that
         was stopped come to nothing."""
-        act = Act.read(event.text)
+        act = SeatAct.read(event.text)
         remote = self._agents.remote([*act.seat.split("/"), ""][1])
         if self._broken() is not None or remote is None or remote.seat.id != act.seat:
             return
@@ -92,10 +92,10 @@ class Participants(SessionPart):
         except (RoutingError, ExecutionError) as error:
             self._tell(remote, act, str(error))
 
-    async def _fetched(self, remote: RemoteAgent, act: Act) -> None:
+    async def _fetched(self, remote: RemoteAgent, act: SeatAct) -> None:
         remote.fetched(act.messages)
 
-    async def _say(self, remote: RemoteAgent, act: Act) -> None:
+    async def _say(self, remote: RemoteAgent, act: SeatAct) -> None:
         state = self._journal.state
         rooms = [meeting.id for meeting in state.meetings.values() if remote.id in meeting.joined]
         going_on = [id_ for id_ in rooms if state.meetings[id_].status != "ended"]
@@ -116,7 +116,7 @@ class Participants(SessionPart):
         if target.meeting is not None:
             self._journal.note(MeetingAddressed(target.meeting, message))
 
-    def _message(self, remote: RemoteAgent, act: Act, target: Target) -> Message:
+    def _message(self, remote: RemoteAgent, act: SeatAct, target: SpeechTarget) -> Message:
         klass = None
         if target.recipient is not None:
             other = self._journal.state.agent(target.recipient)
@@ -135,7 +135,7 @@ class Participants(SessionPart):
             within=within(self._journal.state, remote.id, target.recipient),
         )
 
-    async def _answer(self, remote: RemoteAgent, act: Act) -> None:
+    async def _answer(self, remote: RemoteAgent, act: SeatAct) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)
         if meeting is not None and remote.id in meeting.joined and act.text == JOINED:
             return  # it was asked again before it could answer
@@ -143,21 +143,21 @@ class Participants(SessionPart):
             raise RoutingError(f"{remote.state.klass} is not asked to join meeting {act.meeting}")
         self._meetings.answered(meeting, remote.id, act.text)
 
-    async def _leave(self, remote: RemoteAgent, act: Act) -> None:
+    async def _leave(self, remote: RemoteAgent, act: SeatAct) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)
         if meeting is None:
             raise RoutingError(f"there is no meeting {act.meeting}")
         check_takes_part(self._journal.state, meeting, remote.id)
         self._meetings.leave(meeting, remote.id)
 
-    async def _share(self, remote: RemoteAgent, act: Act) -> None:
+    async def _share(self, remote: RemoteAgent, act: SeatAct) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)
         if meeting is None:
             raise RoutingError(f"there is no meeting {act.meeting}")
         value = json.loads(act.text)
         SharedState(self._journal).write(meeting, act.name, value, by=remote.id, expected=act.expected)
 
-    def _tell(self, remote: RemoteAgent, act: Act, why: str) -> None:
+    def _tell(self, remote: RemoteAgent, act: SeatAct, why: str) -> None:
         """Tell a participant that its act had no effect."""
         notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": remote.id}
         text = f"{act.does} {act.number} came to nothing: {why}"

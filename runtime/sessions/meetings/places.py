@@ -13,11 +13,11 @@ from runtime.core.ids import ANYONE
 from runtime.events.sessions import MeetingPlaceless
 from runtime.meetings.meeting import meeting_held_at
 from runtime.sessions.features import SessionPart, SessionParts
-from runtime.sessions.succession import Succession, name_within, title_of, words_within
+from runtime.sessions.succession import SessionSuccession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import SESSION_COMMANDS, Inbox, InboxEvent
 from runtime.stores.sessions import HeldPlace, PlaceStore
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.meetings import MeetingPlaced, MeetingPlaceLost
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.meetings import MeetingState
@@ -103,7 +103,7 @@ class MeetingPlaces(SessionPart):
     def _held(self, meeting: MeetingState) -> HeldPlace:
         return HeldPlace(self._record.address, self._record.id, meeting.id)
 
-    async def restored(self, succession: Succession | None, /) -> None:
+    async def restored(self, succession: SessionSuccession | None, /) -> None:
         """Take up the places of active meetings. A session that continues another has its places from now on."""
         state, store = self._journal.state, self._around.places
         held = {m.id: m.place for m in state.meetings.values() if m.place is not None and m.status != "ended"}
@@ -125,7 +125,7 @@ class MeetingPlaces(SessionPart):
             return await self._around.outbox.link(address)
         return None
 
-    def noted(self, fact: Content) -> None:
+    def noted(self, fact: FactContent) -> None:
         """Hear every fact: that a meeting is over is said where it was held, that its place is lost, in the session's
         own conversation."""
         if isinstance(fact, MeetingPlaceLost):

@@ -8,11 +8,11 @@ from runtime.core.address import Address
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.texts import Texts
 from runtime.execution.frames.outcomes import reason
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits, Show, place_of
 from runtime.sessions.features import SessionPart
-from runtime.sessions.succession import Succession, words_within
+from runtime.sessions.succession import SessionSuccession, words_within
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.meetings import MeetingBegun
 from runtime.tape.facts.registry import hears
@@ -27,7 +27,9 @@ MAX_OUTCOME_CHARS = 500
 class MeetingReports(SessionPart):
     """Reports one session's meetings to people."""
 
-    def __init__(self, program: Program, journal: Journal, pages: Pages, texts: Texts, habits: MeetingHabits) -> None:
+    def __init__(
+        self, program: Program, journal: Journal, pages: SessionPages, texts: Texts, habits: MeetingHabits
+    ) -> None:
         self._program = program
         self._journal = journal
         self._pages = pages
@@ -36,7 +38,7 @@ class MeetingReports(SessionPart):
         self._held: dict[str, tuple[str, Show]] = {}
         """Meetings that go on, and what is shown of each, by the frames that hold them."""
 
-    async def restored(self, _succession: Succession | None, /) -> None:
+    async def restored(self, _succession: SessionSuccession | None, /) -> None:
         """Take up the meetings that go on."""
         for meeting in self._journal.state.meetings.values():
             if meeting.status == "active":

@@ -12,7 +12,7 @@ import asyncpg
 from runtime.core.errors import ArchiveUnavailable, ConfigError
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import session_from_archive, session_to_archive
-from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing
 from runtime.stores.catalog import WholeSession
 
 _CONNECT_S = 10.0
@@ -31,12 +31,12 @@ _BROKEN = (asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.
 
 
 class PostgresArchive:
-    """Implements `runtime.stores.archive.Archive`, in the table `parley_sessions`.
+    """Implements `runtime.stores.archive.SessionArchive`, in the table `parley_sessions`.
 
     A call that found its connection broken is made once more, by a new one; each may be repeated.
     """
 
-    def __init__(self, pool: asyncpg.Pool, sealing: Sealing = PLAIN) -> None:
+    def __init__(self, pool: asyncpg.Pool, sealing: ContentSealing = PLAIN) -> None:
         self._pool = pool
         self._sealing = sealing
 
@@ -82,7 +82,7 @@ async def _fetched(asked: str, after: str, database: Any) -> Any:
 
 
 @asynccontextmanager
-async def open_postgres(url: str, sealing: Sealing = PLAIN) -> AsyncIterator[PostgresArchive]:
+async def open_postgres(url: str, sealing: ContentSealing = PLAIN) -> AsyncIterator[PostgresArchive]:
     """The archive in the database at this URL; its table is created if missing.
 
     Raises ConfigError if the database refuses us or cannot be reached.

@@ -14,7 +14,7 @@ from anyio.to_thread import run_sync
 from runtime.core.errors import ArchiveUnavailable, ConfigError
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import session_from_archive, session_to_archive
-from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing
 from runtime.stores.catalog import WholeSession
 
 VERSION = 1
@@ -31,9 +31,9 @@ Answer = TypeVar("Answer")
 
 
 class SqliteArchive:
-    """Implements `runtime.stores.archive.Archive`; one call at a time, in a thread."""
+    """Implements `runtime.stores.archive.SessionArchive`; one call at a time, in a thread."""
 
-    def __init__(self, database: sqlite3.Connection, path: Path, sealing: Sealing = PLAIN) -> None:
+    def __init__(self, database: sqlite3.Connection, path: Path, sealing: ContentSealing = PLAIN) -> None:
         self._database = database
         self._path = path
         self._sealing = sealing
@@ -91,7 +91,7 @@ class SqliteArchive:
 
 
 @asynccontextmanager
-async def open_sqlite(path: Path, sealing: Sealing = PLAIN) -> AsyncIterator[SqliteArchive]:
+async def open_sqlite(path: Path, sealing: ContentSealing = PLAIN) -> AsyncIterator[SqliteArchive]:
     """The archive in this file, which is created if missing. Raises ConfigError for a file that is no archive."""
     try:
         database = await run_sync(_open, path)

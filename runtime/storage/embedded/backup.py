@@ -46,7 +46,7 @@ _PART = re.compile(r"^file (\S+) seq \d+ type [bi]\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Backup:
+class BackupHead:
     """The head of a backup file: when it was begun, and its size in bytes before compression."""
 
     made_at: datetime
@@ -58,7 +58,7 @@ def has_state(data_dir: Path) -> bool:
     return any((data_dir / name).exists() for name in (LOG, ARCHIVE))
 
 
-def write_backup(data_dir: Path, target: Path, now: datetime) -> Backup:
+def write_backup(data_dir: Path, target: Path, now: datetime) -> BackupHead:
     """Write everything that the directory keeps into one file, which only this user can read.
 
     A file of that name is replaced when the new one is complete. Raises ConfigError where there is nothing to keep or
@@ -79,10 +79,10 @@ def write_backup(data_dir: Path, target: Path, now: datetime) -> Backup:
             draft.replace(target)
     except OSError as error:
         raise ConfigError(f"The backup {target} cannot be written: {error.strerror}.") from error
-    return Backup(now, size)
+    return BackupHead(now, size)
 
 
-def restore_backup(source: Path, data_dir: Path, now: datetime, *, replace: bool = False) -> Backup:
+def restore_backup(source: Path, data_dir: Path, now: datetime, *, replace: bool = False) -> BackupHead:
     """Put a backup into the directory, whole or not at all; what is in it is checked first.
 
     With `replace`, what was there moves to a folder of its own in the directory. Raises ConfigError for a file that is
@@ -168,7 +168,7 @@ def _copy_of_archive(path: Path) -> Iterator[BinaryIO]:
         _remove(copy)
 
 
-def _read(source: Path, into: Path) -> Backup:
+def _read(source: Path, into: Path) -> BackupHead:
     """Unpack into an empty folder. Raises ConfigError for what is no whole backup of ours."""
     found: dict[str, dict[str, object]] = {}
     contents: dict[str, object] = {}
@@ -199,7 +199,7 @@ def _read(source: Path, into: Path) -> Backup:
     if contents["files"] != found:
         raise ConfigError(f"{source} is damaged: its files are not those that it lists.")
     made_at = datetime.fromisoformat(str(contents["made_at"]))
-    return Backup(made_at, sum(int(str(each["bytes"])) for each in found.values()))
+    return BackupHead(made_at, sum(int(str(each["bytes"])) for each in found.values()))
 
 
 def _is_ours(name: str) -> bool:

@@ -14,7 +14,7 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.core.json_text import compact_json
 from runtime.core.plain_text import whole_characters
 from runtime.core.quote import quote_from_data, quote_to_data, quotes_from_data, quotes_to_data
-from runtime.storage.encoding.sealing import Sealing, archive_binding
+from runtime.storage.encoding.sealing import ContentSealing, archive_binding
 from runtime.stores.archive import session_from, session_lines
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import InboxEvent
@@ -133,13 +133,13 @@ def fact_from_fields(tape: TapeId, seq: int, fields: tuple[str, str, str]) -> Fa
     return Fact(tape=tape, seq=seq, kind=kind, at=datetime.fromisoformat(at), data=content)
 
 
-def session_to_archive(whole: WholeSession, sealing: Sealing) -> bytes:
+def session_to_archive(whole: WholeSession, sealing: ContentSealing) -> bytes:
     """A session in the archive's form: the lines of its file, compressed, and sealed where its conversation is."""
     lines = zlib.compress("".join(session_lines(whole)).encode())
     return sealing.of(whole.record.address.key).seal_bytes(archive_binding(whole.record.id), lines)
 
 
-def session_from_archive(session: SessionId, content: bytes, sealing: Sealing) -> WholeSession:
+def session_from_archive(session: SessionId, content: bytes, sealing: ContentSealing) -> WholeSession:
     """The session from that form. Raises ContentLocked, or ArchiveUnavailable when the content cannot be read."""
     packed = sealing.open_bytes(archive_binding(session), bytes(content))
     try:

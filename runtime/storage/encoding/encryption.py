@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from runtime.core.errors import ConfigError, ContentLocked
-from runtime.storage.encoding.sealing import MARK, PLAIN, AssociatedData, Sealing, key_of, missing_key
+from runtime.storage.encoding.sealing import MARK, PLAIN, AssociatedData, ContentSealing, key_of, missing_key
 
 KEY_BYTES = 32
 _ID_CHARS = 8
@@ -69,7 +69,7 @@ def keys_from(text: str, name: str) -> Sequence[Key]:
     return keys
 
 
-class Encryption(Sealing):
+class ContentEncryption(ContentSealing):
     """Seals with the first key, and opens with any.
 
     `conversations` are patterns with `*`, which include threads; other conversations stay unencrypted.
@@ -92,13 +92,13 @@ class Encryption(Sealing):
     def selective(self) -> bool:
         return "*" not in self._conversations
 
-    def of(self, conversation: str) -> Sealing:
+    def of(self, conversation: str) -> ContentSealing:
         names = {conversation, conversation.partition("#")[0]}
         covered = any(fnmatchcase(name, pattern) for pattern in self._conversations for name in names)
         return self if covered else PLAIN
 
     @property
-    def shared(self) -> Sealing:
+    def shared(self) -> ContentSealing:
         return self if self._conversations else PLAIN
 
     def seal(self, binding: AssociatedData, text: str) -> str:

@@ -34,7 +34,7 @@ class AssociatedData:
         return "".join(f"{len(part)}:{part}," for part in (self.home, *map(str, self.rest))).encode()
 
 
-class Sealing:
+class ContentSealing:
     """Writes content unencrypted. It cannot read sealed content, and raises ContentLocked."""
 
     @property
@@ -42,13 +42,13 @@ class Sealing:
         """Whether it seals only some conversations."""
         return False
 
-    def of(self, conversation: str) -> Sealing:
+    def of(self, conversation: str) -> ContentSealing:
         """The cipher for the content of a conversation."""
         del conversation
         return self
 
     @property
-    def shared(self) -> Sealing:
+    def shared(self) -> ContentSealing:
         """The cipher for content that belongs to no single conversation, such as files."""
         return self
 
@@ -86,7 +86,7 @@ class Sealing:
         return key_of(written) == ""
 
 
-PLAIN = Sealing()
+PLAIN = ContentSealing()
 
 
 def key_of(written: str | bytes) -> str:

@@ -27,7 +27,7 @@ from runtime.stores.inbox import (
 )
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Fact, Following, tape_in, tape_owner
+from runtime.tape.tape import Fact, TapeFollowing, tape_in, tape_owner
 
 StoredFact = tuple[TapeId, tuple[str, str, str]]
 """A stored fact: its tape, and its kind, time and data."""
@@ -361,7 +361,7 @@ class MemorySessionStore:
             await news.wait()
 
     @asynccontextmanager
-    async def following(self, session: SessionId) -> AsyncIterator[Following]:
+    async def following(self, session: SessionId) -> AsyncIterator[TapeFollowing]:
         del session
         yield _Follower(self)
 

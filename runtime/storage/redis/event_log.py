@@ -17,7 +17,7 @@ from runtime.core.cloud_event import CloudEvent, event_from
 from runtime.core.errors import ContentLocked, EventsGone
 from runtime.core.ids import TapeId
 from runtime.storage.encoding.codec import to_json
-from runtime.storage.encoding.sealing import AssociatedData, Sealing
+from runtime.storage.encoding.sealing import AssociatedData, ContentSealing
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.streams import Entries
@@ -137,12 +137,12 @@ class RedisEventLog:
         return FactReading(place.keys.shard, self._connection.sealing).fact(place.tape, place.seq, fields, large)
 
 
-def client_event_text(event: CloudEvent, sealing: Sealing) -> str:
+def client_event_text(event: CloudEvent, sealing: ContentSealing) -> str:
     """The stored form of a client's event: JSON, sealed where content is."""
     return sealing.shared.seal(_binding(event.source, event.id), to_json(event.as_data(content=True)))
 
 
-def client_event(fields: Fields, sealing: Sealing, at: datetime) -> CloudEvent:
+def client_event(fields: Fields, sealing: ContentSealing, at: datetime) -> CloudEvent:
     """A client's event from its entry, which was written at a time; without data where it cannot be opened."""
     source, id_ = fields["s"], fields["i"]
     try:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked, InboxFull, LeaseLost, LetterGone
 from runtime.storage.encoding.codec import UNREADABLE_KIND, event_from_entry, event_to_json, to_json
-from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, conversation_home, key_of
+from runtime.storage.encoding.sealing import PLAIN, AssociatedData, ContentSealing, conversation_home, key_of
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.stores.inbox import (
@@ -170,7 +170,7 @@ class RedisInbox:
 class EventForm:
     """Writes and reads events as `sealing` has it."""
 
-    def __init__(self, sealing: Sealing) -> None:
+    def __init__(self, sealing: ContentSealing) -> None:
         self._sealing = sealing
 
     def write(self, event: InboxEvent) -> str:

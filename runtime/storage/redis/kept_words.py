@@ -13,10 +13,10 @@ from runtime.core.errors import ContentLocked
 from runtime.core.message import attachment_from
 from runtime.core.quote import quote_from_data, quote_to_data, without_author
 from runtime.storage.encoding.codec import to_json
-from runtime.storage.encoding.sealing import AssociatedData, Sealing, conversation_home, key_of
+from runtime.storage.encoding.sealing import AssociatedData, ContentSealing, conversation_home, key_of
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.stores.catalog import Whose
+from runtime.stores.catalog import PersonKeys
 from runtime.stores.inbox import shard_of
 from runtime.stores.kept import KeptWords
 
@@ -74,7 +74,7 @@ class RedisKeptWords:
                 continue
         return found
 
-    async def forget_person(self, conversation: str, key: str, whose: Whose) -> int:
+    async def forget_person(self, conversation: str, key: str, whose: PersonKeys) -> int:
         """Forget a message of a person, and what they said in the message of somebody else. How many that were. Raises
         ContentLocked where nobody can see whom a message quotes.
         """
@@ -101,7 +101,7 @@ class RedisKeptWords:
 class KeptWordsForm:
     """Writes and reads what was said as `sealing` has it."""
 
-    def __init__(self, sealing: Sealing) -> None:
+    def __init__(self, sealing: ContentSealing) -> None:
         self._sealing = sealing
 
     def write(self, conversation: str, words: KeptWords) -> str:

@@ -21,7 +21,7 @@ from runtime.storage.redis.client.keys import (
     lease_key,
     shard_of_lease,
 )
-from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, Living, Timer
+from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, LivingNodes, SessionTimer
 
 _CLAIM = load_script("share_claim")
 
@@ -95,18 +95,18 @@ class RedisNodeStore:
         self._connection = connection
         self._nodes, self._news = (FRONTS, FRONT_NEWS) if fronts else (NODES, NODE_NEWS)
 
-    async def announce(self, holder: LeaseHolder, /) -> Living:
+    async def announce(self, holder: LeaseHolder, /) -> LivingNodes:
         return await self._living(holder.node, _milliseconds(holder))
 
-    async def living(self) -> Living:
+    async def living(self) -> LivingNodes:
         return await self._living("", 0)
 
-    async def _living(self, node: str, milliseconds: int) -> Living:
+    async def _living(self, node: str, milliseconds: int) -> LivingNodes:
         keys = [self._nodes, self._news]
         news, *found = await self._connection.run(_ANNOUNCE, keys, [node, milliseconds], replicated=False)
         lasts = {node: int(left) / 1000 for node, left in zip(found[::2], found[1::2], strict=True)}
         gone = frozenset(node for node, left_s in lasts.items() if left_s <= 0)
-        return Living({node: left_s for node, left_s in lasts.items() if node not in gone}, news, gone)
+        return LivingNodes({node: left_s for node, left_s in lasts.items() if node not in gone}, news, gone)
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         arguments: list[str | int] = [holder.node, _milliseconds(holder)]
@@ -121,12 +121,12 @@ class RedisNodeStore:
 
 
 class RedisTimers:
-    """Implements `runtime.stores.sessions.Timers`."""
+    """Implements `runtime.stores.sessions.SessionTimers`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
 
-    async def set(self, lease: Lease, timer: Timer, seq: int, /) -> bool:
+    async def set(self, lease: Lease, timer: SessionTimer, seq: int, /) -> bool:
         return await self._write(lease, timer.session, seq, repr(timer.due_s))
 
     async def cancel(self, lease: Lease, session: SessionId, seq: int, /) -> bool:
@@ -147,17 +147,17 @@ class RedisTimers:
         found = await self._connection.read("zrange", key, 0, 0, withscores=True)
         return float(found[0][1]) if found else None
 
-    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
+    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[SessionTimer]:
         key = ShardKeys(shard).timers
 
         return [
-            Timer(SessionId(session), float(due_s))
+            SessionTimer(SessionId(session), float(due_s))
             for session, due_s in await self._connection.read(
                 "zrangebyscore", key, "-inf", until_s, start=0, num=limit, withscores=True
             )
         ]
 
-    async def done(self, shard: int, timer: Timer, /) -> None:
+    async def done(self, shard: int, timer: SessionTimer, /) -> None:
         await self._connection.run(_DONE, [ShardKeys(shard).timers], [timer.session, repr(timer.due_s)])
 
 

@@ -9,12 +9,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from runtime.channels.mailbox import Letter, Mail, MailboxRead, MailboxReader, Seat
+from runtime.channels.mailbox import MailboxEntry, MailboxRead, MailboxReader, ParticipantSeat, SeatLetter
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked, MailboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.storage.encoding.codec import to_json
-from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, key_of, session_home
+from runtime.storage.encoding.sealing import PLAIN, AssociatedData, ContentSealing, key_of, session_home
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import MailboxKeys
 from runtime.storage.redis.client.streams import Entries
@@ -31,13 +31,13 @@ _ATTEND = load_script("mailboxes/attend")
 
 
 class RedisMailboxes:
-    """Implements `runtime.channels.mailbox.Mailboxes`. `bound` is the most letters in one mailbox."""
+    """Implements `runtime.channels.mailbox.SeatMailboxes`. `bound` is the most letters in one mailbox."""
 
     def __init__(self, connection: RedisConnection, *, bound: int = 1_000) -> None:
         self._connection = connection
         self._bound = bound
 
-    async def put(self, participant: str, letter: Letter, /) -> bool:
+    async def put(self, participant: str, letter: SeatLetter, /) -> bool:
         keys, text = MailboxKeys(participant), letter_to_json(letter, self._connection.sealing)
         outcome = await self._connection.run(
             _PUT,
@@ -60,18 +60,18 @@ class RedisMailboxes:
             return MailboxRead(replaced=True)
         return MailboxRead(tuple(self._mail(*entry) for entry in found.get(keys.mail, ())))
 
-    async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
+    async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[MailboxEntry]:
         key = MailboxKeys(participant).mail
 
         return [self._mail(*entry) for entry in await self._connection.read("xrange", key, max=until, count=at_most)]
 
-    async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
+    async def take_out(self, participant: str, mail: Sequence[MailboxEntry], /) -> None:
         keys = MailboxKeys(participant)
         pairs = [part for one in mail for part in (one.entry_id, one.letter.id)]
         if pairs:
             await self._connection.run(_TAKE_OUT, [keys.mail, keys.seen], [REMEMBERED_S, *pairs])
 
-    async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
+    async def seat(self, participant: str, seat_id: str, /) -> ParticipantSeat | None:
         key = MailboxKeys(participant).seat(seat_id)
 
         found = await self._connection.read("get", key)
@@ -82,30 +82,30 @@ class RedisMailboxes:
         news = await self._connection.run(_ATTEND, [keys.reader, keys.readers], [connection])
         return MailboxReader(connection, str(news))
 
-    def _mail(self, entry_id: str, fields: Any) -> Mail:
-        return Mail(entry_id, letter_from_json(fields["l"], self._connection.sealing))
+    def _mail(self, entry_id: str, fields: Any) -> MailboxEntry:
+        return MailboxEntry(entry_id, letter_from_json(fields["l"], self._connection.sealing))
 
 
-def seat_to_json(seat: Seat) -> str:
+def seat_to_json(seat: ParticipantSeat) -> str:
     address = [seat.address.platform, seat.address.conversation, seat.address.thread]
     return to_json([seat.session, seat.agent, seat.stops, *address])
 
 
-def seat_from_json(text: str) -> Seat:
+def seat_from_json(text: str) -> ParticipantSeat:
     session, agent, stops, *address = json.loads(text)
-    return Seat(SessionId(session), AgentId(agent), Address(*address), stops)
+    return ParticipantSeat(SessionId(session), AgentId(agent), Address(*address), stops)
 
 
-def letter_to_json(letter: Letter, sealing: Sealing = PLAIN) -> str:
+def letter_to_json(letter: SeatLetter, sealing: ContentSealing = PLAIN) -> str:
     content = sealing.of(letter.seat.address.key).seal(_binding(letter.seat, letter.message), to_json(letter.content))
     return to_json({"seat": seat_to_json(letter.seat), "message": letter.message, "content": content})
 
 
-def letter_from_json(text: str, sealing: Sealing = PLAIN) -> Letter:
+def letter_from_json(text: str, sealing: ContentSealing = PLAIN) -> SeatLetter:
     """The letter in this JSON. Raises ContentLocked if its key is missing."""
     data = json.loads(text)
     seat, message = seat_from_json(data["seat"]), MessageId(data["message"])
-    return Letter(seat, message, json.loads(sealing.open(_binding(seat, message), data["content"])))
+    return SeatLetter(seat, message, json.loads(sealing.open(_binding(seat, message), data["content"])))
 
 
 def letter_key(text: str) -> str:
@@ -113,7 +113,7 @@ def letter_key(text: str) -> str:
     return key_of(str(json.loads(text)["content"]))
 
 
-def letter_anew(text: str, sealing: Sealing) -> str:
+def letter_anew(text: str, sealing: ContentSealing) -> str:
     """A letter in its current form; unchanged if it cannot be decrypted."""
     try:
         return letter_to_json(letter_from_json(text, sealing), sealing)
@@ -121,10 +121,10 @@ def letter_anew(text: str, sealing: Sealing) -> str:
         return text
 
 
-def seat_of_letter(text: str) -> Seat:
+def seat_of_letter(text: str) -> ParticipantSeat:
     """The destination of a letter, even of one that cannot be decrypted."""
     return seat_from_json(json.loads(text)["seat"])
 
 
-def _binding(seat: Seat, message: MessageId) -> AssociatedData:
+def _binding(seat: ParticipantSeat, message: MessageId) -> AssociatedData:
     return AssociatedData(session_home(seat.session), ("letter", seat.id, message))

@@ -13,12 +13,12 @@ from dataclasses import replace
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import to_json
-from runtime.storage.encoding.sealing import AssociatedData, Sealing, key_of
+from runtime.storage.encoding.sealing import AssociatedData, ContentSealing, key_of
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.stores.catalog import Whose
+from runtime.stores.catalog import PersonKeys
 from runtime.stores.inbox import shard_of
-from runtime.stores.memories import Memory, Scope
+from runtime.stores.memories import MemoryScope, StoredMemory
 
 _KEEP = load_script("memory_keep")
 _FORGET = load_script("memory_forget")
@@ -35,15 +35,15 @@ class RedisMemories:
         self._connection = connection
         self._form = MemoryForm(connection.sealing)
 
-    async def keep(self, memory: Memory, /, *, keep_s: float) -> None:
+    async def keep(self, memory: StoredMemory, /, *, keep_s: float) -> None:
         await self._connection.run(
             _KEEP, [_key(memory.scope)], [memory.id, self._form.write(memory), int(keep_s * 1000)]
         )
 
-    async def version(self, scope: Scope, /) -> str:
+    async def version(self, scope: MemoryScope, /) -> str:
         return str(await self._connection.ask("HGET", _key(scope), "version") or "")
 
-    async def all(self, scope: Scope, /) -> Sequence[Memory]:
+    async def all(self, scope: MemoryScope, /) -> Sequence[StoredMemory]:
         found = []
         for number, written in await self._written(scope):
             try:
@@ -52,10 +52,10 @@ class RedisMemories:
                 continue
         return found
 
-    async def forget(self, scope: Scope, ids: Sequence[str], /) -> int:
+    async def forget(self, scope: MemoryScope, ids: Sequence[str], /) -> int:
         return int(await self._connection.run(_FORGET, [_key(scope), _vectors_key(scope)], [GONE_S, *ids]))
 
-    async def vectors(self, scope: Scope, memories: Sequence[Memory], model: str, /) -> Mapping[str, bytes]:
+    async def vectors(self, scope: MemoryScope, memories: Sequence[StoredMemory], model: str, /) -> Mapping[str, bytes]:
         key, ids = _vectors_key(scope), [memory.id for memory in memories]
 
         written = await self._connection.read("hmget", key, ids) if ids else []
@@ -63,11 +63,13 @@ class RedisMemories:
         found = ((one.id, self._form.read_vector(one, model, text)) for one, text in pairs if text)
         return {id_: vector for id_, vector in found if vector is not None}
 
-    async def keep_vectors(self, scope: Scope, vectors: Sequence[tuple[Memory, bytes]], model: str, /) -> None:
+    async def keep_vectors(
+        self, scope: MemoryScope, vectors: Sequence[tuple[StoredMemory, bytes]], model: str, /
+    ) -> None:
         told = [part for one, vector in vectors for part in (one.id, self._form.write_vector(one, model, vector))]
         await self._connection.run(_KEEP_VECTORS, [_key(scope), _vectors_key(scope)], told)
 
-    async def forget_person(self, scope: Scope, whose: Whose) -> int:
+    async def forget_person(self, scope: MemoryScope, whose: PersonKeys) -> int:
         """Forget what a scope has of a person: their own memories, and those of others that are about them. How many
         there were. Raises ContentLocked for one of which nobody can see whom it is about.
         """
@@ -82,7 +84,7 @@ class RedisMemories:
                 theirs.append(self._form.id(written))
         return await self.forget(scope, theirs) if theirs else 0
 
-    async def _written(self, scope: Scope) -> list[tuple[int, str]]:
+    async def _written(self, scope: MemoryScope) -> list[tuple[int, str]]:
         """The memories of a scope as they stand there, by their numbers."""
         key = _key(scope)
 
@@ -93,10 +95,10 @@ class RedisMemories:
 class MemoryForm:
     """Writes and reads memories as `sealing` has it."""
 
-    def __init__(self, sealing: Sealing) -> None:
+    def __init__(self, sealing: ContentSealing) -> None:
         self._sealing = sealing
 
-    def write(self, memory: Memory) -> str:
+    def write(self, memory: StoredMemory) -> str:
         """A memory as JSON, without its number."""
         content = to_json([memory.about, memory.text])
         return to_json(
@@ -112,10 +114,10 @@ class MemoryForm:
             }
         )
 
-    def read(self, scope: Scope, number: int, written: str) -> Memory:
+    def read(self, scope: MemoryScope, number: int, written: str) -> StoredMemory:
         """The inverse of `write`. Raises ContentLocked for one that cannot be opened."""
         data = json.loads(written)
-        hollow = Memory(
+        hollow = StoredMemory(
             data["id"],
             scope,
             data["owner"],
@@ -143,21 +145,21 @@ class MemoryForm:
         """The id of the key of a memory; "" for an unsealed one."""
         return key_of(json.loads(written)["content"])
 
-    def anew(self, scope: Scope, written: str) -> str:
+    def anew(self, scope: MemoryScope, written: str) -> str:
         """A memory in the current form; as it is, where it cannot be opened."""
         try:
             return self.write(self.read(scope, 0, written))
         except ContentLocked:
             return written
 
-    def write_vector(self, memory: Memory, model: str, vector: bytes) -> str:
+    def write_vector(self, memory: StoredMemory, model: str, vector: bytes) -> str:
         """What a memory means to a model, as JSON; sealed where the memory is."""
         content = self._sealing.of(memory.conversation).seal(
             _vector_binding(memory.scope, memory.id, model), base64.b64encode(vector).decode("ascii")
         )
         return to_json({"model": model, "conversation": memory.conversation, "content": content})
 
-    def read_vector(self, memory: Memory, model: str, written: str) -> bytes | None:
+    def read_vector(self, memory: StoredMemory, model: str, written: str) -> bytes | None:
         """The inverse of `write_vector`; None for the vector of another model, and where it cannot be opened."""
         data = json.loads(written)
         if data["model"] != model:
@@ -168,7 +170,7 @@ class MemoryForm:
             return None
         return base64.b64decode(content)
 
-    def vector_anew(self, scope: Scope, id_: str, written: str) -> str:
+    def vector_anew(self, scope: MemoryScope, id_: str, written: str) -> str:
         """The vector of a memory in the current form; as it is, where it cannot be opened."""
         data = json.loads(written)
         binding = _vector_binding(scope, id_, data["model"])
@@ -179,17 +181,17 @@ class MemoryForm:
         return to_json({**data, "content": self._sealing.of(data["conversation"]).seal(binding, content)})
 
 
-def _vectors_key(scope: Scope) -> str:
+def _vectors_key(scope: MemoryScope) -> str:
     return ShardKeys(shard_of(scope.key)).memory_vectors(scope.key)
 
 
-def _key(scope: Scope) -> str:
+def _key(scope: MemoryScope) -> str:
     return ShardKeys(shard_of(scope.key)).memories(scope.key)
 
 
-def _vector_binding(scope: Scope, id_: str, model: str) -> AssociatedData:
+def _vector_binding(scope: MemoryScope, id_: str, model: str) -> AssociatedData:
     return AssociatedData(f"memory vectors {scope.key}", ("vector", id_, model))
 
 
-def _binding(memory: Memory) -> AssociatedData:
+def _binding(memory: StoredMemory) -> AssociatedData:
     return AssociatedData(f"memories {memory.scope.key}", ("memory", memory.id, memory.owner, repr(memory.made_s)))

@@ -19,9 +19,9 @@ from redis.exceptions import RedisError
 from runtime.core.errors import ContentLocked
 from runtime.core.message import Attachment, Choice
 from runtime.core.quote import Quote
-from runtime.core.room import Reaction, RoomChange, RoomInfo, RoomMessage, RoomPost
+from runtime.core.room import MessageReaction, RoomChange, RoomInfo, RoomMessage, RoomPost
 from runtime.storage.encoding.codec import to_json
-from runtime.storage.encoding.sealing import PLAIN, Sealing, key_of, message_binding
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing, key_of, message_binding
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.server import COMMAND_LIMIT_S
@@ -116,7 +116,7 @@ class RedisRoomStore:
 class RoomForm:
     """Writes and reads messages as `sealing` has it."""
 
-    def __init__(self, sealing: Sealing, platform: str) -> None:
+    def __init__(self, sealing: ContentSealing, platform: str) -> None:
         """`platform` is the first part of the keys of the rooms' conversations."""
         self._sealing = sealing
         self._platform = platform
@@ -176,7 +176,7 @@ class RoomForm:
                 "files": tuple(map(ATTACHMENT.read, self._read(room, id_, "files", data.get("files"), ()))),
                 "choices": tuple(Choice(*each) for each in self._read(room, id_, "choices", data.get("choices"), ())),
                 "meeting": "".join(self._read(room, id_, "meeting", data.get("meeting"), ())),
-                "reactions": {who: Reaction(*reaction) for who, reaction in reactions.items()},
+                "reactions": {who: MessageReaction(*reaction) for who, reaction in reactions.items()},
             }
         )
 
@@ -203,7 +203,7 @@ class RoomForm:
             return kept
         return kept if json.loads(kept) == data else to_json(data)
 
-    def _writing(self, room: str) -> Sealing:
+    def _writing(self, room: str) -> ContentSealing:
         return self._sealing.of(f"{self._platform}:{room}")
 
     def _part(self, room: str, message: str, part: str, value: Any) -> Any:

@@ -15,7 +15,7 @@ from runtime.core.ids import AgentId, participant_id, person_id
 from runtime.core.message import Attachment, FilePart, message_from_data, message_to_data, settled_message
 from runtime.tape.state.frames import CallSite, RaisedAt
 
-Kind = TypeVar("Kind", bound="Content")
+Kind = TypeVar("Kind", bound="FactContent")
 
 _IDS: Mapping[str, Callable[[str], Any]] = {
     "AgentId": AgentId,
@@ -24,7 +24,7 @@ _IDS: Mapping[str, Callable[[str], Any]] = {
 }
 """How a field with an id is read, by the first word of its type; it is written as it is."""
 
-KINDS: dict[str, type[Content]] = {}
+KINDS: dict[str, type[FactContent]] = {}
 """Every kind of fact, by its name on the tapes."""
 
 _SCALARS = frozenset({"int", "bool", "float", "int | None", "bool | None", "float | None"})
@@ -108,7 +108,7 @@ def _id_of(part: Field[Any]) -> Callable[[str], Any] | None:
     return _IDS.get(str(part.type).removesuffix(" | None"))
 
 
-class Content:
+class FactContent:
     """The content of a fact. `data` is the stored form, JSON data once `as_data` has gone through it."""
 
     __slots__ = ()
@@ -202,11 +202,11 @@ def fact(kind: str, *, session: bool = False) -> Callable[[type[Kind]], type[Kin
 # -- the generated methods
 
 
-def _parts(made: type[Content]) -> list[tuple[Field[Any], _Key]]:
+def _parts(made: type[FactContent]) -> list[tuple[Field[Any], _Key]]:
     return [(part, part.metadata["key"]) for part in fields(made)]  # type: ignore[arg-type]
 
 
-def _equip(made: type[Content]) -> None:
+def _equip(made: type[FactContent]) -> None:
     names: dict[str, Any] = {"_NOTHING": NOTHING}
     source = [
         *_making(made, names),
@@ -225,7 +225,7 @@ def _equip(made: type[Content]) -> None:
             setattr(made, name, names[name])
 
 
-def _making(made: type[Content], names: dict[str, Any]) -> list[str]:
+def _making(made: type[FactContent], names: dict[str, Any]) -> list[str]:
     """The constructor of a frozen dataclass, only faster: slots are set without looking for them by name."""
     parameters, lines = [], []
     for part, _ in _parts(made):
@@ -236,7 +236,7 @@ def _making(made: type[Content], names: dict[str, Any]) -> list[str]:
     return [f"def __init__({', '.join(['self', *parameters])}):", *(lines or ["    pass"])]
 
 
-def _writing(made: type[Content], names: dict[str, Any]) -> list[str]:
+def _writing(made: type[FactContent], names: dict[str, Any]) -> list[str]:
     parts = sorted(_parts(made), key=lambda part: not part[1].first)
     leading, rest = [], []
     for part, stored in parts:
@@ -260,7 +260,7 @@ def _writing(made: type[Content], names: dict[str, Any]) -> list[str]:
     return ["def data(self):", f"    data = {{{', '.join(leading)}}}", *rest, "    return data"]
 
 
-def _reading(made: type[Content], names: dict[str, Any]) -> list[str]:
+def _reading(made: type[FactContent], names: dict[str, Any]) -> list[str]:
     arguments = []
     for part, stored in _parts(made):
         if part.default is MISSING:
@@ -280,7 +280,7 @@ def _reading(made: type[Content], names: dict[str, Any]) -> list[str]:
     return ["def read(cls, data):", "    get = data.get", f"    return cls({', '.join(arguments)})"]
 
 
-def _settling(made: type[Content], names: dict[str, Any]) -> list[str]:
+def _settling(made: type[FactContent], names: dict[str, Any]) -> list[str]:
     """`data` and `read` in one: values that cannot change are taken as they are."""
     checks, leading, rest, arguments = [], [], [], []
     for part, stored in _parts(made):
@@ -327,7 +327,7 @@ def _settling_one(name: str, form: StoredForm | None, names: dict[str, Any]) -> 
     return f"v_{name}, n_{name} = _settle_{name}(v_{name}, copy); same &= n_{name} is self.{name}"
 
 
-def _referring(made: type[Content]) -> list[str]:
+def _referring(made: type[FactContent]) -> list[str]:
     by_key = {stored.name: part.name for part, stored in _parts(made)}
     lines: list[str] = []
     for method, keys in _REFERENCES.items():

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from runtime.core.ids import AgentId, ParticipantId, PersonId
-from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, PARTICIPANTS, RAISED_AT, Content, fact, key
+from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, PARTICIPANTS, RAISED_AT, FactContent, fact, key
 from runtime.tape.state.frames import CallSite, RaisedAt
 
 Loops = Mapping[str, Mapping[str, Any] | None]
@@ -18,7 +18,7 @@ Loops = Mapping[str, Mapping[str, Any] | None]
 
 
 @fact("uncaught", session=True)
-class FailureUncaught(Content):
+class FailureUncaught(FactContent):
     """Something that an agent began has failed, by fact `seq`."""
 
     seq: int = key("seq")
@@ -27,7 +27,7 @@ class FailureUncaught(Content):
 
 
 @fact("reported", session=True)
-class FailureReported(Content):
+class FailureReported(FactContent):
     """The failure of fact `seq` is in a report: its number, 0 if none could be made, and how many failures it has."""
 
     seq: int = key("seq")
@@ -36,7 +36,7 @@ class FailureReported(Content):
 
 
 @fact("start")
-class FrameStarted(Content):
+class FrameStarted(FactContent):
     """A playbook begins. `variables` are set by it, `fired` the playbooks that they trigger, `caller` is the call that
     it answers; `messages` are what it begins with; `begins`: it is one of its agent's beginnings."""
 
@@ -55,7 +55,7 @@ class FrameStarted(Content):
 
 
 @fact("ret")
-class FrameReturned(Content):
+class FrameReturned(FactContent):
     """A playbook returned a value, or failed with an `error`: type and text, `raised_at` the innermost playbook.
 
     `summary` is what it wrote of itself, `did` else the last of what was said; the caller's variables `kept` are set to
@@ -73,7 +73,7 @@ class FrameReturned(Content):
 
 
 @fact("turn")
-class TurnEnded(Content):
+class TurnEnded(FactContent):
     """A turn is over. `waits` is what the next one waits for, None where it follows at once."""
 
     frame: str = key("f")
@@ -86,7 +86,7 @@ class TurnEnded(Content):
 
 
 @fact("step")
-class StepReached(Content):
+class StepReached(FactContent):
     """Control comes to an instruction. `notes` and `said` are what the one before it has for the model."""
 
     frame: str = key("f", first=True)
@@ -99,7 +99,7 @@ class StepReached(Content):
 
 
 @fact("back")
-class StepReturned(Content):
+class StepReturned(FactContent):
     """Control goes back to instruction number `to` of the trail."""
 
     frame: str = key("f", first=True)
@@ -112,7 +112,7 @@ class StepReturned(Content):
 
 
 @fact("compact")
-class TranscriptCompacted(Content):
+class TranscriptCompacted(FactContent):
     """The first `turns` turns are told by a summary from now on."""
 
     frame: str = key("f")
@@ -121,7 +121,7 @@ class TranscriptCompacted(Content):
 
 
 @fact("park")
-class FrameParked(Content):
+class FrameParked(FactContent):
     """A frame waits from now on."""
 
     frame: str = key("f")
@@ -129,7 +129,7 @@ class FrameParked(Content):
 
 
 @fact("steer")
-class FrameSteered(Content):
+class FrameSteered(FactContent):
     """Messages came to a frame while it was working. `heard` is their text for a model."""
 
     frame: str = key("f")
@@ -138,7 +138,7 @@ class FrameSteered(Content):
 
 
 @fact("described")
-class DescriptionFilled(Content):
+class DescriptionFilled(FactContent):
     """The description of a playbook with values in the place of its placeholders."""
 
     frame: str = key("f")
@@ -146,7 +146,7 @@ class DescriptionFilled(Content):
 
 
 @fact("stmt")
-class StatementAccepted(Content):
+class StatementAccepted(FactContent):
     """A statement of the reply was accepted; `remarks` are the comments before it."""
 
     frame: str = key("f")
@@ -155,7 +155,7 @@ class StatementAccepted(Content):
 
 
 @fact("done")
-class StatementDone(Content):
+class StatementDone(FactContent):
     """The last statement was executed; it leaves names, and source that those after it need."""
 
     frame: str = key("f")
@@ -164,7 +164,7 @@ class StatementDone(Content):
 
 
 @fact("relocal")
-class LocalsAltered(Content):
+class LocalsAltered(FactContent):
     """Somebody gave names of a frame other values from outside."""
 
     frame: str = key("f")
@@ -172,7 +172,7 @@ class LocalsAltered(Content):
 
 
 @fact("failed")
-class StatementFailed(Content):
+class StatementFailed(FactContent):
     """The last statement raised an error: type and text."""
 
     frame: str = key("f")
@@ -180,7 +180,7 @@ class StatementFailed(Content):
 
 
 @fact("rej")
-class StatementRejected(Content):
+class StatementRejected(FactContent):
     """A statement of the reply breaks a rule."""
 
     frame: str = key("f")
@@ -190,7 +190,7 @@ class StatementRejected(Content):
 
 
 @fact("end")
-class EndReached(Content):
+class EndReached(FactContent):
     """A reply ends its turn: with what the playbook returns, or with what it waits for."""
 
     frame: str = key("f")
@@ -199,7 +199,7 @@ class EndReached(Content):
 
 
 @fact("res")
-class CallReturned(Content):
+class CallReturned(FactContent):
     """A call came to a value, or to an `error`: type and text, `raised_at` a place other than that of the call.
 
     It `sets` variables, names artifacts with their summaries, and said `text` to `to`. A `hidden` call is the
@@ -221,7 +221,7 @@ class CallReturned(Content):
 
 
 @fact("drop")
-class CallDropped(Content):
+class CallDropped(FactContent):
     """A call was cancelled by the code that made it."""
 
     frame: str = key("f")
@@ -232,7 +232,7 @@ class CallDropped(Content):
 
 
 @fact("set")
-class VariableSet(Content):
+class VariableSet(FactContent):
     """A call sets a variable, and triggers playbooks by it, before it comes to its result."""
 
     frame: str = key("f")
@@ -243,7 +243,7 @@ class VariableSet(Content):
 
 
 @fact("intent")
-class EffectIntended(Content):
+class EffectIntended(FactContent):
     """An outside effect is about to begin; `effect` tells it from all others."""
 
     frame: str = key("f")
@@ -254,7 +254,7 @@ class EffectIntended(Content):
 
 
 @fact("wait")
-class WaitBegun(Content):
+class WaitBegun(FactContent):
     """A frame waits for messages of a source, or for a time alone. `due` is in seconds since the epoch."""
 
     frame: str = key("f")
@@ -266,7 +266,7 @@ class WaitBegun(Content):
 
 
 @fact("took")
-class WaitEnded(Content):
+class WaitEnded(FactContent):
     """A wait has ended with messages of the queue.
 
     Of a call: with its value; `asides` were told with it, `cue` is the meeting whose host it asked to begin. Between
@@ -289,7 +289,7 @@ class WaitEnded(Content):
 
 
 @fact("acks")
-class AcksAwaited(Content):
+class AcksAwaited(FactContent):
     """A call waits until `who` have acknowledged a message: ids of agents and people. `page` is where people see it."""
 
     frame: str = key("f")
@@ -304,7 +304,7 @@ class AcksAwaited(Content):
 
 
 @fact("acked")
-class MessageAcknowledged(Content):
+class MessageAcknowledged(FactContent):
     """A participant of an extension has a message for whose acknowledgement a call waits, or never will."""
 
     message: str = key("message")
@@ -313,7 +313,7 @@ class MessageAcknowledged(Content):
 
 
 @fact("ask")
-class QuestionAsked(Content):
+class QuestionAsked(FactContent):
     """A page asks people a question. `of` is whose answer counts; `each` are ids by name where several are asked."""
 
     frame: str = key("f")
@@ -326,7 +326,7 @@ class QuestionAsked(Content):
 
 
 @fact("answered")
-class QuestionAnswered(Content):
+class QuestionAnswered(FactContent):
     """One of several people answered, or left: then there is no text."""
 
     frame: str = key("f")
@@ -337,7 +337,7 @@ class QuestionAnswered(Content):
 
 
 @fact("reask")
-class QuestionAskedAgain(Content):
+class QuestionAskedAgain(FactContent):
     """A question is shown on another page."""
 
     frame: str = key("f")

@@ -8,11 +8,11 @@ from typing import Any, Literal
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, ParticipantId
 from runtime.core.message import Message
-from runtime.tape.facts.content import ADDRESS, MESSAGE, Content, fact, key
+from runtime.tape.facts.content import ADDRESS, MESSAGE, FactContent, fact, key
 
 
 @fact("meeting")
-class MeetingCreated(Content):
+class MeetingCreated(FactContent):
     """A host holds a meeting by executing a frame, of the playbook `type`. `at` is in seconds since the epoch."""
 
     id: str = key("id")
@@ -25,7 +25,7 @@ class MeetingCreated(Content):
 
 
 @fact("inviting")
-class InvitingBegun(Content):
+class InvitingBegun(FactContent):
     """The meeting's place is there. `own` are arguments of its frame that are the meeting's alone."""
 
     id: str = key("id")
@@ -33,7 +33,7 @@ class InvitingBegun(Content):
 
 
 @fact("asked")
-class ParticipantAsked(Content):
+class ParticipantAsked(FactContent):
     """Somebody is asked to join, for the `times`-th time. `due` is when they are asked again, or not any more."""
 
     id: str = key("id")
@@ -45,7 +45,7 @@ class ParticipantAsked(Content):
 
 
 @fact("invite")
-class InvitationAnswered(Content):
+class InvitationAnswered(FactContent):
     """The answer of somebody who was asked, and whether they are asked `again`. In old tapes one without an answer is
     the question."""
 
@@ -57,7 +57,7 @@ class InvitationAnswered(Content):
 
 
 @fact("joined")
-class ParticipantJoined(Content):
+class ParticipantJoined(FactContent):
     """Somebody takes part from now on; `named` is how they were asked, if not by id."""
 
     id: str = key("id", first=True)
@@ -67,7 +67,7 @@ class ParticipantJoined(Content):
 
 
 @fact("left")
-class ParticipantLeft(Content):
+class ParticipantLeft(FactContent):
     """Somebody has left a meeting."""
 
     id: str = key("id")
@@ -75,14 +75,14 @@ class ParticipantLeft(Content):
 
 
 @fact("meeting_active")
-class MeetingBegun(Content):
+class MeetingBegun(FactContent):
     """Everybody who was needed is there."""
 
     id: str = key("id")
 
 
 @fact("spoke")
-class MeetingAddressed(Content):
+class MeetingAddressed(FactContent):
     """Something was said to all in a meeting."""
 
     id: str = key("id")
@@ -90,7 +90,7 @@ class MeetingAddressed(Content):
 
 
 @fact("hears")
-class NoticeHeard(Content):
+class NoticeHeard(FactContent):
     """A frame hears a notice of its meeting with its next turn."""
 
     frame: str = key("f")
@@ -98,7 +98,7 @@ class NoticeHeard(Content):
 
 
 @fact("cue")
-class HostCued(Content):
+class HostCued(FactContent):
     """The host, which is code, is asked to begin."""
 
     id: str = key("id", first=True)
@@ -107,7 +107,7 @@ class HostCued(Content):
 
 
 @fact("meeting_end")
-class MeetingEnded(Content):
+class MeetingEnded(FactContent):
     """A meeting is over; `why` where it was not by its own doing."""
 
     id: str = key("id", first=True)
@@ -116,7 +116,7 @@ class MeetingEnded(Content):
 
 
 @fact("place")
-class MeetingPlaced(Content):
+class MeetingPlaced(FactContent):
     """A conversation was opened for a meeting, by the name `nonce`."""
 
     id: str = key("id")
@@ -125,14 +125,14 @@ class MeetingPlaced(Content):
 
 
 @fact("place_lost")
-class MeetingPlaceLost(Content):
+class MeetingPlaceLost(FactContent):
     """Nothing can be shown in a meeting's place any more."""
 
     id: str = key("id")
 
 
 @fact("shared")
-class StateShared(Content):
+class StateShared(FactContent):
     """A participant sets a value of the state that a meeting shares."""
 
     id: str = key("id")

@@ -18,14 +18,14 @@ from runtime.tape.facts.content import (
     MESSAGE,
     PARTS,
     URLS,
-    Content,
+    FactContent,
     fact,
     key,
 )
 
 
 @fact("person", session=True)
-class PersonMet(Content):
+class PersonMet(FactContent):
     """A person did something for the first time, by a new name, or as a guest or no longer as one.
 
     `since` is in seconds since the epoch. A guest sees nothing of how programs work.
@@ -39,7 +39,7 @@ class PersonMet(Content):
 
 
 @fact("bound", session=True)
-class PersonBound(Content):
+class PersonBound(FactContent):
     """A person is a declared human of the program."""
 
     id: PersonId = key("id")
@@ -47,7 +47,7 @@ class PersonBound(Content):
 
 
 @fact("file", session=True)
-class FileReceived(Content):
+class FileReceived(FactContent):
     """Somebody sent a file. `parts` are what a model is given of it, `note` what else is said about it."""
 
     name: str = key("name")
@@ -59,7 +59,7 @@ class FileReceived(Content):
 
 
 @fact("heard", session=True)
-class MessageHeard(Content):
+class MessageHeard(FactContent):
     """A person's message went to an agent. `place` is where it was written, if not in the session's conversation;
     `files` are the addresses of what came with it.
     """
@@ -76,7 +76,7 @@ class MessageHeard(Content):
 
 
 @fact("changed")
-class MessageEdited(Content):
+class MessageEdited(FactContent):
     """A person changed a message that the agent had not read. `files` are what comes with it now, none if those have
     stayed.
     """
@@ -89,7 +89,7 @@ class MessageEdited(Content):
 
 
 @fact("recalled")
-class MessageDeleted(Content):
+class MessageDeleted(FactContent):
     """A person deleted a message that the agent had not read."""
 
     agent: AgentId = key("agent")
@@ -98,14 +98,14 @@ class MessageDeleted(Content):
 
 
 @fact("quoted", session=True)
-class PeopleQuoted(Content):
+class PeopleQuoted(FactContent):
     """Words of people came with what others said: quoted, passed on, or said before in its place."""
 
     people: tuple[str, ...] = key("people", form=URLS)
 
 
 @fact("feedback", session=True)
-class FeedbackGiven(Content):
+class FeedbackGiven(FactContent):
     """A person rated what an agent said, in place of their earlier rating of it, or took that back: "none". `step` is
     the place in the program that said it, `model` the one that answered last by then."""
 
@@ -118,7 +118,7 @@ class FeedbackGiven(Content):
 
 
 @fact("aside")
-class AsideAdded(Content):
+class AsideAdded(FactContent):
     """An agent is told of something with the next message that it reads."""
 
     agent: AgentId = key("agent")
@@ -126,7 +126,7 @@ class AsideAdded(Content):
 
 
 @fact("page")
-class PageBegun(Content):
+class PageBegun(FactContent):
     """An utterance begins; the fact's number is the page's id.
 
     `to` is whom it is for, `reply` what it quotes; each of `choices` is an id and a label. `place` is where it stands,
@@ -145,7 +145,7 @@ class PageBegun(Content):
 
 
 @fact("opening")
-class PartOpening(Content):
+class PartOpening(FactContent):
     """A part of a page is about to be sent, with this text."""
 
     page: str = key("page")
@@ -157,7 +157,7 @@ class PartOpening(Content):
 
 
 @fact("grew")
-class PageGrew(Content):
+class PageGrew(FactContent):
     """People may see a page's text, from character `at` on."""
 
     page: str = key("page")
@@ -166,7 +166,7 @@ class PageGrew(Content):
 
 
 @fact("sent")
-class PartSent(Content):
+class PartSent(FactContent):
     """A part of a page was sent."""
 
     page: str = key("page")
@@ -175,7 +175,7 @@ class PartSent(Content):
 
 
 @fact("fin")
-class PageFinished(Content):
+class PageFinished(FactContent):
     """A page has its last text. Where a call has said it, this is the call's result."""
 
     page: str = key("page")
@@ -192,7 +192,7 @@ class PageFinished(Content):
 
 
 @fact("held")
-class PageHeld(Content):
+class PageHeld(FactContent):
     """A page's text is held back until `due`, in seconds since the epoch. As in `PageFinished`, perhaps a result."""
 
     page: str = key("page")
@@ -207,7 +207,7 @@ class PageHeld(Content):
 
 
 @fact("close")
-class PageClosed(Content):
+class PageClosed(FactContent):
     """Nothing will finish a page: it ends with this text."""
 
     page: str = key("page")
@@ -215,7 +215,7 @@ class PageClosed(Content):
 
 
 @fact("moved")
-class PageMoved(Content):
+class PageMoved(FactContent):
     """A page could not be shown in its place: it starts again at `to`, or where the session lives."""
 
     page: str = key("page")
@@ -223,7 +223,7 @@ class PageMoved(Content):
 
 
 @fact("shown")
-class PageShown(Content):
+class PageShown(FactContent):
     """People see all of a page, or never will: then it is `lost`."""
 
     page: str = key("page")
@@ -234,7 +234,7 @@ class PageShown(Content):
 
 
 @fact("closed")
-class QuestionClosed(Content):
+class QuestionClosed(FactContent):
     """The choices of a question have to go; `free`: it asked for words. `parts` are the platform's ids of its page, and
     `chosen` is the line that takes the choices' place."""
 
@@ -252,7 +252,7 @@ class QuestionClosed(Content):
 
 
 @fact("settled")
-class QuestionSettled(Content):
+class QuestionSettled(FactContent):
     """The choices of a question are gone."""
 
     page: str = key("page")
@@ -262,7 +262,7 @@ class QuestionSettled(Content):
 
 
 @fact("marking")
-class MarkWanted(Content):
+class MarkWanted(FactContent):
     """A person's message is to have a mark. `place` is where it was written, for one of which that is not known."""
 
     platform_id: str = key("pid")
@@ -274,7 +274,7 @@ class MarkWanted(Content):
 
 
 @fact("marked")
-class MarkPlaced(Content):
+class MarkPlaced(FactContent):
     """A person's message has its mark, or is gone."""
 
     platform_id: str = key("pid")

@@ -9,19 +9,19 @@ from typing import Any, TypeVar
 
 from runtime.tape.facts import frames, meetings, people, session, tasks  # noqa: F401 - their kinds
 from runtime.tape.facts.content import KINDS as KINDS
-from runtime.tape.facts.content import Content, Kind
+from runtime.tape.facts.content import FactContent, Kind
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 
 Listener = TypeVar("Listener", bound=Callable[..., object])
 
-_HEARD: dict[object, tuple[type[Content], ...]] = {}
+_HEARD: dict[object, tuple[type[FactContent], ...]] = {}
 
-RULES: dict[type[Content], Callable[[SessionState, int, Any], None]] = {}
+RULES: dict[type[FactContent], Callable[[SessionState, int, Any], None]] = {}
 """What each kind of fact changes: called with the state, the fact's number, and what it says."""
 
 
-def content_of(kind: str, data: Mapping[str, Any]) -> Content:
+def content_of(kind: str, data: Mapping[str, Any]) -> FactContent:
     """The content of a stored fact of this kind. Raises LookupError for an unknown kind, or where a key is missing."""
     return KINDS[kind].read(data)
 
@@ -31,7 +31,7 @@ def read_as(fact_: Fact, wanted: type[Kind]) -> Kind | None:
     return wanted.read(fact_.data) if fact_.kind == wanted.kind else None
 
 
-def hears(*kinds: type[Content]) -> Callable[[Listener], Listener]:
+def hears(*kinds: type[FactContent]) -> Callable[[Listener], Listener]:
     """Declare the kinds of facts that a listener acts on. Without it, a listener hears every fact."""
 
     def declare(method: Listener) -> Listener:
@@ -48,7 +48,7 @@ class FactListeners:
 
     def __init__(self) -> None:
         self._functions: tuple[Callable[[Any], object], ...] = ()
-        self._by_kind: dict[type[Content], tuple[Callable[[Any], object], ...]] = {}
+        self._by_kind: dict[type[FactContent], tuple[Callable[[Any], object], ...]] = {}
         """The listeners of each kind, computed when its first fact comes."""
 
     def subscribe(self, *functions: Callable[[Any], object]) -> None:
@@ -56,7 +56,7 @@ class FactListeners:
         self._functions += functions
         self._by_kind.clear()
 
-    def tell(self, fact: Content) -> None:
+    def tell(self, fact: FactContent) -> None:
         """Call all who hear it."""
         kind = type(fact)
         functions = self._by_kind.get(kind)
@@ -78,6 +78,6 @@ def rule(
     return register
 
 
-def _does_hear(function: Callable[[Any], object], kind: type[Content]) -> bool:
+def _does_hear(function: Callable[[Any], object], kind: type[FactContent]) -> bool:
     kinds = _HEARD.get(getattr(function, "__func__", function))
     return kinds is None or kind in kinds

@@ -8,14 +8,14 @@ from typing import Any
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Message
-from runtime.tape.facts.content import ADDRESS, MESSAGE, NOTHING, Content, fact, key
+from runtime.tape.facts.content import ADDRESS, MESSAGE, NOTHING, FactContent, fact, key
 
 COPIES = frozenset({"fork", SCRATCH})
 """Why a session goes on from another one that goes on as well."""
 
 
 @fact("publish")
-class EventPublished(Content):
+class EventPublished(FactContent):
     """An agent publishes an event. It is the event itself: the log for other programs names this fact. `hops` is the
     number of events of programs that led to it, one after the other, itself included."""
 
@@ -26,26 +26,26 @@ class EventPublished(Content):
 
 
 @fact("publish_done", session=True)
-class EventHandedOn(Content):
+class EventHandedOn(FactContent):
     """The programs that begin on the event of fact `seq` have their orders."""
 
     seq: int = key("seq")
 
 
 @fact("wake", session=True)
-class SessionLoaded(Content):
+class SessionLoaded(FactContent):
     """A process has taken the session into memory."""
 
 
 @fact("broken", session=True)
-class ProgramBroken(Content):
+class ProgramBroken(FactContent):
     """The program cannot go on."""
 
     why: str = key("why")
 
 
 @fact("begin", session=True)
-class SessionBegun(Content):
+class SessionBegun(FactContent):
     """The session begins, with a program of this digest; `playbooks` is its outline. `private`: nobody else could read
     what it began with."""
 
@@ -55,7 +55,7 @@ class SessionBegun(Content):
 
 
 @fact("adopted", session=True)
-class ProgramAdopted(Content):
+class ProgramAdopted(FactContent):
     """The session goes on with a changed program.
 
     `versions` are those of playbooks in execution, by frame; `begun` how many beginnings each agent has had; `news` the
@@ -70,12 +70,12 @@ class ProgramAdopted(Content):
 
 
 @fact("told", session=True)
-class NewsTold(Content):
+class NewsTold(FactContent):
     """People were told what changed in the program."""
 
 
 @fact("model", session=True)
-class ModelAnswered(Content):
+class ModelAnswered(FactContent):
     """Another model than before answers requests of a purpose; `model` is its name."""
 
     purpose: str = key("purpose")
@@ -83,12 +83,12 @@ class ModelAnswered(Content):
 
 
 @fact("ended", session=True)
-class SessionEnded(Content):
+class SessionEnded(FactContent):
     """The program has ended."""
 
 
 @fact("branch", session=True)
-class SessionBranched(Content):
+class SessionBranched(FactContent):
     """The session goes on from fact `seq` of another one. `home` is where the result of a fork goes; `why` is "undo",
     "fork" or "scratch", a fork whose result goes nowhere."""
 
@@ -99,12 +99,12 @@ class SessionBranched(Content):
 
 
 @fact("returned", session=True)
-class ResultReturned(Content):
+class ResultReturned(FactContent):
     """The result of a fork was given back."""
 
 
 @fact("exchange", session=True)
-class ExchangeBegun(Content):
+class ExchangeBegun(FactContent):
     """Somebody did something while nothing went on; `seq` is the last fact before it."""
 
     seq: int = key("seq")
@@ -115,14 +115,14 @@ class ExchangeBegun(Content):
 
 
 @fact("during", session=True)
-class ExchangeJoined(Content):
+class ExchangeJoined(FactContent):
     """Somebody said something while an exchange was going on."""
 
     platform_id: str = key("pid")
 
 
 @fact("thread", session=True)
-class ThreadOpened(Content):
+class ThreadOpened(FactContent):
     """A conversation was opened for a fork, up to fact `seq`, that `event` asked for."""
 
     event: str = key("event")
@@ -133,14 +133,14 @@ class ThreadOpened(Content):
 
 
 @fact("forked", session=True)
-class ForkSettled(Content):
+class ForkSettled(FactContent):
     """Whoever asked for a fork knows its result."""
 
     event: str = key("event")
 
 
 @fact("merged")
-class ForkMerged(Content):
+class ForkMerged(FactContent):
     """The result of another session, as one message; its facts `first` to `last` say how it came about."""
 
     agent: AgentId = key("agent")
@@ -151,7 +151,7 @@ class ForkMerged(Content):
 
 
 @fact("agent", session=True)
-class AgentCreated(Content):
+class AgentCreated(FactContent):
     """An agent is there. `answering` is the platform's id of the message that it begins with, `person` who wrote it;
     `participant` is who plays it in another process."""
 
@@ -164,14 +164,14 @@ class AgentCreated(Content):
 
 
 @fact("dismissed", session=True)
-class AgentDismissed(Content):
+class AgentDismissed(FactContent):
     """An agent is there no longer; its number is not given again."""
 
     agent: AgentId = key("agent")
 
 
 @fact("anew")
-class AgentRestarted(Content):
+class AgentRestarted(FactContent):
     """An agent begins again, with these messages and variables."""
 
     agent: AgentId = key("agent")
@@ -180,7 +180,7 @@ class AgentRestarted(Content):
 
 
 @fact("altered")
-class VariablesAltered(Content):
+class VariablesAltered(FactContent):
     """Somebody changed an agent's variables from outside."""
 
     agent: AgentId = key("agent")
@@ -188,14 +188,14 @@ class VariablesAltered(Content):
 
 
 @fact("paused")
-class AgentPaused(Content):
+class AgentPaused(FactContent):
     """An agent's playbook failed: it does nothing until somebody writes."""
 
     agent: AgentId = key("agent")
 
 
 @fact("stop")
-class AgentStopped(Content):
+class AgentStopped(FactContent):
     """The work of an agent was stopped. `dropped` messages are not handled any more, `past` is what its next playbook
     knows of this one; `idle`: it did nothing."""
 
@@ -206,7 +206,7 @@ class AgentStopped(Content):
 
 
 @fact("in")
-class MessageQueued(Content):
+class MessageQueued(FactContent):
     """A message came into an agent's queue."""
 
     agent: AgentId = key("agent")
@@ -214,7 +214,7 @@ class MessageQueued(Content):
 
 
 @fact("dropped")
-class MessagesDropped(Content):
+class MessagesDropped(FactContent):
     """Messages left an agent's queue unread."""
 
     agent: AgentId = key("agent")
@@ -222,7 +222,7 @@ class MessagesDropped(Content):
 
 
 @fact("posted")
-class MessagesPosted(Content):
+class MessagesPosted(FactContent):
     """Messages lie in the mailbox of an agent that is played in another process."""
 
     agent: AgentId = key("agent")
@@ -230,7 +230,7 @@ class MessagesPosted(Content):
 
 
 @fact("fetched")
-class MessagesFetched(Content):
+class MessagesFetched(FactContent):
     """The other process has fetched them."""
 
     agent: AgentId = key("agent")
@@ -238,7 +238,7 @@ class MessagesFetched(Content):
 
 
 @fact("remind")
-class ReminderSet(Content):
+class ReminderSet(FactContent):
     """An agent is to be told something at a time, in seconds since the epoch, or a trigger's time is then."""
 
     agent: AgentId = key("agent")
@@ -248,7 +248,7 @@ class ReminderSet(Content):
 
 
 @fact("unremind")
-class ReminderRemoved(Content):
+class ReminderRemoved(FactContent):
     """A reminder is not wanted any more."""
 
     id: str = key("id")

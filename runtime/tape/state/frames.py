@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import NO_MEETING, Message, MessageType
-from runtime.core.prompt_forms import Form, foreign_line, foreign_lines, foreign_name
+from runtime.core.prompt_forms import LineForm, foreign_line, foreign_lines, foreign_name
 
 SHARED = "shared"
 """The plain name by which statements read the shared state of the meeting that they are executed in."""
@@ -346,7 +346,7 @@ def hand_on(frame: FrameState, above: FrameState | None, did: str | None) -> Non
         above.talk = last_of([*above.talk, *frame.talk])
     if did and above.at is not None:
         above.notes.append(
-            f"{Form.INSIDE.format(name=frame.playbook)} {_shortened(foreign_lines(did), MAX_SUMMARY_CHARS)})"
+            f"{LineForm.INSIDE.format(name=frame.playbook)} {_shortened(foreign_lines(did), MAX_SUMMARY_CHARS)})"
         )
 
 
@@ -363,7 +363,7 @@ def told(talk: Talk) -> str:
 
 def past_of(talk: Talk) -> list[dict[str, str]]:
     """The utterances before a frame without a caller, which start its transcript."""
-    return [{"heard": f"{Form.SAID_BEFORE} {told(talk)})", "said": ""}] if talk else []
+    return [{"heard": f"{LineForm.SAID_BEFORE} {told(talk)})", "said": ""}] if talk else []
 
 
 def _wanted(source: Mapping[str, Any], message: Message) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.adapter import CanDownload, CanOffer, CanReact, CanUpload, File, Inbound
+from adapters.adapter import CanDownload, CanOffer, CanReact, CanUpload, FileData, Inbound
 from runtime.core.address import Speaker
 from runtime.core.errors import NotDelivered
 from runtime.core.message import Choice
@@ -169,7 +169,7 @@ async def test_a_known_person_is_mentioned_in_the_platforms_own_way(stand: Stand
 @needs("files")
 async def test_a_file_is_posted_once_under_its_name(stand: Stand) -> None:
     assert isinstance(stand.adapter, CanUpload)
-    file = File("notes.txt", "text/plain", b"a line\n")
+    file = FileData("notes.txt", "text/plain", b"a line\n")
     await stand.adapter.upload(stand.group, file, "my notes", speaker=WRITER, nonce="f.0")
     [seen] = await stand.seen(stand.group)
     assert (seen.files, "my notes" in seen.text) == (("notes.txt",), True)

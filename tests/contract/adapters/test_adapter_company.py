@@ -10,7 +10,7 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.page import PageRecord, PageSpec
@@ -117,7 +117,7 @@ async def test_what_is_held_back_for_somebody_is_one_message_that_mentions_them(
     ):
         clock = SystemClock()
         scheduler = EditScheduler(stand.adapter.capabilities.total_budget, clock, tasks)
-        presenter = Presenter(stand.adapter, scheduler, clock, tasks=tasks)
+        presenter = PagePresenter(stand.adapter, scheduler, clock, tasks=tasks)
 
         def page(spec: PageSpec, record: PageRecord, /) -> Page:
             return presenter.page(replace(spec, choices=(), file=None), record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.access.admission import Access, AccessRules
+from gateway.access.admission import AccessRules, PlatformAccess
 from gateway.inbound.router import InboundRouter
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConversationFull, InboxFull
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.parametrize("full", [InboxFull("full"), ConversationFull("crowded", bound=200)])
 async def test_who_is_not_taken_in_is_told_and_the_platform_brings_it_no_more(stand: Stand, full: InboxFull) -> None:
-    access = Access(stand.adapter.name, AccessRules("open"), people(), SystemClock())
+    access = PlatformAccess(stand.adapter.name, AccessRules("open"), people(), SystemClock())
     door = Door(access)
     door.inbox.fault = full
     router = InboundRouter(stand.adapter, access, door.entrance)

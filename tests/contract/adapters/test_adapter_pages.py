@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from adapters.adapter import Adapter
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.page import PageSpec
@@ -51,7 +51,7 @@ class Show:
         clock = SystemClock()
         self.events: list[str] = []
         scheduler = EditScheduler(adapter.capabilities.total_budget, clock, tasks)
-        self._presenter = Presenter(adapter, scheduler, clock, on_event=self._note, tasks=tasks)
+        self._presenter = PagePresenter(adapter, scheduler, clock, on_event=self._note, tasks=tasks)
 
     def page(
         self, to: Address, books: Books, *, speaker: Speaker = WRITER, parts: Mapping[int, str] | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.adapter import Adapter, Inbound
-from gateway.access.admission import Access
+from gateway.access.admission import PlatformAccess
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.anyio
 @dataclass(frozen=True)
 class Place:
     adapter: Adapter
-    access: Access
+    access: PlatformAccess
 
 
 async def _asked_after(stand: Stand, past: EarlierMessages) -> InboxEvent:

@@ -13,7 +13,7 @@ from gateway.access.people import KnownPerson, Role
 from gateway.assembly.stores import people_in
 from gateway.features.reports.redis import RedisReports, Report
 from gateway.features.usage.ledger import RedisUsage, Used
-from gateway.models.answers import Amounts
+from gateway.models.answers import ModelAmounts
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.stores.inbox import NOTICE
 from runtime.stores.sessions import Commit, LeaseHolder
@@ -142,8 +142,8 @@ async def test_spending_is_shown_in_sums_and_of_people_only_to_owners(valkey_soc
     async with console(valkey_socket) as world, world.logged_in() as owner, world.logged_in("operator") as operator:
         today = world.ground.clock.now().date()
         usage = RedisUsage(world.ground.connection)
-        await usage.add(Used(today, "web:1", "shop", "Host", "m1"), Amounts(1, 10, 0, 5, 0.5))
-        await usage.add(Used(today, "web:2", "shop", "Clerk", "m1"), Amounts(2, 20, 0, 5, 0.25))
+        await usage.add(Used(today, "web:1", "shop", "Host", "m1"), ModelAmounts(1, 10, 0, 5, 0.5))
+        await usage.add(Used(today, "web:2", "shop", "Clerk", "m1"), ModelAmounts(2, 20, 0, 5, 0.25))
         assert (await told_of(world, operator, "/usage"))["all"]["usd"] == 0.75
         agents = (await told_of(world, operator, "/usage", by="agent"))["sums"]
         assert [(one["name"], one["usd"]) for one in agents] == [("Host", 0.5), ("Clerk", 0.25)]

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from gateway.console.door import ASKS, COOKIE, LASTS_S, LINK_LASTS_S, LINKS_TABLE, MAX_LOGINS, Links, Logins
+from gateway.console.door import ASKS, COOKIE, LASTS_S, LINK_LASTS_S, LINKS_TABLE, MAX_LOGINS, ConsoleLogins, LoginLinks
 from gateway.features.notebooks import door as tapes_module
 from gateway.web.forms import LOGINS
 from runtime.core.ids import AgentId, PersonId, SessionId, TapeId
@@ -91,19 +91,19 @@ async def test_an_owner_of_the_chat_is_one_here_until_they_are_removed(valkey_so
 async def test_a_link_lets_in_one_owner_once_on_two_nodes_and_within_an_hour(valkey_socket: Path) -> None:
     async with open_connection(valkey_socket, patience_s=20) as connection:
         clock = FakeClock()
-        here, there = (Links(RedisRecords(connection, LINKS_TABLE), clock) for _ in range(2))
+        here, there = (LoginLinks(RedisRecords(connection, LINKS_TABLE), clock) for _ in range(2))
         link, later = await here.new(), await here.new()
         assert link not in json.dumps(dict(await RedisRecords(connection, LINKS_TABLE).all()))
         came: list[bool] = []
 
-        async def follow(links: Links) -> None:
+        async def follow(links: LoginLinks) -> None:
             came.append(await links.follow(link))
 
         async with anyio.create_task_group() as tasks:
             for links in (here, there) * 5:
                 tasks.start_soon(follow, links)
         assert sorted(came) == [False] * 9 + [True]
-        assert not await Links(RedisRecords(connection, LINKS_TABLE), clock).follow(link)
+        assert not await LoginLinks(RedisRecords(connection, LINKS_TABLE), clock).follow(link)
         await clock.advance(LINK_LASTS_S)
         assert not await there.follow(later)
         assert not await there.follow("guessed")
@@ -121,11 +121,11 @@ async def test_who_follows_the_link_is_an_owner_where_there_is_no_password(valke
         assert (await http.get("/bus/v1/status")).status_code == 200
         async with world.http() as other:
             assert (await other.post("/console/login", json={"link": link})).status_code == 403
-    logins = Logins({}, records := MemoryRecords(), FakeClock())
+    logins = ConsoleLogins({}, records := MemoryRecords(), FakeClock())
     secret = await logins.begin("owner")
     assert await logins.find(secret) is not None
     assert logins.role_of("") is None
-    assert await Logins({"owner": PASSWORDS["owner"]}, records, FakeClock()).find(secret) is None
+    assert await ConsoleLogins({"owner": PASSWORDS["owner"]}, records, FakeClock()).find(secret) is None
 
 
 async def test_without_a_log_in_nothing_is_answered(valkey_socket: Path) -> None:
@@ -225,11 +225,11 @@ async def test_a_log_out_holds_at_once_for_streams_that_are_open_too(valkey_sock
 
 async def test_a_log_in_ends_by_itself_and_with_its_password() -> None:
     clock, records = FakeClock(), MemoryRecords()
-    logins = Logins(PASSWORDS, records, clock)
+    logins = ConsoleLogins(PASSWORDS, records, clock)
     secret = await logins.begin("owner")
     assert (await logins.find(secret)) is not None
-    assert await Logins({**PASSWORDS, "owner": "a new password of owners"}, records, clock).find(secret) is None
-    assert await Logins({"operator": PASSWORDS["operator"]}, records, clock).find(secret) is None
+    assert await ConsoleLogins({**PASSWORDS, "owner": "a new password of owners"}, records, clock).find(secret) is None
+    assert await ConsoleLogins({"operator": PASSWORDS["operator"]}, records, clock).find(secret) is None
     await clock.advance(timedelta(seconds=LASTS_S).total_seconds())
     assert await logins.find(secret) is None
     assert secret not in json.dumps(dict(await records.all()))
@@ -237,7 +237,7 @@ async def test_a_log_in_ends_by_itself_and_with_its_password() -> None:
 
 async def test_log_ins_are_bounded_and_the_oldest_goes_first() -> None:
     clock, records = FakeClock(), MemoryRecords()
-    logins = Logins(PASSWORDS, records, clock)
+    logins = ConsoleLogins(PASSWORDS, records, clock)
     made = []
     for _ in range(MAX_LOGINS + 1):
         made.append(await logins.begin("operator"))
@@ -360,7 +360,7 @@ async def test_clients_need_the_scope_of_the_gateway(valkey_socket: Path) -> Non
 
 async def test_one_person_who_logs_in_again_and_again_does_not_log_others_out() -> None:
     clock, records = FakeClock(), MemoryRecords()
-    logins = Logins(PASSWORDS, records, clock)
+    logins = ConsoleLogins(PASSWORDS, records, clock)
     owner, bo = await logins.begin("owner"), await logins.begin("operator", "Bo")
     for _ in range(MAX_LOGINS + 5):
         await clock.advance(1)

@@ -19,7 +19,7 @@ from runtime.core.ids import AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.stores.inbox import ANSWER
 from runtime.stores.sessions import Commit
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import FrameStarted, QuestionAsked, WaitBegun, WaitEnded
 from runtime.tape.facts.people import PageBegun
 from runtime.tape.facts.session import AgentCreated, MessageQueued, SessionBegun, SessionEnded
@@ -37,7 +37,7 @@ ANSWER_PATH = f"/questions/{SESSION}/4/answer"
 
 def asking(
     text: str = MAY, options: Sequence[str] = ("Allow", "Deny"), *, pos: str = "may", of: str = ""
-) -> list[Content]:
+) -> list[FactContent]:
     """The facts of a session that asks; the question is on page 4."""
     return [
         SessionBegun("digest"),
@@ -49,7 +49,7 @@ def asking(
     ]
 
 
-def answered(event: str, who: str, said: str) -> list[Content]:
+def answered(event: str, who: str, said: str) -> list[FactContent]:
     """The facts of an answer, from fact 7 on."""
     message = Message(
         MessageId(f"in.{event}"), PersonId("web:1"), HUMAN_CLASS, said, T0, from_human=True, sender_name=who
@@ -61,7 +61,7 @@ def register_of(world: ConsoleWorld) -> QuestionRegister:
     return QuestionRegister(records_in(world.ground.connection, QUESTIONS_TABLE), world.ground.clock)
 
 
-async def commit(world: ConsoleWorld, contents: Sequence[Content], *, after: int = 0, end: bool = False) -> None:
+async def commit(world: ConsoleWorld, contents: Sequence[FactContent], *, after: int = 0, end: bool = False) -> None:
     lease = await shard_lease(world.leases)
     facts = tuple(
         Fact(session_tape(SESSION), after + number, one.kind, T0, one.data()) for number, one in enumerate(contents, 1)

@@ -14,16 +14,16 @@ from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Program
-from runtime.sessions.commands.alter import Alteration
-from runtime.sessions.commands.fork import Origin
+from runtime.sessions.commands.alter import VariableAlteration
+from runtime.sessions.commands.fork import ForkOrigin
 from runtime.stores.inbox import ALTERED, FORK, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import EffectIntended
 from runtime.tape.facts.people import PersonMet
 from runtime.tape.facts.session import AgentCreated, ExchangeBegun, SessionBegun
 from runtime.tape.facts.tasks import OrderTaken
-from runtime.tape.tape import Branch, Fact, session_tape
+from runtime.tape.tape import Fact, TapeBranch, session_tape
 from tests.contract.console.console_answers import acted
 from tests.contract.storage_samples import HERE, SESSION, T0, shard_lease
 from tests.fakes.pages.console import ConsoleWorld, console
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 HOST = AgentId("1000")
 ADA = PersonId("web:1")
-TALKED: Sequence[Content] = (
+TALKED: Sequence[FactContent] = (
     SessionBegun("digest"),
     AgentCreated(HOST, "Host", {"count": 1}),
     PersonMet(ADA, "Ada", 0.0),
@@ -47,7 +47,7 @@ def no_node_begins_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def stored(
-    world: ConsoleWorld, contents: Sequence[Content] = TALKED, session: SessionId = SESSION, at: Address = HERE
+    world: ConsoleWorld, contents: Sequence[FactContent] = TALKED, session: SessionId = SESSION, at: Address = HERE
 ) -> None:
     lease = await shard_lease(world.leases, shard=shard_of(at.key))
     facts = tuple(
@@ -71,7 +71,7 @@ async def test_a_copy_begins_where_the_session_rested_last(valkey_socket: Path) 
                 assert (made["status"], made["seq"], made["words"], made["begun"]) == (202, seq, words, False)
             place = Address(SCRATCH, made["session"])
             (event,) = await waiting(world, place)
-            assert (event.kind, Origin.read(event.text)) == (FORK, Origin(Branch(SESSION, seq), None))
+            assert (event.kind, ForkOrigin.read(event.text)) == (FORK, ForkOrigin(TapeBranch(SESSION, seq), None))
         refused = await acted(owner, "POST", f"/sessions/{SESSION}/scratch", {"key": "k", "at": 2})
         assert refused["status"] == 409
         assert (await acted(owner, "POST", "/sessions/none/scratch", {"key": "k"}))["status"] == 404
@@ -126,7 +126,7 @@ async def test_only_a_copy_is_spoken_to_and_changed_and_each_once(valkey_socket:
         message, change = await waiting(world, place)
         assert (message.kind, message.text, message.person_id, message.person_name) == ("message", "hello", ADA, "Ada")
         assert (change.kind, change.person_name) == (ALTERED, "Olga")
-        assert Alteration.read(change.text) == Alteration(HOST, "count", [41])
+        assert VariableAlteration.read(change.text) == VariableAlteration(HOST, "count", [41])
         stranger = {**said, "as": "web:2", "key": "3"}
         assert (await acted(owner, "POST", f"/sessions/{copy}/messages", stranger))["status"] == 409
         unknown = {**changed, "name": "other", "key": "4"}

@@ -15,7 +15,7 @@ from gateway.assembly.stores import records_in
 from gateway.features.feedback.ledger import FEEDBACK_TABLE
 from gateway.features.reports.redis import RedisReports, Report
 from gateway.features.usage.ledger import RedisUsage, Used
-from gateway.models.answers import Amounts
+from gateway.models.answers import ModelAmounts
 from gateway.programs.loading import compile_one
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
@@ -29,13 +29,13 @@ from runtime.events.service import ModelFellBack, ProgramRefused, ProgramReloade
 from runtime.events.sessions import RemoteConnected, RemoteReturned, RemoteUnreachable
 from runtime.language.program import Program
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.chain import Cooldowns
+from runtime.llm.chain import ModelCooldowns
 from runtime.llm.client import ModelOptions
-from runtime.llm.models import DEFAULT, Models, NoModelClient
+from runtime.llm.models import DEFAULT, ModelRegistry, NoModelClient
 from runtime.storage.redis.rooms import RedisRoomNews
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.meetings import (
     MeetingBegun,
@@ -69,9 +69,9 @@ def answered(model: str, seconds: float, kind: type[LLMAnswered] = LLMAnswered) 
 
 async def test_models_are_shown_with_their_chains_and_who_cools_down(valkey_socket: Path) -> None:
     clock = SystemClock()
-    cooldowns = Cooldowns(clock)
+    cooldowns = ModelCooldowns(clock)
     chain = chain_of(clock, {"default": ScriptedProvider(), "spare": ScriptedProvider()}, cooldowns=cooldowns)
-    models = Models({DEFAULT: chain, "fast": NoModelClient("It has no key.")}, cooldowns)
+    models = ModelRegistry({DEFAULT: chain, "fast": NoModelClient("It has no key.")}, cooldowns)
     await cooldowns.begin("default", LLMKeyRefused("no"))
     async with console(valkey_socket, models=models) as world, world.logged_in("operator") as http:
         found = await told_of(world, http, "/models")
@@ -96,7 +96,7 @@ async def test_models_are_shown_with_what_they_took_and_cost(valkey_socket: Path
         bus.publish(ModelFellBack("m2", "m1", "overloaded"))
         bus.publish(ModelFellBack("m2", None, "broke off, which is told by itself"))
         await RedisUsage(world.ground.connection).add(
-            Used(today - timedelta(days=3), "web:1", "shop", "Host", "m0"), Amounts(4, 10, 0, 5, 0.5)
+            Used(today - timedelta(days=3), "web:1", "shop", "Host", "m0"), ModelAmounts(4, 10, 0, 5, 0.5)
         )
         found = await told_of(world, owner, "/models")
         assert (found["here"], found["models"]) == (False, [])
@@ -110,13 +110,15 @@ async def test_models_are_shown_with_what_they_took_and_cost(valkey_socket: Path
 
 async def test_owners_try_the_models_of_a_name_and_one_that_answers_is_asked_again(valkey_socket: Path) -> None:
     clock = SystemClock()
-    cooldowns = Cooldowns(clock)
+    cooldowns = ModelCooldowns(clock)
     first, spare = ScriptedProvider("yes"), ScriptedProvider(LLMKeyRefused("The key is wrong."))
-    models = Models({DEFAULT: chain_of(clock, {"default": first, "spare": spare}, cooldowns=cooldowns)}, cooldowns)
+    models = ModelRegistry(
+        {DEFAULT: chain_of(clock, {"default": first, "spare": spare}, cooldowns=cooldowns)}, cooldowns
+    )
     silent = AnsweringClient(ScriptedProvider(""), ModelOptions("openai/silent"), clock)
     for name in ("default", "spare"):
         await cooldowns.begin(name, LLMKeyRefused("no"))
-    models = Models({**models.all_clients, "silent": silent}, cooldowns)
+    models = ModelRegistry({**models.all_clients, "silent": silent}, cooldowns)
     path = f"/models/{DEFAULT}/test"
     async with console(valkey_socket, models=models) as world, world.logged_in() as owner:
         assert (await acted(owner, "POST", path, {}))["status"] == 403
@@ -240,7 +242,7 @@ async def test_a_program_is_rolled_back_by_who_may_act_and_everybody_reads_by_wh
 
 async def test_meetings_are_shown_with_who_is_in_and_what_they_share(valkey_socket: Path) -> None:
     host, clerk, ada = AgentId("1000"), AgentId("1001"), PersonId("web:1")
-    told: list[Content] = [
+    told: list[FactContent] = [
         AgentCreated(host, "Host", {}),
         AgentCreated(clerk, "Clerk", {}),
         PersonMet(ada, "Ada", 0),

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.adapter import CanDownload, CanOffer, CanUpload, File
+from adapters.adapter import CanDownload, CanOffer, CanUpload, FileData
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.api.calls import DiscordCalls
 from adapters.discord.codec.brought import files_of
@@ -26,7 +26,7 @@ from tests.fakes.models.sounds import opus
 pytestmark = pytest.mark.anyio
 
 YES_NO = [Choice("question-1:yes", "Yes"), Choice("question-1:no", "No")]
-PLAN = File("plan.txt", "text/plain", b"a plan")
+PLAN = FileData("plan.txt", "text/plain", b"a plan")
 
 
 async def offer(adapter: DiscordAdapter, to: Address, message: str, text: str, choices: list[Choice]) -> None:
@@ -201,7 +201,7 @@ async def test_file_is_sent_with_its_text_under_the_agents_name(
 
 
 async def test_picture_has_words_in_its_place(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
-    chart = File("chart.png", "image/png", b"a picture", "Sales go up")
+    chart = FileData("chart.png", "image/png", b"a picture", "Sales go up")
     await adapter.upload(private(platform), chart, "", speaker=HOST, nonce="page.0")
     (sent,) = [call.body for call in platform.calls if call.operation == "send"]
     assert sent["attachments"] == [{"id": "0", "filename": "chart.png", "description": "Sales go up"}]
@@ -211,7 +211,7 @@ async def test_picture_has_words_in_its_place(adapter: DiscordAdapter, platform:
 async def test_a_spoken_answer_is_a_voice_message_and_a_file_where_none_is_allowed(
     adapter: DiscordAdapter, platform: DiscordPlatform, place: Callable[[DiscordPlatform], Address]
 ) -> None:
-    to, note = place(platform), File("voice.ogg", "audio/ogg", opus(12.5), "The answer, spoken")
+    to, note = place(platform), FileData("voice.ogg", "audio/ogg", opus(12.5), "The answer, spoken")
     await adapter.upload(to, note, "", speaker=HOST, nonce="page.0")
     (sent,) = [call.body for call in platform.calls if call.operation == "send"]
     (told,) = sent["attachments"]
@@ -225,8 +225,10 @@ async def test_a_spoken_answer_is_a_voice_message_and_a_file_where_none_is_allow
 
 
 async def test_sound_that_is_no_voice_note_is_a_file(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
-    await adapter.upload(private(platform), File("a.ogg", "audio/ogg", b"OggS"), "", speaker=HOST, nonce="page.0")
-    await adapter.upload(private(platform), File("v.ogg", "audio/ogg", opus(2.0)), "Hear", speaker=HOST, nonce="page.1")
+    await adapter.upload(private(platform), FileData("a.ogg", "audio/ogg", b"OggS"), "", speaker=HOST, nonce="page.0")
+    await adapter.upload(
+        private(platform), FileData("v.ogg", "audio/ogg", opus(2.0)), "Hear", speaker=HOST, nonce="page.1"
+    )
     assert [call.body["flags"] for call in platform.calls if call.operation == "send"] == [4, 4]
 
 

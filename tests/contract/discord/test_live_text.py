@@ -12,7 +12,7 @@ import pytest
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import Address, Speaker
 from runtime.core.page import PageSpec
@@ -60,7 +60,7 @@ class Stage:
 
     def __init__(self, platform: DiscordPlatform, clock: FakeClock, adapter: WatchedAdapter, tasks: Any) -> None:
         self.platform, self.clock, self.adapter, self.tasks = platform, clock, adapter, tasks
-        self.presenter = Presenter(
+        self.presenter = PagePresenter(
             adapter, EditScheduler(adapter.capabilities.total_budget, clock, tasks), clock, on_event=self._hear
         )
         self.events: list[str] = []

@@ -12,7 +12,7 @@ from adapters.adapter import CanDelete, CanReact
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.limits import MARKS
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY
 from runtime.core.clock import SystemClock
@@ -180,12 +180,14 @@ async def test_message_keeps_what_it_answers_when_another_process_goes_on_with_i
     choices = (Choice("1", "so"), Choice("2", "not so"))
     spec = PageSpec("a", us, HOST, {0: message}, asked, choices=choices, stands="yes")
     async with aclosing(new_adapter(options)) as later, anyio.create_task_group() as tasks:
-        presenter = Presenter(later, EditScheduler(later.capabilities.total_budget, clock, tasks), clock, tasks=tasks)
+        presenter = PagePresenter(
+            later, EditScheduler(later.capabilities.total_budget, clock, tasks), clock, tasks=tasks
+        )
         page = presenter.page(spec, UNRECORDED)
         assert await page.finish("yes, indeed")
         async with aclosing(new_adapter(options)) as last:
             scheduler = EditScheduler(last.capabilities.total_budget, clock, tasks)
-            await Presenter(last, scheduler, clock, tasks=tasks).settle(spec, "yes, indeed", "✓ so")
+            await PagePresenter(last, scheduler, clock, tasks=tasks).settle(spec, "yes, indeed", "✓ so")
         tasks.cancel_scope.cancel()
     above = f"-# ↪ [in answer](https://discord.com/channels/{world.guild.id}/{world.general}/{asked})\n"
     [posted] = world.messages(world.general)

@@ -20,7 +20,7 @@ from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import InboxEntry, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
-from runtime.tape.tape import Branch, Fact, agent_tape, session_tape, tape_in
+from runtime.tape.tape import Fact, TapeBranch, agent_tape, session_tape, tape_in
 from tests.contract.redis.fencing_stands import TTL_S, Fault, FencingStand, Stands, contents, waiting
 from tests.contract.storage_samples import HERE, SHARD, T0, event
 
@@ -271,7 +271,7 @@ class FencingModel(RuleBasedStateMachine):
             return None
         parent = None
         if known is not None and wish.undoes is not None:
-            parent = Branch(known.id, max(0, known.seq - wish.undoes))
+            parent = TapeBranch(known.id, max(0, known.seq - wish.undoes))
         id_ = SessionId(self._name("s")) if known is None or parent is not None else known.id
         seq, pages = (0, []) if known is None else (known.seq, known.pages)
         if parent is not None:

@@ -18,7 +18,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import event_from_json
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.redis.client.connection import RedisConnection, Script
+from runtime.storage.redis.client.connection import RedisConnection, RedisScript
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.location import locate
 from runtime.storage.redis.inbox import RedisInbox
@@ -170,7 +170,7 @@ _FAULTS: Mapping[Fault, Sequence[tuple[str, str]]] = {
 """What is changed in the scripts' text."""
 
 
-Call = tuple[Script, Sequence[str], Sequence[str | int]]
+Call = tuple[RedisScript, Sequence[str], Sequence[str | int]]
 
 
 class _Wire(RedisConnection):
@@ -183,7 +183,7 @@ class _Wire(RedisConnection):
         self.changes: list[Call] = []
 
     async def run(
-        self, script: Script, keys: Sequence[str], arguments: Sequence[str | int], *, replicated: bool = True
+        self, script: RedisScript, keys: Sequence[str], arguments: Sequence[str | int], *, replicated: bool = True
     ) -> Any:
         if self._fault is not None:
             script = _changed(script, _FAULTS[self._fault])
@@ -192,11 +192,11 @@ class _Wire(RedisConnection):
         return await super().run(script, keys, arguments, replicated=replicated)
 
 
-def _changed(script: Script, faults: Sequence[tuple[str, str]]) -> Script:
+def _changed(script: RedisScript, faults: Sequence[tuple[str, str]]) -> RedisScript:
     text = script.text
     for rule, fault in faults:
         text = text.replace(rule, fault)
-    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+    return RedisScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
 class RedisStand:

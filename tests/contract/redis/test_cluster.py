@@ -14,14 +14,14 @@ import pytest
 from redis.crc import key_slot
 
 from gateway.assembly.foundation import renewal_of
-from gateway.cluster.node import Node
-from gateway.cluster.roster import Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
-from runtime.sessions.idle import Alarm
+from runtime.sessions.idle import TimerAlarm
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.server import ALONE_AFTER_S
@@ -29,7 +29,7 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisTimers
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import InboxEntry, shard_of
-from runtime.stores.sessions import SHARDS, TIMER, Commit, Lease, LeaseHolder, SessionRecord, Timer
+from runtime.stores.sessions import SHARDS, TIMER, Commit, Lease, LeaseHolder, SessionRecord, SessionTimer
 from runtime.tape.tape import Fact, agent_tape
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, event, facts, shard_lease
 from tests.fakes.servers.shard_server import IdleServer
@@ -227,17 +227,17 @@ async def test_a_killed_primary_costs_nothing_that_was_acknowledged(ground: Grou
 async def test_a_timer_outlasts_the_primary_that_it_was_set_on_and_rings(ground: Ground) -> None:
     async with open_connection(ground.url) as connection, anyio.create_task_group() as tasks:
         sessions, timers, inbox = RedisSessionStore(connection), RedisTimers(connection), RedisInbox(connection)
-        alarm = Alarm(timers, sessions, inbox, SystemClock())
+        alarm = TimerAlarm(timers, sessions, inbox, SystemClock())
         tasks.start_soon(alarm.run)
         lease = await shard_lease(RedisLeaseStore(connection), NODE)
         await sessions.commit(beginning(lease))
         await alarm.watch(SHARD)
-        timer = Timer(SESSION, SystemClock().now().timestamp() + 3600)
+        timer = SessionTimer(SESSION, SystemClock().now().timestamp() + 3600)
         assert await alarm.set(lease, timer, 0)
         old = await in_thread(ground.primary)
         await in_thread(old.kill)
         assert await timers.due(SHARD, timer.due_s, 10) == [timer]
-        assert await alarm.set(lease, Timer(SESSION, 1.0), 0)
+        assert await alarm.set(lease, SessionTimer(SESSION, 1.0), 0)
         (entry,) = await inbox.read({SHARD: "0"}, wait_s=30)
         assert (entry.event.kind, entry.event.address) == (TIMER, HERE)
         tasks.cancel_scope.cancel()
@@ -336,10 +336,10 @@ async def test_a_node_is_handed_again_what_a_stale_replica_has_in_its_inbox(grou
             await sessions.commit(beginning(lease, consume=(entry.entry_id,)))
 
         async with anyio.create_task_group() as tasks:
-            roster = Roster(RedisNodeStore(connection), holder, SystemClock())
+            roster = ClusterRoster(RedisNodeStore(connection), holder, SystemClock())
             renewal = renewal_of(connection, holder, SystemClock())
             bus = Bus(SystemClock())
-            await Node(RedisLeaseStore(connection), inbox, roster, renewal, bus).run(tasks, IdleServer(take))
+            await ClusterNode(RedisLeaseStore(connection), inbox, roster, renewal, bus).run(tasks, IdleServer(take))
             await inbox.add(event("1"))
             await handed.wait()
             stale = await lose_the_replica(ground, clock)
@@ -391,8 +391,11 @@ async def test_a_primary_that_is_away_holds_up_no_other_shards_lease(six: Valkey
     lease, other = ShardKeys(elsewhere).lease, six.primary_of(ShardKeys(elsewhere).lease)
     async with open_connection(six.url) as connection, anyio.create_task_group() as tasks:
         holder, clock = LeaseHolder("node-a", ttl_s=ttl_s), SystemClock()
-        roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
-        node = Node(RedisLeaseStore(connection), RedisInbox(connection), roster, renewal, Bus(clock))
+        roster, renewal = (
+            ClusterRoster(RedisNodeStore(connection), holder, clock),
+            renewal_of(connection, holder, clock),
+        )
+        node = ClusterNode(RedisLeaseStore(connection), RedisInbox(connection), roster, renewal, Bus(clock))
         await node.run(tasks, IdleServer())
         await in_thread(lose_both)
         ends_at = int(await in_thread(other.ask, "HGET", lease, "expires"))

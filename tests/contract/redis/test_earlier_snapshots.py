@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from runtime.core.ids import SessionId
-from runtime.storage.encoding.encryption import Encryption, Key
+from runtime.storage.encoding.encryption import ContentEncryption, Key
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions import store as store_module
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.rekeying import Rekeying
+from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.sessions import Lease
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch
+from runtime.tape.tape import TapeBranch
 from tests.contract.sessions.test_lineage import CHILD, going_on
 from tests.contract.storage_samples import HERE, SESSION, beginning, facts, shard_lease
 
@@ -83,19 +83,19 @@ async def test_those_of_other_rules_go(long: Long) -> None:
 
 async def test_a_fork_from_the_past_begins_with_one_before_its_branch(long: Long) -> None:
     await long.keep(2, 4, 6, 8, 10, 12)
-    await long.store.commit(going_on(long.lease, Branch(SESSION, 9), "own", at=HERE))
+    await long.store.commit(going_on(long.lease, TapeBranch(SESSION, 9), "own", at=HERE))
     assert await long.store.snapshot(CHILD, "v1") == taken(8)
     assert await long.before(10, 7, 3, session=CHILD) == [8, 4, None]
 
 
 async def test_they_are_encrypted_and_renewed_with_the_session_and_go_with_it(valkey_socket: Path) -> None:
-    old, new, only_new = Encryption([FIRST]), Encryption([SECOND, FIRST]), Encryption([SECOND])
+    old, new, only_new = ContentEncryption([FIRST]), ContentEncryption([SECOND, FIRST]), ContentEncryption([SECOND])
     async with open_connection(valkey_socket, patience_s=20, sealing=old) as connection:
         store, lease = RedisSessionStore(connection), await shard_lease(RedisLeaseStore(connection))
         await store.commit(replace(beginning(lease), facts=facts(1, *"abcdefghijkl"), awake=False))
         await Long(store, lease).keep(2, 4, 6, 8, 10, 12, more=", a secret")
     async with open_connection(valkey_socket, patience_s=20, sealing=new) as connection:
-        rekeying = Rekeying(connection, "web")
+        rekeying = DatabaseRekeying(connection, "web")
         assert (await rekeying.survey())[FIRST.id] > 4
         await rekeying.run()
         assert set(await rekeying.survey()) <= {SECOND.id, ""}

@@ -18,7 +18,7 @@ from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.event_log import Cursor, cursor_from, cursor_text, moved
 from runtime.stores.sessions import Commit, Lease
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import TranscriptCompacted
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, agent_tape
@@ -52,7 +52,7 @@ def sent(name: str, *, source: str = ADA) -> CloudEvent:
     return CloudEvent(name, "orders.paid", source, T0, "42", {"text": "Grüße"}, extensions={"correlationid": "7"})
 
 
-def written(seq: int, content: Content) -> Fact:
+def written(seq: int, content: FactContent) -> Fact:
     return Fact(agent_tape(SESSION, "1000"), seq, content.kind, T0, content.data())
 
 

@@ -12,7 +12,7 @@ import pytest
 from redis.asyncio import Redis
 
 from runtime.core.errors import StorageUnavailable
-from runtime.storage.redis.client.connection import RedisConnection, Script, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, RedisScript, open_connection
 from runtime.storage.redis.client.location import locate
 from runtime.storage.redis.records import RedisRecords
 
@@ -52,7 +52,7 @@ async def test_what_many_callers_ask_at_once_the_server_reads_at_once(valkey_soc
 
 
 async def test_a_command_that_is_refused_harms_none_beside_it(valkey_socket: Path) -> None:
-    unknown = Script("return ARGV[1] -- a script that no server knows", "0" * 40)
+    unknown = RedisScript("return ARGV[1] -- a script that no server knows", "0" * 40)
     async with open_connection(valkey_socket, patience_s=20) as connection:
         await connection.write("HSET", "{parley:test}:table", "name", "value")
         answers: dict[str, Any] = {}

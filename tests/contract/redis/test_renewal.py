@@ -12,9 +12,9 @@ import anyio
 import pytest
 from redis import Redis
 
-from gateway.cluster.node import Node
-from gateway.cluster.renewal import Renewal, Stores, in_thread
-from gateway.cluster.roster import Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.renewal import LeaseRenewal, Stores, in_thread
+from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import RedisConnection, load_script, open_connection
@@ -48,7 +48,7 @@ class Losing(IdleServer):
 class Stage:
     """A node that serves, what it told, and a way to its server that needs no loop."""
 
-    node: Node
+    node: ClusterNode
     served: Losing
     told: list[str]
     server: Redis
@@ -68,9 +68,9 @@ async def stage(socket: Path, *, hung_s: float) -> AsyncIterator[Stage]:
     bus = Bus(clock)
     bus.subscribe("node.*", lambda event: told.append(event.name))
     async with open_connection(socket) as connection, anyio.create_task_group() as tasks:
-        renewal = Renewal(lambda: _stores(connection), holder, clock, runner=in_thread, hung_s=hung_s)
-        roster = Roster(RedisNodeStore(connection), holder, clock)
-        node = Node(RedisLeaseStore(connection), RedisInbox(connection), roster, renewal, bus)
+        renewal = LeaseRenewal(lambda: _stores(connection), holder, clock, runner=in_thread, hung_s=hung_s)
+        roster = ClusterRoster(RedisNodeStore(connection), holder, clock)
+        node = ClusterNode(RedisLeaseStore(connection), RedisInbox(connection), roster, renewal, bus)
         await node.run(tasks, served)
         with Redis(unix_socket_path=str(socket)) as server:
             yield Stage(node, served, told, server)

@@ -13,7 +13,7 @@ import pytest
 from adapters.web import gatherings
 from adapters.web.adapter import RoomTables
 from adapters.web.charters import direct_room
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from adapters.web.visit import MESSAGES
 from runtime.core.address import Address, Speaker
 from tests.fakes.observing.records import MemoryRecords
@@ -23,7 +23,7 @@ from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio
 
-EVE = Person("web:eve", "Eve")
+EVE = WebVisitor("web:eve", "Eve")
 GUIDE = Speaker("1000", "Guide")
 
 
@@ -44,7 +44,7 @@ async def private(page: PageSocket, title: str = "Wedding") -> str:
     return str((await page.until("opened"))["room"])
 
 
-async def rooms_of(chat: WebChat, person: Person) -> dict[str, Frame]:
+async def rooms_of(chat: WebChat, person: WebVisitor) -> dict[str, Frame]:
     async with page_socket(chat, person) as page:
         return {room["id"]: room for room in (await page.until("welcome"))["rooms"]}
 
@@ -307,7 +307,7 @@ async def test_people_who_have_been_here_and_agents_can_be_written_to() -> None:
 async def test_who_has_a_file_that_was_posted_where_they_cannot_see_it_can_post_it_too() -> None:
     async with three() as (chat, ada, _, eve), httpx.AsyncClient(base_url=chat.url, trust_env=False) as http:
 
-        async def uploaded(person: Person) -> str:
+        async def uploaded(person: WebVisitor) -> str:
             headers = {"Cookie": chat.cookie(person), "Content-Type": "text/plain"}
             file = str((await http.post("/files", content=b"a song", headers=headers)).json()["id"])
             assert (await http.get(f"/files/{file}", headers=headers)).status_code == 200
@@ -325,7 +325,7 @@ async def test_a_file_of_a_private_room_is_for_who_sees_a_room_with_it() -> None
         headers = {"Cookie": chat.cookie(ADA), "Content-Type": "text/plain"}
         file = (await http.post("/files", content=b"the guests", headers=headers)).json()["id"]
 
-        async def status(person: Person) -> int:
+        async def status(person: WebVisitor) -> int:
             return (await http.get(f"/files/{file}", headers={"Cookie": chat.cookie(person)})).status_code
 
         await ada.say("Look", room=room, files=[{"id": file, "name": "guests.txt"}])
@@ -368,7 +368,7 @@ async def test_who_takes_another_name_has_it_in_all_of_their_rooms() -> None:
         await ada.send("invite", room=room, person=GRACE.id)
         await grace.until("room", room={"id": room, "seq": 1, "title": "Wedding", "kind": "private"})
         await ada.everything_so_far()
-        async with page_socket(chat, Person(GRACE.id, "Admiral")) as later:
+        async with page_socket(chat, WebVisitor(GRACE.id, "Admiral")) as later:
             await later.until("welcome")
             assert (await ada.until("room"))["room"]["title"] == "Admiral"
         assert (await rooms_of(chat, ADA))[direct]["title"] == "Admiral"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from adapters.web.codec import Person, Presence
+from adapters.web.codec import Presence, WebVisitor
 from gateway.features.pushes.subscriptions import MAX_BROWSERS, Subscription, Subscriptions
 from runtime.core.address import Address, Speaker
 from tests.fakes.clock import FakeClock
@@ -127,7 +127,7 @@ async def test_a_browser_that_is_gone_is_forgotten_and_the_others_are_told(statu
 async def test_who_is_logged_out_is_not_told() -> None:
     async with pushing() as stand, page_socket(stand.chat) as ada:
         await stand.subscribe("g", PushedBrowser())
-        await stand.subscribe("e", PushedBrowser(), Person("web:eve", "Eve"))
+        await stand.subscribe("e", PushedBrowser(), WebVisitor("web:eve", "Eve"))
         stand.out.add(GRACE.id)
         await ada.join()
         await ada.say("@Grace @Eve")
@@ -139,7 +139,7 @@ async def test_who_is_logged_out_is_not_told() -> None:
 async def test_who_looks_at_the_room_on_another_node_is_not_told() -> None:
     async with pushing() as stand, page_socket(stand.chat) as ada:
         board = stand.chat.adapter.board
-        for person in (GRACE, Person("web:eve", "Eve")):
+        for person in (GRACE, WebVisitor("web:eve", "Eve")):
             await stand.subscribe(person.name, PushedBrowser(), person)
         await ada.join()
         board.people_elsewhere("other", "lobby", Presence((GRACE,), 1))
@@ -155,7 +155,7 @@ async def test_a_browser_that_somebody_else_uses_now_tells_nothing_of_who_was_th
     async with pushing() as stand, page_socket(stand.chat) as ada:
         shared = PushedBrowser()
         await stand.subscribe("shared", shared, GRACE)
-        await stand.subscribe("shared", shared, Person("web:eve", "Eve"))
+        await stand.subscribe("shared", shared, WebVisitor("web:eve", "Eve"))
         await ada.join()
         await ada.say("For @Grace alone")
         await ada.say("And @Eve")

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.message import Attachment, Choice
 from runtime.core.quote import Quote
-from runtime.core.room import Reaction, RoomChange
+from runtime.core.room import MessageReaction, RoomChange
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.rooms import RedisRoomStore
@@ -19,7 +19,7 @@ from tests.contract.storage_samples import post
 pytestmark = pytest.mark.anyio
 
 FILE = Attachment("a.csv", "text/csv", "file:1", 3)
-UP = Reaction("Ada", "👍")
+UP = MessageReaction("Ada", "👍")
 
 
 async def test_quotes_and_files_come_back_with_their_message(stores: Stores) -> None:
@@ -62,10 +62,13 @@ async def test_a_change_takes_the_next_version_and_the_same_again_none(stores: S
 async def test_everybody_has_one_reaction_and_can_take_it_away(stores: Stores) -> None:
     await stores.rooms.put("lobby", post("a"))
     await stores.rooms.amend("lobby", "a", RoomChange(reacted=("web:ada", UP)))
-    await stores.rooms.amend("lobby", "a", RoomChange(reacted=("web:grace", Reaction("Grace", "🎉"))))
-    both = await stores.rooms.amend("lobby", "a", RoomChange(reacted=("web:ada", Reaction("Ada", "👎"))))
+    await stores.rooms.amend("lobby", "a", RoomChange(reacted=("web:grace", MessageReaction("Grace", "🎉"))))
+    both = await stores.rooms.amend("lobby", "a", RoomChange(reacted=("web:ada", MessageReaction("Ada", "👎"))))
     assert both is not None
-    assert dict(both.reactions) == {"web:ada": Reaction("Ada", "👎"), "web:grace": Reaction("Grace", "🎉")}
+    assert dict(both.reactions) == {
+        "web:ada": MessageReaction("Ada", "👎"),
+        "web:grace": MessageReaction("Grace", "🎉"),
+    }
     await stores.rooms.amend("lobby", "a", RoomChange(reacted=("web:ada", None)))
     none = await stores.rooms.amend("lobby", "a", RoomChange(reacted=("web:grace", None)))
     assert none is not None

@@ -10,10 +10,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.access.people import People, Role
+from gateway.access.people import KnownPeople, Role
 from gateway.assembly.stores import access_news, people_in
 from gateway.web.identity import ReservedNames, likeness
-from gateway.web.logins.team import TEAM_TABLE, Team
+from gateway.web.logins.team import TEAM_TABLE, LoginTeam
 from gateway.web.logins.team_logins import InvitedLogIn, ProxiedLogIn
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
@@ -123,8 +123,8 @@ async def test_logging_out_everywhere_closes_the_pages_of_all_devices() -> None:
 
 
 @asynccontextmanager
-async def proxied_chat(*proxies: str) -> AsyncGenerator[tuple[WebChat, People]]:
-    people = People(MemoryRecords(), MemoryRecords(), MemoryRecords(), SystemClock())
+async def proxied_chat(*proxies: str) -> AsyncGenerator[tuple[WebChat, KnownPeople]]:
+    people = KnownPeople(MemoryRecords(), MemoryRecords(), MemoryRecords(), SystemClock())
     log_in = ProxiedLogIn("X-Forwarded-User", MemoryRecords(), people, ReservedNames(["Guide"]))
     async with web_chat(log_in=log_in, trusted_proxies=proxies) as chat:
         yield chat, people
@@ -187,7 +187,7 @@ async def test_a_block_by_another_process_closes_the_pages_of_every_node(valkey_
         for _ in range(2):
             connection = await stack.enter_async_context(open_connection(valkey_socket))
             people = people_in(connection, SystemClock())
-            team = Team(RedisRecords(connection, TEAM_TABLE), people, SystemClock())
+            team = LoginTeam(RedisRecords(connection, TEAM_TABLE), people, SystemClock())
             chat = await stack.enter_async_context(web_chat(log_in=InvitedLogIn(team, SystemClock())))
             connection.start_soon(partial(chat.pages.heed, access_news(connection, "")))
             nodes.append(TeamChat(chat, team, people))

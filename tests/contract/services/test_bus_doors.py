@@ -25,10 +25,10 @@ from gateway.assembly.doors import bus_views
 from gateway.clients import bus as bus_module
 from gateway.clients import feed as feed_module
 from gateway.clients import socket as bus_socket
-from gateway.clients.bus import PREFIX, ClientBus, Registers
-from gateway.clients.feed import Feed, Reader, Readers
+from gateway.clients.bus import PREFIX, ClientBus, ParticipantRegisters
+from gateway.clients.feed import ClientReaders, EventFeed, Reader
 from gateway.clients.journals import ClosedRooms
-from gateway.clients.requests import Admission
+from gateway.clients.requests import ClientAdmission
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.service import TaskDoor, TaskService
 from gateway.web.app import ServiceMount, build_web
@@ -46,7 +46,7 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
-from runtime.stores.orders import Order, TaskLimits
+from runtime.stores.orders import TaskLimits, TaskOrder
 from runtime.stores.sessions import SHARDS, Commit, Lease, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.tasks import OrderOver
@@ -83,7 +83,7 @@ class World:
     lease: Lease
     leases: RedisLeaseStore
     inbox: RedisInbox
-    feed: Feed
+    feed: EventFeed
     routes: Sequence[BaseRoute]
 
     def http(self, name: str, **headers: str) -> httpx.AsyncClient:
@@ -137,13 +137,13 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         log, inbox = RedisEventLog(connection, bound=BOUND), RedisInbox(connection)
         sessions = RedisSessionStore(connection)
         catalog = RedisSessionCatalog(connection)
-        feed = Feed(log, Readers(RedisRecords(connection, READERS), clock), ClosedRooms(catalog, sessions))
-        admission = Admission({name: token_of(name) for name in clients}, scopes, FakeClock())
+        feed = EventFeed(log, ClientReaders(RedisRecords(connection, READERS), clock), ClosedRooms(catalog, sessions))
+        admission = ClientAdmission({name: token_of(name) for name in clients}, scopes, FakeClock())
         made = ClientBus(
             admission,
             feed,
             TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.known, clock, LIMITS)),
-            Registers(
+            ParticipantRegisters(
                 RedisNodeStore(connection).living,
                 RedisNodeStore(connection, fronts=True).living,
                 catalog,
@@ -326,7 +326,7 @@ async def test_an_event_begins_each_playbook_whose_trigger_names_it_once_however
         again = [placed, {"type": "order.placed.late", "id": "8", "data": "tea"}]
         assert (await http.post("/events", json=again)).json() == {"accepted": 1, "known": 1, "receivers": 2}
         waiting = await world.inbox.read(dict.fromkeys(range(SHARDS), "0"), wait_s=0)
-    orders = {(order.playbook, order.event): order for order in (Order.read(one.event.text) for one in waiting)}
+    orders = {(order.playbook, order.event): order for order in (TaskOrder.read(one.event.text) for one in waiting)}
     assert len(waiting) == len(orders) == 3
     assert {one.event.program for one in waiting} == {"shop"}
     pack = orders["Pack", "order.placed"].arguments
@@ -357,7 +357,7 @@ async def test_where_nothing_more_fits_an_event_is_refused_whole_and_begins_what
 
 async def test_who_reads_at_another_node_is_counted_as_well(valkey_socket: Path) -> None:
     async with bus(valkey_socket, ci=["events:write:>"]) as world, open_connection(valkey_socket) as connection:
-        there = Readers(RedisRecords(connection, READERS), SystemClock())
+        there = ClientReaders(RedisRecords(connection, READERS), SystemClock())
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(there.run, lambda: [Reader(("build.*",), (">",), None)])
             while not await RedisRecords(connection, READERS).all():
@@ -621,7 +621,7 @@ async def test_an_order_has_limits_of_its_own_within_those_of_the_settings(
         ordered = await http.post("/tasks", json={"program": "desk", **ORDER, "limits": limits})
         task = SessionId(ordered.json()["task"])
         waiting = [entry.event for entry in await world.inbox.read({shard_of(address_of(task).key): "0"}, wait_s=1)]
-        (letter,) = [Order.read(event.text) for event in waiting if event.address == address_of(task)]
+        (letter,) = [TaskOrder.read(event.text) for event in waiting if event.address == address_of(task)]
         assert (letter.tokens, letter.dollars, letter.root) == (*kept, task)
 
 

@@ -19,14 +19,14 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 
 from adapters.web.adapter import WebAdapter
-from gateway.clients.journals import TAPES, Journals
-from gateway.clients.requests import Admission
+from gateway.clients.journals import TAPES, ClientJournals
+from gateway.clients.requests import ClientAdmission
 from gateway.clients.scopes import scopes_from
 from gateway.features.notebooks.door import DOCUMENT, TapeService
 from gateway.features.notebooks.search import routes as journal_search
 from gateway.features.notebooks.search import routes as search_routes
-from gateway.features.notebooks.search.search import Search
-from gateway.features.notebooks.tapes import Tapes
+from gateway.features.notebooks.search.search import NotebookSearch
+from gateway.features.notebooks.tapes import NamedTapes
 from gateway.overview.session_views import SessionViews
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.guard import health_routes
@@ -38,7 +38,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.kept import ModelCall
 from runtime.stores.sessions import Commit, Lease, SessionRecord
-from runtime.tape.snapshot import Moments, Snapshot
+from runtime.tape.snapshot import Snapshot, TapeMoments
 from tests.contract.sessions.test_lineage import facts_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
@@ -146,12 +146,12 @@ async def service(
     catalog, lease = MemorySessionCatalog(sessions, leases), await shard_lease(leases)
     await sessions.commit(replace(beginning(lease), facts=facts_of(SESSION, 1, "one", "two")))
     scopes = {name: scopes_from(texts) for name, texts in {"ci": ALL, **(clients or {})}.items()}
-    admission = Admission({name: token_of(name) for name in scopes}, scopes, FakeClock())
+    admission = ClientAdmission({name: token_of(name) for name in scopes}, scopes, FakeClock())
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        search = stack.enter_context(closing(Search(kept, folder / "index")))
-        tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.known, clock)
-        views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {}, NoCalls())
+        search = stack.enter_context(closing(NotebookSearch(kept, folder / "index")))
+        tapes, journals = NamedTapes(kept, catalog, sessions), ClientJournals(catalog, inbox, inbox.known, clock)
+        views = SessionViews(admission, catalog, sessions, TapeMoments(sessions, no_snapshot), {}, NoCalls())
         made = TapeService(admission, tapes, journals, search, clock, views.routes())
         app = build_web(
             WebAdapter(MemoryRoomStore(), clock),

@@ -23,7 +23,7 @@ from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionRecord, SessionStore
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import ANCHORS, Branch, Fact, TapeReader, agent_tape, session_tape
+from runtime.tape.tape import ANCHORS, Fact, TapeBranch, TapeReader, agent_tape, session_tape
 from tests.contract.conftest import Stores
 from tests.contract.sessions.test_tape_service import reader_of
 from tests.contract.storage_samples import T0, shard_lease
@@ -47,7 +47,7 @@ class Known:
 
     place: Address
     facts: list[Told]
-    parent: Branch | None = None
+    parent: TapeBranch | None = None
     ended: bool = False
     replaced_by: SessionId | None = None
     kept: int = 0
@@ -125,7 +125,7 @@ class Life:
         facts, session = self.known[parent].facts, self.named()
         seq = self.rng.randrange(len(facts) + 1)
         told = self.told()
-        branch = Branch(parent, seq)
+        branch = TapeBranch(parent, seq)
         record = SessionRecord(session, place, "hello", T0, seq, parent=branch)
         new = written(session, seq, told)
         await self.tapes.commit(

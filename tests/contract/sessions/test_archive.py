@@ -25,12 +25,12 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.archive import Archive
+from runtime.stores.archive import SessionArchive
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch, Fact, agent_tape, session_tape
+from runtime.tape.tape import Fact, TapeBranch, agent_tape, session_tape
 from tests.contract.setups import ENCRYPTED, sealing_of
 from tests.contract.storage_samples import T0, shard_lease
 from tests.fakes.servers.postgres import RealPostgres
@@ -52,7 +52,7 @@ def postgres() -> Iterator[RealPostgres]:
 
 
 @pytest.fixture(params=["sqlite", "postgres", ENCRYPTED])
-async def archive(request: pytest.FixtureRequest, tmp_path: Path, anyio_backend: str) -> AsyncIterator[Archive]:
+async def archive(request: pytest.FixtureRequest, tmp_path: Path, anyio_backend: str) -> AsyncIterator[SessionArchive]:
     async with AsyncExitStack() as stack:
         if request.param != "postgres":
             opened_file = open_sqlite(tmp_path / "archive.sqlite", sealing_of(request.param))
@@ -91,7 +91,7 @@ def whole_of(session: SessionId, count: int, text: str = "hello") -> WholeSessio
 class Hall:
     """A conversation in a database, with what looks after its sessions."""
 
-    def __init__(self, connection: RedisConnection, archive: Archive | None, lease: Lease) -> None:
+    def __init__(self, connection: RedisConnection, archive: SessionArchive | None, lease: Lease) -> None:
         self.store = RedisSessionStore(connection, archive)
         self.catalog = RedisSessionCatalog(connection, archive)
         self.lease = lease
@@ -104,11 +104,11 @@ class Hall:
         return [fact async for fact in self.store.read_session(session)]
 
 
-async def hall(connection: RedisConnection, archive: Archive | None) -> Hall:
+async def hall(connection: RedisConnection, archive: SessionArchive | None) -> Hall:
     return Hall(connection, archive, await shard_lease(RedisLeaseStore(connection), shard=shard_of(HALL.key)))
 
 
-async def test_session_is_kept_whole_and_replaced_and_removed(archive: Archive) -> None:
+async def test_session_is_kept_whole_and_replaced_and_removed(archive: SessionArchive) -> None:
     assert await archive.get(S1) is None
     await archive.put(whole_of(S1, 3))
     await archive.put(whole_of(S2, 1))
@@ -119,7 +119,7 @@ async def test_session_is_kept_whole_and_replaced_and_removed(archive: Archive) 
     assert [session async for session in archive.sessions()] == [S2]
 
 
-async def test_more_sessions_than_a_page_are_listed_once_each(archive: Archive) -> None:
+async def test_more_sessions_than_a_page_are_listed_once_each(archive: SessionArchive) -> None:
     ids = [SessionId(f"session-{number}") for number in range(1201)]
     for id_ in ids:
         await archive.put(whole_of(id_, 1))
@@ -185,7 +185,7 @@ async def test_postgres_that_went_and_came_back_goes_on(postgres: RealPostgres) 
 
 
 async def test_session_that_is_spoken_with_again_comes_back_as_it_was(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 500, text="x" * 5_000)
@@ -206,7 +206,9 @@ async def test_session_that_is_spoken_with_again_comes_back_as_it_was(
     assert len(await room.facts(S1)) == 502
 
 
-async def test_large_values_leave_the_database_and_come_back(archive: Archive, connection: RedisConnection) -> None:
+async def test_large_values_leave_the_database_and_come_back(
+    archive: SessionArchive, connection: RedisConnection
+) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 2, text="y" * 40_000)
     await room.catalog.put_away(S1)
@@ -221,7 +223,7 @@ async def test_large_values_leave_the_database_and_come_back(archive: Archive, c
 
 
 async def test_who_has_the_session_in_memory_is_refused_and_finds_it_whole(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 3)
@@ -234,7 +236,9 @@ async def test_who_has_the_session_in_memory_is_refused_and_finds_it_whole(
 
 
 @pytest.mark.parametrize("busy", ["awake", "page", "fork"])
-async def test_what_something_goes_on_with_stays(busy: str, archive: Archive, connection: RedisConnection) -> None:
+async def test_what_something_goes_on_with_stays(
+    busy: str, archive: SessionArchive, connection: RedisConnection
+) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 3)
     if busy == "awake":
@@ -249,12 +253,12 @@ async def test_what_something_goes_on_with_stays(busy: str, archive: Archive, co
 
 async def fork(room: Hall) -> None:
     """S2 goes on from the second fact of S1, in the same place."""
-    record = SessionRecord(S2, HALL, "greeter", T0, 2, parent=Branch(S1, 2))
+    record = SessionRecord(S2, HALL, "greeter", T0, 2, parent=TapeBranch(S1, 2))
     await room.store.commit(Commit(room.lease, S2, 2, facts_of(S2, 3, 4), begin=record, replaces=S1))
 
 
 async def test_fork_takes_what_it_goes_on_from_along_and_lets_it_go(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 3)
@@ -266,7 +270,7 @@ async def test_fork_takes_what_it_goes_on_from_along_and_lets_it_go(
     assert [fact.seq for fact in await room.facts(S2)] == [1, 2, 3, 4]
 
 
-async def test_session_in_the_archive_can_be_gone_on_from(archive: Archive, connection: RedisConnection) -> None:
+async def test_session_in_the_archive_can_be_gone_on_from(archive: SessionArchive, connection: RedisConnection) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 3)
     await room.catalog.put_away(S1)
@@ -275,7 +279,7 @@ async def test_session_in_the_archive_can_be_gone_on_from(archive: Archive, conn
 
 
 async def test_session_in_the_archive_is_read_before_it_is_gone_on_from(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 500)
@@ -288,7 +292,7 @@ async def test_session_in_the_archive_is_read_before_it_is_gone_on_from(
 
 
 async def test_move_that_was_broken_off_on_its_way_back_is_made_again(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 450)
@@ -311,7 +315,9 @@ async def write_some(connection: RedisConnection, whole: WholeSession, shard: in
     await write_facts(SessionPlaces(connection), each(), whole.record.id, keys, keys.tape)
 
 
-async def test_deleted_session_is_deleted_from_the_archive(archive: Archive, connection: RedisConnection) -> None:
+async def test_deleted_session_is_deleted_from_the_archive(
+    archive: SessionArchive, connection: RedisConnection
+) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 3)
     await room.catalog.put_away(S1)
@@ -321,7 +327,7 @@ async def test_deleted_session_is_deleted_from_the_archive(archive: Archive, con
 
 
 async def test_where_the_conversation_has_one_in_the_archive_another_is_not_taken_in(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 3)
@@ -340,7 +346,7 @@ async def test_where_the_conversation_has_one_in_the_archive_another_is_not_take
 class Meddled:
     """An archive during whose calls something else happens."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: SessionArchive) -> None:
         self._archive = archive
         self.meddle: Callable[[], Awaitable[object]] | None = None
 
@@ -373,7 +379,7 @@ async def keys_left(connection: RedisConnection) -> list[str]:
 
 
 async def test_session_that_is_deleted_while_it_is_put_away_is_nowhere(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     meddled = Meddled(archive)
     room = await hall(connection, meddled)
@@ -385,7 +391,7 @@ async def test_session_that_is_deleted_while_it_is_put_away_is_nowhere(
 
 
 async def test_session_that_is_deleted_while_it_comes_back_is_nowhere(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     meddled = Meddled(archive)
     room = await hall(connection, meddled)
@@ -398,7 +404,7 @@ async def test_session_that_is_deleted_while_it_comes_back_is_nowhere(
 
 
 async def test_session_that_two_bring_back_goes_on_where_one_is_late(
-    archive: Archive, connection: RedisConnection
+    archive: SessionArchive, connection: RedisConnection
 ) -> None:
     meddled = Meddled(archive)
     room = await hall(connection, meddled)
@@ -416,7 +422,9 @@ async def test_session_that_two_bring_back_goes_on_where_one_is_late(
     assert await room.facts(S1) == list(facts_of(S1, 1, 4))
 
 
-async def test_snapshot_of_a_session_in_the_archive_is_not_kept(archive: Archive, connection: RedisConnection) -> None:
+async def test_snapshot_of_a_session_in_the_archive_is_not_kept(
+    archive: SessionArchive, connection: RedisConnection
+) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 3)
     assert await room.catalog.put_away(S1)
@@ -426,7 +434,7 @@ async def test_snapshot_of_a_session_in_the_archive_is_not_kept(archive: Archive
 
 @pytest.mark.parametrize(("since_ms", "kept"), [(0, False), (10**15, True)])
 async def test_fork_that_never_came_about_keeps_its_origin_only_for_a_while(
-    since_ms: int, kept: bool, archive: Archive, connection: RedisConnection
+    since_ms: int, kept: bool, archive: SessionArchive, connection: RedisConnection
 ) -> None:
     room = await hall(connection, archive)
     await room.begin(S1, 3)

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from gateway.features.schedules.facts import SCHEDULE
 from gateway.features.schedules.redis import RedisSchedules
-from runtime.channels.mailbox import Letter, Seat
+from runtime.channels.mailbox import ParticipantSeat, SeatLetter
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, StorageUnavailable
 from runtime.core.files import FILE_URL
@@ -23,9 +23,9 @@ from runtime.core.message import Attachment, Choice
 from runtime.core.quote import Quote
 from runtime.core.room import RoomChange
 from runtime.storage.archive.sqlite import open_sqlite
-from runtime.storage.encoding.encryption import Encryption, Key
-from runtime.storage.encoding.sealing import PLAIN, Sealing
-from runtime.storage.redis.client.connection import RedisConnection, Script, open_connection
+from runtime.storage.encoding.encryption import ContentEncryption, Key
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing
+from runtime.storage.redis.client.connection import RedisConnection, RedisScript, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisDeadLetters, RedisInbox
@@ -34,14 +34,14 @@ from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.records import RedisPlaceStore
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.rekeying import Rekeying
+from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.catalog import Whose
+from runtime.stores.catalog import PersonKeys
 from runtime.stores.inbox import LOCKED, shard_of
 from runtime.stores.sessions import Commit, HeldPlace, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import UNREADABLE, Branch, Fact, agent_tape, session_tape
+from runtime.tape.tape import UNREADABLE, Fact, TapeBranch, agent_tape, session_tape
 from tests.contract.setups import location_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, event, facts, post, shard_lease
 from tests.contract.stores.operation.test_traces import erasure
@@ -49,7 +49,7 @@ from tests.contract.stores.operation.test_traces import erasure
 pytestmark = pytest.mark.anyio
 
 FIRST, SECOND, THIRD = (Key(bytes([number]) * 32) for number in (1, 2, 3))
-OLD, NEW = Encryption([FIRST]), Encryption([SECOND, FIRST])
+OLD, NEW = ContentEncryption([FIRST]), ContentEncryption([SECOND, FIRST])
 SECRET = "wisteria"
 LONG = f"{SECRET} " * 4000
 FORK, HALL = SessionId("fork"), Address("web", "hall")
@@ -60,7 +60,7 @@ def socket(valkey_socket: Path) -> Path:
     return valkey_socket
 
 
-def opened(socket: Path, sealing: Sealing) -> AbstractAsyncContextManager[RedisConnection]:
+def opened(socket: Path, sealing: ContentSealing) -> AbstractAsyncContextManager[RedisConnection]:
     return open_connection(socket, patience_s=20, sealing=sealing)
 
 
@@ -84,7 +84,7 @@ async def filled(connection: RedisConnection) -> None:
     await rooms.put("hall", post("m3", "a question"))
     await rooms.amend("hall", "m3", RoomChange(text=f"{SECRET}?", choices=(Choice("a", SECRET),)))
     await RedisFileStore(connection).keep(SECRET.encode() * 30_000, "text/plain")
-    letter = Letter(Seat(SESSION, AgentId("1003"), HERE), MessageId("m9"), {"text": SECRET})
+    letter = SeatLetter(ParticipantSeat(SESSION, AgentId("1003"), HERE), MessageId("m9"), {"text": SECRET})
     await RedisMailboxes(connection).put("tax", letter)
 
 
@@ -169,8 +169,8 @@ async def test_equal_commits_are_recognised_and_equal_texts_change_nothing(socke
         assert await rooms.amend("hall", "m1", RoomChange(text="third")) == amended
 
 
-@pytest.mark.parametrize("sealing", [PLAIN, Encryption([SECOND])], ids=["no key", "another key"])
-async def test_without_its_key_nothing_is_told_and_nothing_changed(socket: Path, sealing: Sealing) -> None:
+@pytest.mark.parametrize("sealing", [PLAIN, ContentEncryption([SECOND])], ids=["no key", "another key"])
+async def test_without_its_key_nothing_is_told_and_nothing_changed(socket: Path, sealing: ContentSealing) -> None:
     async with opened(socket, OLD) as connection:
         await filled(connection)
         await RedisSessionStore(connection).commit(going_on(await shard_lease(RedisLeaseStore(connection))))
@@ -195,7 +195,7 @@ async def test_without_its_key_nothing_is_told_and_nothing_changed(socket: Path,
         with pytest.raises(ContentLocked):
             await RedisFileStore(connection).content((await file_ids(connection))[0])
         with pytest.raises(ContentLocked):
-            await RedisTraces(connection).person(Whose("telegram:7", frozenset()))
+            await RedisTraces(connection).person(PersonKeys("telegram:7", frozenset()))
         with pytest.raises(ContentLocked, match=str(SESSION)):
             await erasure(connection).person("telegram:7")
     after = await dump(socket)
@@ -204,7 +204,7 @@ async def test_without_its_key_nothing_is_told_and_nothing_changed(socket: Path,
 
 def going_on(lease: Any) -> Commit:
     """A session that goes on from another one."""
-    record = SessionRecord(FORK, HALL, "hello", T0, 2, parent=Branch(SESSION, 2))
+    record = SessionRecord(FORK, HALL, "hello", T0, 2, parent=TapeBranch(SESSION, 2))
     return Commit(replace(lease), FORK, 2, begin=record)
 
 
@@ -233,11 +233,11 @@ async def test_old_content_stays_readable_when_encryption_is_switched_on_and_off
         await store.commit(Commit(lease, SESSION, 3, facts=facts(4, "azalea")))
         assert [fact.seq async for fact in store.read_session(SESSION)] == [1, 2, 3, 4]
         assert "azalea" not in repr(await dump(socket))
-        await Rekeying(connection, "web").run()
+        await DatabaseRekeying(connection, "web").run()
         assert SECRET not in repr(await dump(socket))
         assert (await contents(connection))[1:] == before[1:]
-    async with opened(socket, Encryption([FIRST], [])) as connection:
-        await Rekeying(connection, "web").run()
+    async with opened(socket, ContentEncryption([FIRST], [])) as connection:
+        await DatabaseRekeying(connection, "web").run()
     async with opened(socket, PLAIN) as connection:
         after = await contents(connection)
         assert after[0][:3] == before[0]
@@ -289,7 +289,7 @@ async def test_a_fork_reads_its_parents_facts_and_keeps_them_when_the_parent_goe
 
 
 async def test_only_the_conversations_that_are_named_are_encrypted(socket: Path) -> None:
-    some = Encryption([FIRST], ["web:*"])
+    some = ContentEncryption([FIRST], ["web:*"])
     async with opened(socket, some) as connection:
         await filled(connection)
         assert (await contents(connection))[0][0].data["text"] == SECRET
@@ -306,7 +306,7 @@ async def test_only_the_conversations_that_are_named_are_encrypted(socket: Path)
 
 async def test_what_is_said_in_a_place_is_encrypted_by_the_rule_of_its_home(socket: Path) -> None:
     home, place = Address("web", "board"), Address("web", "the-boat")
-    async with opened(socket, Encryption([FIRST], [home.key])) as connection:
+    async with opened(socket, ContentEncryption([FIRST], [home.key])) as connection:
         inbox, places = RedisInbox(connection), RedisPlaceStore(connection)
         await places.put(place, HeldPlace(home, SESSION, "100"))
         await inbox.add(replace(event("1"), address=home, place=place, text=SECRET))
@@ -326,7 +326,7 @@ async def test_a_locked_session_keeps_the_files_that_it_may_need_and_can_be_dele
         store, lease = RedisSessionStore(connection), await shard_lease(RedisLeaseStore(connection))
         theirs = Fact(agent_tape(other, "1000"), 1, "said", T0, {"files": f"{FILE_URL}{file}"})
         await store.commit(replace(beginning(lease, session=other), facts=(theirs,), awake=False))
-    async with opened(socket, Encryption([SECOND])) as connection:
+    async with opened(socket, ContentEncryption([SECOND])) as connection:
         assert await erasure(connection).sessions([other], force=True) == 1
         assert await file_ids(connection) == [file]
         assert await erasure(connection).sessions([SESSION], force=True) == 1
@@ -338,7 +338,7 @@ class BrokenOff(RedisConnection):
 
     left = 0
 
-    async def run(self, script: Script, *arguments: Any, **options: Any) -> Any:
+    async def run(self, script: RedisScript, *arguments: Any, **options: Any) -> Any:
         if self.left == 0:
             raise StorageUnavailable("broken off")
         self.left -= 1
@@ -355,7 +355,7 @@ async def test_a_change_of_keys_that_is_broken_off_anywhere_loses_nothing(socket
             broken = BrokenOff(connection._location, connection._tasks, sealing=NEW)
             broken.left, number = number, number + 3
             try:
-                await Rekeying(broken, "web").run()
+                await DatabaseRekeying(broken, "web").run()
                 done = True
             except StorageUnavailable:
                 pass
@@ -363,9 +363,9 @@ async def test_a_change_of_keys_that_is_broken_off_anywhere_loses_nothing(socket
             assert await contents(connection) == before
     assert number > 9
     async with opened(socket, NEW) as connection:
-        survey = await Rekeying(connection, "web").survey()
+        survey = await DatabaseRekeying(connection, "web").survey()
     assert set(survey) <= {SECOND.id, ""}
-    async with opened(socket, Encryption([SECOND])) as connection:
+    async with opened(socket, ContentEncryption([SECOND])) as connection:
         assert await contents(connection) == before
 
 
@@ -376,9 +376,9 @@ async def test_keys_change_wherever_the_content_is(setup: str, request: pytest.F
         await filled(connection)
         before = await contents(connection)
     async with open_connection(location, patience_s=20, sealing=NEW) as connection:
-        await Rekeying(connection, "web").run()
-        assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
-    async with open_connection(location, patience_s=20, sealing=Encryption([SECOND])) as connection:
+        await DatabaseRekeying(connection, "web").run()
+        assert set(await DatabaseRekeying(connection, "web").survey()) == {SECOND.id}
+    async with open_connection(location, patience_s=20, sealing=ContentEncryption([SECOND])) as connection:
         assert await contents(connection) == before
 
 
@@ -391,9 +391,9 @@ async def test_a_schedule_is_in_no_key_and_no_value_and_its_key_changes_with_the
         kept = str(await connection.ask("HGET", key, "1"))
     assert "cat" not in kept
     async with opened(socket, NEW) as connection:
-        assert await Rekeying(connection, "web").run() == 1
-    async with opened(socket, Encryption([SECOND])) as connection:
-        assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
+        assert await DatabaseRekeying(connection, "web").run() == 1
+    async with opened(socket, ContentEncryption([SECOND])) as connection:
+        assert set(await DatabaseRekeying(connection, "web").survey()) == {SECOND.id}
         assert [one.event for one in await RedisSchedules(connection).all(asked.address)] == [asked]
     async with opened(socket, PLAIN) as connection:
         (locked,) = await RedisSchedules(connection).due(lease.shard, 100.0, 5)
@@ -408,7 +408,7 @@ async def test_what_is_written_while_keys_change_is_kept(socket: Path) -> None:
         class Meanwhile(RedisConnection):
             told = False
 
-            async def run(self, script: Script, *arguments: Any, **options: Any) -> Any:
+            async def run(self, script: RedisScript, *arguments: Any, **options: Any) -> Any:
                 answer = await super().run(script, *arguments, **options)
                 if not Meanwhile.told:
                     Meanwhile.told = True
@@ -416,14 +416,14 @@ async def test_what_is_written_while_keys_change_is_kept(socket: Path) -> None:
                 return answer
 
         other = Meanwhile(connection._location, connection._tasks, sealing=NEW)
-        await Rekeying(other, "web").run()
+        await DatabaseRekeying(other, "web").run()
         await other.aclose()
         assert Meanwhile.told
     async with opened(socket, NEW) as connection:
         found = [fact.seq async for fact in RedisSessionStore(connection).read_session(SESSION)]
         assert found == list(range(1, 303))
-        await Rekeying(connection, "web").run()
-        assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
+        await DatabaseRekeying(connection, "web").run()
+        assert set(await DatabaseRekeying(connection, "web").survey()) == {SECOND.id}
 
 
 async def test_keys_are_counted_and_those_that_are_missing_named(socket: Path) -> None:
@@ -431,8 +431,8 @@ async def test_keys_are_counted_and_those_that_are_missing_named(socket: Path) -
         await RedisInbox(connection).add(event("plain"))
     async with opened(socket, OLD) as connection:
         await filled(connection)
-    async with opened(socket, Encryption([THIRD])) as connection:
-        rekeying, before = Rekeying(connection, "web"), await dump(socket)
+    async with opened(socket, ContentEncryption([THIRD])) as connection:
+        rekeying, before = DatabaseRekeying(connection, "web"), await dump(socket)
         survey = await rekeying.survey()
         assert survey[FIRST.id] > 8
         assert await rekeying.run() == 1
@@ -453,7 +453,7 @@ async def test_archive_has_no_word_of_it_and_gives_it_back(socket: Path, tmp_pat
         with sqlite3.connect(path) as database:
             ((content,),) = database.execute("SELECT content FROM sessions").fetchall()
         assert content.startswith(f"sealed:{FIRST.id}:".encode())
-        async with open_sqlite(path, Encryption([SECOND])) as other:
+        async with open_sqlite(path, ContentEncryption([SECOND])) as other:
             with pytest.raises(ContentLocked, match=FIRST.id):
                 await other.get(SESSION)
             locked = RedisSessionStore(connection, other)

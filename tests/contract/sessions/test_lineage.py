@@ -16,7 +16,7 @@ from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, Lease, SessionRecord
-from runtime.tape.tape import Branch, Fact, agent_tape, session_tape, tape_in
+from runtime.tape.tape import Fact, TapeBranch, agent_tape, session_tape, tape_in
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, beginning, facts, shard_lease
 
@@ -30,7 +30,9 @@ def facts_of(session: SessionId, first: int, *texts: str) -> tuple[Fact, ...]:
     return tuple(replace(fact, tape=tape_in(fact.tape, session)) for fact in facts(first, *texts))
 
 
-def going_on(lease: Lease, parent: Branch, *texts: str, session: SessionId = CHILD, at: Address = ELSEWHERE) -> Commit:
+def going_on(
+    lease: Lease, parent: TapeBranch, *texts: str, session: SessionId = CHILD, at: Address = ELSEWHERE
+) -> Commit:
     record = SessionRecord(session, at, "hello", T0, parent.seq, parent=parent)
     new = facts_of(session, parent.seq + 1, *texts)
     return Commit(lease, session, parent.seq, facts=new, begin=record, awake=True)
@@ -46,7 +48,7 @@ async def forked(stores: Stores, at: Address = ELSEWHERE) -> Lease:
     lease = await shard_lease(stores.leases)
     await stores.sessions.commit(replace(beginning(lease), facts=facts(1, "one", "two", "three", "four")))
     theirs = lease if at is HERE else await shard_lease(stores.leases, NODE, shard_of(at.key))
-    await stores.sessions.commit(going_on(theirs, Branch(SESSION, 2), "other", at=at))
+    await stores.sessions.commit(going_on(theirs, TapeBranch(SESSION, 2), "other", at=at))
     return theirs
 
 
@@ -57,7 +59,7 @@ async def test_a_fork_has_the_facts_up_to_its_branch_and_its_own(stores: Stores,
     assert await texts_of(stores, SESSION) == ["one", "two", "three", "four"]
     assert [fact async for fact in stores.sessions.read_session(CHILD)][:2] == list(facts_of(CHILD, 1, "one", "two"))
     record = await stores.sessions.session(shard_of(at.key), CHILD)
-    assert record == SessionRecord(CHILD, at, "hello", T0, 3, parent=Branch(SESSION, 2))
+    assert record == SessionRecord(CHILD, at, "hello", T0, 3, parent=TapeBranch(SESSION, 2))
     assert await stores.sessions.current(shard_of(at.key), at.key) == record
 
 
@@ -92,9 +94,9 @@ async def test_a_fork_and_what_it_goes_on_from_grow_apart(stores: Stores) -> Non
 
 async def test_forks_of_forks_are_read_through_all_of_them(stores: Stores) -> None:
     lease = await forked(stores)
-    await stores.sessions.commit(going_on(lease, Branch(CHILD, 3), "third", session=GRANDCHILD))
+    await stores.sessions.commit(going_on(lease, TapeBranch(CHILD, 3), "third", session=GRANDCHILD))
     early = SessionId("s4")
-    await stores.sessions.commit(going_on(lease, Branch(CHILD, 1), "early", session=early))
+    await stores.sessions.commit(going_on(lease, TapeBranch(CHILD, 1), "early", session=early))
     assert await texts_of(stores, GRANDCHILD) == ["one", "two", "other", "third"]
     assert await texts_of(stores, early) == ["one", "early"]
 
@@ -102,15 +104,15 @@ async def test_forks_of_forks_are_read_through_all_of_them(stores: Stores) -> No
 async def test_a_fork_without_facts_of_its_own_ends_at_its_branch(stores: Stores) -> None:
     await forked(stores)
     lease = await shard_lease(stores.leases)
-    await stores.sessions.commit(going_on(lease, Branch(SESSION, 3), session=GRANDCHILD, at=HERE))
+    await stores.sessions.commit(going_on(lease, TapeBranch(SESSION, 3), session=GRANDCHILD, at=HERE))
     record = await stores.sessions.session(SHARD, GRANDCHILD)
     assert record is not None
     assert record.seq == 3
     assert await texts_of(stores, GRANDCHILD) == ["one", "two", "three"]
 
 
-@pytest.mark.parametrize("parent", [Branch(SESSION, 5), Branch(SessionId("nobody"), 1)])
-async def test_a_fork_from_facts_that_are_not_there_is_refused(stores: Stores, parent: Branch) -> None:
+@pytest.mark.parametrize("parent", [TapeBranch(SESSION, 5), TapeBranch(SessionId("nobody"), 1)])
+async def test_a_fork_from_facts_that_are_not_there_is_refused(stores: Stores, parent: TapeBranch) -> None:
     await forked(stores)
     lease = await shard_lease(stores.leases)
     with pytest.raises(TapeConflict, match="cannot continue"):
@@ -121,7 +123,7 @@ async def test_a_fork_from_facts_that_are_not_there_is_refused(stores: Stores, p
 async def test_a_fork_that_does_not_go_on_at_its_branch_is_refused(stores: Stores) -> None:
     await forked(stores)
     lease = await shard_lease(stores.leases)
-    wrong = replace(going_on(lease, Branch(SESSION, 2), session=GRANDCHILD, at=HERE), expect=1)
+    wrong = replace(going_on(lease, TapeBranch(SESSION, 2), session=GRANDCHILD, at=HERE), expect=1)
     with pytest.raises(TapeConflict):
         await stores.sessions.commit(wrong)
 
@@ -130,14 +132,14 @@ async def test_a_replaced_session_ends_and_has_no_work_any_more(stores: Stores) 
     lease = await shard_lease(stores.leases)
     old = replace(beginning(lease), facts=facts(1, "one", "two"), outbox_add=("p1", "p2"))
     await stores.sessions.commit(old)
-    undo = replace(going_on(lease, Branch(SESSION, 1), "again", at=HERE), replaces=SESSION, outbox_add=("p1",))
+    undo = replace(going_on(lease, TapeBranch(SESSION, 1), "again", at=HERE), replaces=SESSION, outbox_add=("p1",))
     await stores.sessions.commit(undo)
     await stores.sessions.commit(undo)
     replaced = await stores.sessions.session(SHARD, SESSION)
     assert replaced == SessionRecord(SESSION, HERE, "hello", T0, 2, ended=True, replaced_by=CHILD)
     current = await stores.sessions.current(SHARD, HERE.key)
     assert current is not None
-    assert (current.id, current.parent) == (CHILD, Branch(SESSION, 1))
+    assert (current.id, current.parent) == (CHILD, TapeBranch(SESSION, 1))
     assert await stores.sessions.unfinished(SHARD) == {CHILD: {"p1"}}
     assert await texts_of(stores, SESSION) == ["one", "two"]
     assert await texts_of(stores, CHILD) == ["one", "again"]
@@ -146,7 +148,7 @@ async def test_a_replaced_session_ends_and_has_no_work_any_more(stores: Stores) 
 async def test_a_replaced_session_takes_nothing_more(stores: Stores) -> None:
     lease = await shard_lease(stores.leases)
     await stores.sessions.commit(replace(beginning(lease), facts=facts(1, "one")))
-    await stores.sessions.commit(replace(going_on(lease, Branch(SESSION, 1), at=HERE), replaces=SESSION))
+    await stores.sessions.commit(replace(going_on(lease, TapeBranch(SESSION, 1), at=HERE), replaces=SESSION))
     with pytest.raises(TapeConflict, match="replaced"):
         await stores.sessions.commit(Commit(lease, SESSION, 1, facts=facts(2, "two"), awake=True))
     assert await stores.sessions.unfinished(SHARD) == {CHILD: frozenset()}
@@ -156,7 +158,9 @@ async def test_only_a_session_of_the_same_conversation_is_replaced(stores: Store
     lease = await forked(stores)
     for other in (SESSION, SessionId("nobody")):
         with pytest.raises(TapeConflict, match="not of its conversation"):
-            await stores.sessions.commit(replace(going_on(lease, Branch(CHILD, 1), session=GRANDCHILD), replaces=other))
+            await stores.sessions.commit(
+                replace(going_on(lease, TapeBranch(CHILD, 1), session=GRANDCHILD), replaces=other)
+            )
     kept = await stores.sessions.session(SHARD, SESSION)
     assert kept is not None
     assert not kept.ended
@@ -165,7 +169,7 @@ async def test_only_a_session_of_the_same_conversation_is_replaced(stores: Store
 @pytest.mark.parametrize("at", [HERE, ELSEWHERE], ids=["the same shard", "another shard"])
 async def test_forks_of_a_deleted_session_keep_what_they_have(stores: Stores, at: Address) -> None:
     lease = await forked(stores, at)
-    await stores.sessions.commit(going_on(lease, Branch(CHILD, 3), "third", session=GRANDCHILD, at=at))
+    await stores.sessions.commit(going_on(lease, TapeBranch(CHILD, 3), "third", session=GRANDCHILD, at=at))
     assert await stores.catalog.delete(SESSION, force=True)
     assert await texts_of(stores, SESSION) == []
     assert await texts_of(stores, CHILD) == ["one", "two", "other"]
@@ -191,7 +195,7 @@ async def test_deleting_a_fork_leaves_what_it_went_on_from(stores: Stores) -> No
 async def test_a_session_that_a_fork_reads_while_it_is_deleted_is_read_to_the_end(stores: Stores) -> None:
     lease = await shard_lease(stores.leases)
     await stores.sessions.commit(replace(beginning(lease), facts=facts(1, *map(str, range(1200)))))
-    await stores.sessions.commit(going_on(lease, Branch(SESSION, 1200), "own", at=HERE))
+    await stores.sessions.commit(going_on(lease, TapeBranch(SESSION, 1200), "own", at=HERE))
     read = []
     async for fact in stores.sessions.read_session(CHILD):
         read.append(fact.data["text"])
@@ -229,7 +233,7 @@ async def test_a_busy_session_is_not_deleted_and_its_forks_stay_as_they_are(stor
         await stores.catalog.delete(SESSION)
     record = await stores.sessions.session(shard_of(ELSEWHERE.key), CHILD)
     assert record is not None
-    assert record.parent == Branch(SESSION, 2)
+    assert record.parent == TapeBranch(SESSION, 2)
 
 
 async def test_a_session_from_which_another_is_about_to_go_on_is_not_deleted(
@@ -241,7 +245,7 @@ async def test_a_session_from_which_another_is_about_to_go_on_is_not_deleted(
         catalog = RedisSessionCatalog(connection)
         lease = await shard_lease(leases)
         await store.commit(replace(beginning(lease), facts=facts(1, "one", "two"), awake=False))
-        refused = replace(going_on(lease, Branch(SESSION, 2), at=HERE), lease=replace(lease, token=lease.token + 1))
+        refused = replace(going_on(lease, TapeBranch(SESSION, 2), at=HERE), lease=replace(lease, token=lease.token + 1))
         with pytest.raises(LeaseLost):
             await store.commit(refused)
         with pytest.raises(SessionBusy, match="s2 is about to continue s1"):
@@ -249,4 +253,4 @@ async def test_a_session_from_which_another_is_about_to_go_on_is_not_deleted(
         assert [fact.seq async for fact in store.read_session(SESSION)] == [1, 2]
         assert await catalog.delete(SESSION, force=True)
         with pytest.raises(TapeConflict, match="cannot continue"):
-            await store.commit(going_on(lease, Branch(SESSION, 2), at=HERE))
+            await store.commit(going_on(lease, TapeBranch(SESSION, 2), at=HERE))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.jobs.retention import Done, Erasure, Retention
+from gateway.jobs.retention import RetentionResult, RetentionRules, SessionErasure
 from gateway.settings.operation import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.address import TASK_PLATFORM, Address
 from runtime.core.errors import ArchiveUnavailable
 from runtime.core.ids import SessionId
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.storage.archive.sqlite import SqliteArchive, open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -24,7 +24,7 @@ from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.tape import Branch, Fact, session_tape
+from runtime.tape.tape import Fact, TapeBranch, session_tape
 from tests.contract.storage_samples import shard_lease
 from tests.fakes.clock import FakeClock
 
@@ -48,7 +48,7 @@ class House:
         one, which has ended or not."""
         address = Address("telegram" if task is None else TASK_PLATFORM, of or name)
         lease = await shard_lease(RedisLeaseStore(self.connection), shard=shard_of(address.key))
-        parent = None if of is None else Branch(SessionId(of), 1)
+        parent = None if of is None else TapeBranch(SessionId(of), 1)
         seq = 1 if of is None else 2
         at = self.clock.now() + timedelta(days=day)
         fact = Fact(session_tape(SessionId(name)), seq, "noted", at, {"text": name})
@@ -59,15 +59,15 @@ class House:
         )
         await self.store.commit(commit)
 
-    def retention(self, *, archiving: bool = True, **rules: float) -> Retention:
+    def retention(self, *, archiving: bool = True, **rules: float) -> RetentionRules:
         all_rules = (
             dict.fromkeys(("archive_after_days", "delete_after_days", "replaced_days", "tasks_days"), 0.0) | rules
         )
-        erasure = Erasure(
+        erasure = SessionErasure(
             self.catalog, self.store, RedisTraces(self.connection), RedisPlaceStore(self.connection), lambda _: False
         )
         cold = self.catalog if archiving else None
-        return Retention(self.catalog, cold, erasure, RetentionSettings.model_validate(all_rules), self.clock)
+        return RetentionRules(self.catalog, cold, erasure, RetentionSettings.model_validate(all_rules), self.clock)
 
     async def states(self) -> dict[str, str]:
         return {known.record.id: known.state async for known in self.catalog.sessions()}
@@ -82,7 +82,7 @@ async def house(valkey_socket: Path, tmp_path: Path, anyio_backend: str) -> Asyn
         yield House(connection, archive)
 
 
-async def planned(retention: Retention) -> dict[str, tuple[str, str]]:
+async def planned(retention: RetentionRules) -> dict[str, tuple[str, str]]:
     return {step.session.record.id: (step.doing, step.rule) async for step in retention.plan()}
 
 
@@ -98,7 +98,7 @@ async def test_a_plan_says_what_is_done_and_changes_nothing(house: House) -> Non
         "older": ("delete", "retention.delete_after_days"),
     }
     assert await house.states() == {"old": "resting", "older": "resting", "new": "resting", "at-work": "working"}
-    assert await retention.apply() == Done(archived=1, deleted=1)
+    assert await retention.apply() == RetentionResult(archived=1, deleted=1)
     assert await house.states() == {"old": "archived", "new": "resting", "at-work": "working"}
     assert await planned(retention) == {}
 
@@ -107,9 +107,9 @@ async def test_what_is_in_the_archive_is_deleted_there_in_its_time(house: House)
     await house.session("old", day=0)
     await house.clock.advance(timedelta(days=40).total_seconds())
     retention = house.retention(archive_after_days=30, delete_after_days=60)
-    assert await retention.apply() == Done(archived=1)
+    assert await retention.apply() == RetentionResult(archived=1)
     await house.clock.advance(timedelta(days=30).total_seconds())
-    assert await retention.apply() == Done(deleted=1)
+    assert await retention.apply() == RetentionResult(deleted=1)
     assert [session async for session in house.archive.sessions()] == []
     assert await house.states() == {}
 
@@ -120,7 +120,7 @@ async def test_what_undo_replaced_goes_and_what_went_on_from_it_stays_whole(hous
     await house.clock.advance(timedelta(days=20).total_seconds())
     retention = house.retention(replaced_days=14, archive_after_days=0)
     assert await planned(retention) == {"before": ("delete", "retention.replaced_days")}
-    assert await retention.apply() == Done(deleted=1)
+    assert await retention.apply() == RetentionResult(deleted=1)
     facts = [fact.data["text"] async for fact in house.store.read_session(SessionId("after"))]
     assert facts == ["before", "after"]
 
@@ -134,7 +134,7 @@ async def test_tasks_that_have_ended_are_deleted_in_their_time_and_no_others(hou
     await house.clock.advance(timedelta(days=40).total_seconds())
     retention = house.retention(tasks_days=30)
     assert await planned(retention) == {"done": ("delete", "retention.tasks_days")}
-    assert await retention.apply() == Done(deleted=1)
+    assert await retention.apply() == RetentionResult(deleted=1)
     assert (await house.states()).keys() == {"waits", "owes", "lately", "talk"}
 
 
@@ -153,7 +153,7 @@ async def test_without_an_archive_nothing_is_archived(house: House) -> None:
 async def test_job_tells_what_it_did_and_that_the_archive_failed(house: House, tmp_path: Path) -> None:
     await house.session("old", day=0)
     await house.clock.advance(timedelta(days=40).total_seconds())
-    bus, told = Bus(house.clock), list[Event]()
+    bus, told = Bus(house.clock), list[BusEvent]()
     bus.subscribe("*", told.append)
     job = house.retention(archive_after_days=30).job(bus)
     house.archive._database.close()

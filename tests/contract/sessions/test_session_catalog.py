@@ -22,7 +22,7 @@ from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.catalog import WholeSession
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch, Fact, session_tape, tape_in
+from runtime.tape.tape import Fact, TapeBranch, session_tape, tape_in
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, beginning, event, facts, shard_lease
 
@@ -241,7 +241,7 @@ async def test_what_stands_in_for_a_session_that_was_taken_in_anew_does_not_begi
     known = await stores.sessions.session(SHARD, SESSION)
     assert known is not None
     await stores.catalog.replace(whole, force=True)
-    new = replace(whole.record, id=SessionId("s2"), seq=1, parent=Branch(SESSION, 1))
+    new = replace(whole.record, id=SessionId("s2"), seq=1, parent=TapeBranch(SESSION, 1))
     undo = Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False, taken_in=known.taken_in)
     with pytest.raises(TapeConflict, match="s1 was imported again"):
         await stores.sessions.commit(undo)
@@ -258,7 +258,7 @@ async def test_what_stands_in_for_a_session_that_was_taken_in_anew_does_not_begi
 async def test_a_session_that_cannot_be_replaced_stays(stores: Stores) -> None:
     whole = await taken_out(stores, "one", "two")
     lease = await begun(stores, "other")
-    new = replace(whole.record, id=SessionId("s2"), seq=1, parent=Branch(SESSION, 1))
+    new = replace(whole.record, id=SessionId("s2"), seq=1, parent=TapeBranch(SESSION, 1))
     await stores.sessions.commit(Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False))
     with pytest.raises(SessionExists, match="s2"):
         await stores.catalog.replace(whole, force=True)

@@ -27,10 +27,10 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore, RedisTimers
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.archive import Archive
+from runtime.stores.archive import SessionArchive
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import shard_of
-from runtime.stores.sessions import Commit, SessionRecord, Timer
+from runtime.stores.sessions import Commit, SessionRecord, SessionTimer
 from runtime.tape.snapshot import Snapshot
 from tests.contract.sessions.test_any_lineage import CHECKED, PLACES, Known, Life, written
 from tests.contract.storage_samples import T0
@@ -49,7 +49,7 @@ class Lives(Life):
 
     store: RedisSessionStore = field(kw_only=True)
     cold: RedisSessionCatalog = field(kw_only=True)
-    archive: Archive = field(kw_only=True)
+    archive: SessionArchive = field(kw_only=True)
     timers: RedisTimers = field(kw_only=True)
     client: Any = field(kw_only=True)
     awake: set[SessionId] = field(default_factory=set)
@@ -109,7 +109,7 @@ class Lives(Life):
             return
         await self._change(session, awake=True, done=("p1", "p2"))
         known, due = self.known[session], float(self.rng.randrange(1, 100))
-        done = await self.timers.set(await self.lease(known.place), Timer(session, due), len(known.facts))
+        done = await self.timers.set(await self.lease(known.place), SessionTimer(session, due), len(known.facts))
         assert done == (not known.ended)
         if done:
             self.due[session] = due

@@ -10,7 +10,7 @@ from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import Lease
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch
+from runtime.tape.tape import TapeBranch
 from tests.contract.conftest import Stores
 from tests.contract.sessions.test_lineage import CHILD, GRANDCHILD, going_on
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, beginning, facts, shard_lease
@@ -64,8 +64,8 @@ async def test_who_lost_the_shard_keeps_no_snapshot(stores: Stores) -> None:
 async def test_a_fork_goes_on_from_a_snapshot_before_its_branch(stores: Stores) -> None:
     lease = await begun(stores, "one", "two", "three")
     await stores.sessions.keep_snapshot(lease, SESSION, taken(2))
-    await stores.sessions.commit(going_on(lease, Branch(SESSION, 3), "own", at=HERE))
-    await stores.sessions.commit(going_on(lease, Branch(CHILD, 1), session=GRANDCHILD, at=HERE))
+    await stores.sessions.commit(going_on(lease, TapeBranch(SESSION, 3), "own", at=HERE))
+    await stores.sessions.commit(going_on(lease, TapeBranch(CHILD, 1), session=GRANDCHILD, at=HERE))
     assert await stores.sessions.snapshot(CHILD, "v1") == taken(2)
     assert await stores.sessions.snapshot(GRANDCHILD, "v1") is None
     await stores.sessions.keep_snapshot(lease, CHILD, taken(4))

@@ -23,7 +23,7 @@ from runtime.storage.redis.sessions.fact_form import LARGE_BYTES
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, Lease
-from runtime.tape.tape import UNREADABLE, Branch, Fact, TapeReader, agent_tape, last_facts, session_tape
+from runtime.tape.tape import UNREADABLE, Fact, TapeBranch, TapeReader, agent_tape, last_facts, session_tape
 from tests.contract.conftest import Stores
 from tests.contract.sessions.test_lineage import CHILD, ELSEWHERE, facts_of, going_on, texts_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, facts, shard_lease
@@ -90,7 +90,7 @@ async def test_facts_are_read_back_from_the_last(stores: Stores) -> None:
     assert await seqs(reader.read_back(SESSION, before=4)) == [3, 2, 1]
     assert await seqs(reader.read_back(SESSION, before=1)) == []
     assert await seqs(reader.read_back(SessionId("nobody"))) == []
-    await stores.sessions.commit(going_on(lease, Branch(SESSION, 2), "own", at=HERE))
+    await stores.sessions.commit(going_on(lease, TapeBranch(SESSION, 2), "own", at=HERE))
     assert [fact.data["text"] async for fact in reader.read_back(CHILD)] == ["own", "1", "0"]
     assert [fact.tape async for fact in reader.read_back(CHILD)] == [f.tape for f in facts_of(CHILD, 1, *"abc")[::-1]]
 
@@ -118,7 +118,7 @@ async def test_the_last_anchor_of_a_kind_is_found(stores: Stores) -> None:
 async def test_anchors_are_found_through_branches(stores: Stores) -> None:
     lease = await shard_lease(stores.leases)
     await stores.sessions.commit(replace(beginning(lease), facts=numbered(1, "begin", "compact", "said", "compact")))
-    fork = going_on(lease, Branch(SESSION, 3), at=HERE)
+    fork = going_on(lease, TapeBranch(SESSION, 3), at=HERE)
     await stores.sessions.commit(replace(fork, facts=numbered(4, "said", "begin", session=CHILD)))
     reader = reader_of(stores)
     assert await reader.last_anchor(CHILD, "compact") == 2
@@ -228,7 +228,7 @@ async def test_large_values_are_read_as_they_were_written(stores: Stores) -> Non
     assert [fact async for fact in stores.sessions.read_session(SESSION)] == list(written)
     assert [fact async for fact in reader_of(stores).read_back(SESSION)] == list(written)[::-1]
     theirs = await shard_lease(stores.leases, shard=shard_of(ELSEWHERE.key))
-    await stores.sessions.commit(going_on(theirs, Branch(SESSION, 3)))
+    await stores.sessions.commit(going_on(theirs, TapeBranch(SESSION, 3)))
     await stores.catalog.delete(SESSION, force=True)
     forked = [fact.data["val"] async for fact in stores.sessions.read_session(CHILD)]
     assert forked == list(VALUES[:3])

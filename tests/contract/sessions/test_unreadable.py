@@ -17,8 +17,8 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.catalog import Whose
-from runtime.tape.tape import Branch
+from runtime.stores.catalog import PersonKeys
+from runtime.tape.tape import TapeBranch
 from tests.contract.sessions.test_lineage import CHILD, going_on
 from tests.contract.storage_samples import HERE, SESSION, SHARD, beginning, event, facts, shard_lease
 
@@ -73,7 +73,7 @@ async def test_a_page_that_cannot_be_read_is_nobodys(connection: RedisConnection
     for member in ("{cut off", "17", '"s1"', "[]"):
         await connection.write("SADD", ShardKeys(SHARD).outbox, member)
     assert await store.unfinished(SHARD) == {SESSION: {"p1"}}
-    await store.commit(replace(going_on(lease, Branch(SESSION, 1), at=HERE), replaces=SESSION))
+    await store.commit(replace(going_on(lease, TapeBranch(SESSION, 1), at=HERE), replaces=SESSION))
     assert await store.unfinished(SHARD) == {CHILD: frozenset()}
     assert {known.record.id async for known in catalog.sessions()} == {SESSION, CHILD}
     assert await catalog.delete(CHILD, force=True)
@@ -82,6 +82,6 @@ async def test_a_page_that_cannot_be_read_is_nobodys(connection: RedisConnection
 async def test_a_person_is_forgotten_in_what_cannot_be_read(connection: RedisConnection) -> None:
     for broken in BROKEN:
         await put(connection, ShardKeys(SHARD).inbox, broken)
-    await RedisTraces(connection).person(Whose("telegram:42", frozenset()))
+    await RedisTraces(connection).person(PersonKeys("telegram:42", frozenset()))
     left = await RedisInbox(connection).read({SHARD: "0"}, wait_s=0.01)
     assert [entry.event.text for entry in left] == ["{cut off", "[]", ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.adapter import CanDelete, CanDownload, CanOffer, CanReact, CanUpload, File
+from adapters.adapter import CanDelete, CanDownload, CanOffer, CanReact, CanUpload, FileData
 from adapters.slack.adapter import SlackAdapter
 from runtime.core.address import Speaker
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain, ShownDiffers
@@ -14,7 +14,7 @@ from tests.fakes.slack.platform import SlackPlatform
 
 pytestmark = pytest.mark.anyio
 
-REPORT = File("report.txt", "text/plain", b"all is well")
+REPORT = FileData("report.txt", "text/plain", b"all is well")
 
 
 async def test_it_can_do_what_it_says(adapter: SlackAdapter) -> None:
@@ -53,7 +53,7 @@ async def test_text_beside_a_file_cannot_be_edited(adapter: SlackAdapter) -> Non
 
 
 async def test_picture_has_words_in_its_place(adapter: SlackAdapter, platform: SlackPlatform) -> None:
-    chart = File("chart.png", "image/png", b"a picture", "Sales go up")
+    chart = FileData("chart.png", "image/png", b"a picture", "Sales go up")
     await adapter.upload(ADA, chart, "", speaker=HOST, nonce="page.0")
     assert [kept.alt for kept in platform.files.files.values()] == ["Sales go up"]
 

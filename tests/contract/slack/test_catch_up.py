@@ -14,7 +14,7 @@ import pytest
 
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackOptions
-from adapters.slack.inbound.catch_up import OVERLAP_US, READING, Marks, SlackCatchUp, SlackTalk
+from adapters.slack.inbound.catch_up import OVERLAP_US, READING, ChannelMarks, SlackCatchUp, SlackTalk
 from adapters.slack.inbound.event_socket import REPEATED_FOR_S
 from tests.contract.slack.speaking import ADA, new_adapter, thread
 from tests.fakes.clock import FakeClock
@@ -232,7 +232,7 @@ async def test_a_fault_in_one_conversation_keeps_nothing_from_the_others(
 
 
 async def test_what_is_no_time_stamp_is_never_stored() -> None:
-    marks, records = Marks(stored := MemoryRecords()), stored.records
+    marks, records = ChannelMarks(stored := MemoryRecords()), stored.records
     await marks.load("1767225600.000000")
     await marks.taken("T1:C1", "1767225601.000000", [])  # type: ignore[arg-type]
     await marks.taken("T1:C1", [], "1767225600.000000")  # type: ignore[arg-type]

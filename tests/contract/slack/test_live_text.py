@@ -11,7 +11,7 @@ import pytest
 
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import Address, Speaker
@@ -78,7 +78,7 @@ class Stage:
     ) -> None:
         self.adapter, self.platform, self.clock, self.tasks = adapter, platform, clock, tasks
         scheduler = EditScheduler(adapter.capabilities.total_budget, clock, tasks)
-        self.presenter = Presenter(adapter, scheduler, clock)
+        self.presenter = PagePresenter(adapter, scheduler, clock)
         self.results: dict[str, bool] = {}
 
     async def pages(self, *names: str, heard: bool) -> list[Page]:

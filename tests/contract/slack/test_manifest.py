@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.manifest import EVENTS, SCOPES, manifest
 from runtime.core.address import Address
@@ -71,7 +71,7 @@ async def _do_everything(adapter: SlackAdapter, platform: SlackPlatform) -> None
     await adapter.react(to, root, None)
     await adapter.delete(to, ts, speaker=HOST)
     await adapter.download(f"slack-file:T0001:{file['id']}", max_bytes=9)
-    sent = await adapter.upload(to, File("a.txt", "text/plain", b"a"), "", speaker=HOST, nonce="file")
+    sent = await adapter.upload(to, FileData("a.txt", "text/plain", b"a"), "", speaker=HOST, nonce="file")
     await adapter.delete(to, sent, speaker=HOST)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.web.adapter import WebAdapter
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from runtime.core.address import Address
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.room import RoomMessage, RoomPost
@@ -19,7 +19,7 @@ from tests.fakes.pages.web_chat import WebChat, web_chat
 
 LOBBY = Address("web", "lobby")
 ADAS = Address("web", "ada")
-_PEOPLE: dict[Who, Person] = {"ada": ADA, "bob": replace(ADA, id="web:bob", name="Bob")}
+_PEOPLE: dict[Who, WebVisitor] = {"ada": ADA, "bob": replace(ADA, id="web:bob", name="Bob")}
 
 
 class _Rooms(RoomStoreThatFails):

@@ -14,14 +14,14 @@ from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
-from runtime.storage.encoding.encryption import Encryption, Key
+from runtime.storage.encoding.encryption import ContentEncryption, Key
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.sessions.rekeying import Rekeying
+from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.catalog import Whose
+from runtime.stores.catalog import PersonKeys
 from runtime.stores.inbox import shard_of
 from runtime.stores.kept import KeptWords, KeptWordsStore
 from runtime.stores.sessions import Commit, SessionRecord
@@ -95,7 +95,7 @@ async def test_what_was_taken_back_is_not_told(store: KeptWordsStore) -> None:
 
 @pytest.fixture
 async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([FIRST])) as opened:
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([FIRST])) as opened:
         yield opened
 
 
@@ -117,7 +117,7 @@ async def test_the_server_itself_forgets_what_was_said_at_its_time(connection: R
 async def test_a_person_who_is_forgotten_is_in_nobodys_past(connection: RedisConnection) -> None:
     store, quoted = RedisKeptWords(connection), Quote("1", "Ada", "a secret", person=ADA)
     await kept(store, words("a secret", 1), words("as she says", 2, BOB, quoted), words("else", 3, BOB))
-    assert await RedisTraces(connection).person(Whose(ADA, frozenset())) == 2
+    assert await RedisTraces(connection).person(PersonKeys(ADA, frozenset())) == 2
     assert list(await store.before(HERE, "")) == [words("as she says", 2, BOB), words("else", 3, BOB)]
 
 
@@ -134,17 +134,17 @@ async def test_with_a_session_that_is_deleted_goes_what_is_kept_of_its_place(con
 
 
 async def test_what_is_kept_is_sealed_and_follows_to_another_key(valkey_socket: Path) -> None:
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([FIRST])) as connection:
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([FIRST])) as connection:
         await kept(RedisKeptWords(connection), words("wisteria", 1))
 
         async def everything(client: Redis) -> Any:
             return [await client.hgetall(key) async for key in client.scan_iter("*:said-message:*")]
 
         assert "wisteria" not in str(await connection.everywhere(everything))
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([SECOND, FIRST])) as connection:
-        assert await Rekeying(connection, "web").run() == 1
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([SECOND])) as connection:
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([SECOND, FIRST])) as connection:
+        assert await DatabaseRekeying(connection, "web").run() == 1
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([SECOND])) as connection:
         assert await texts(RedisKeptWords(connection)) == ["wisteria"]
-        assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([FIRST])) as connection:
+        assert set(await DatabaseRekeying(connection, "web").survey()) == {SECOND.id}
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([FIRST])) as connection:
         assert await texts(RedisKeptWords(connection)) == []

@@ -10,28 +10,28 @@ from pathlib import Path
 import pytest
 
 from runtime.core.ids import SessionId
-from runtime.storage.encoding.encryption import Encryption, Key
+from runtime.storage.encoding.encryption import ContentEncryption, Key
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.memories import RedisMemories
-from runtime.storage.redis.sessions.rekeying import Rekeying
+from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.catalog import Whose
+from runtime.stores.catalog import PersonKeys
 from runtime.stores.inbox import shard_of
-from runtime.stores.memories import Memory, MemoryStore, Scope
+from runtime.stores.memories import MemoryScope, MemoryStore, StoredMemory
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.fakes.memory.memories import MemoryMemories
 
 pytestmark = pytest.mark.anyio
 
 ADA, BOB = "telegram:42", "telegram:421"
-ADAS, GROUP = Scope("person", "tax office", ADA), Scope("place", "tax office", "telegram:-7#12")
+ADAS, GROUP = MemoryScope("person", "tax office", ADA), MemoryScope("place", "tax office", "telegram:-7#12")
 FIRST, SECOND = (Key(bytes([number]) * 32) for number in (1, 2))
 
 
-def memory(name: str, scope: Scope = ADAS, owner: str = ADA, about: str = "") -> Memory:
+def memory(name: str, scope: MemoryScope = ADAS, owner: str = ADA, about: str = "") -> StoredMemory:
     """A memory with everything."""
-    return Memory(
+    return StoredMemory(
         name, scope, owner, about, f"text of {name}", 1_767_000_000.25, "telegram:42", SessionId("s"), "m7", ("old",)
     )
 
@@ -110,7 +110,7 @@ async def test_memories_are_gone_when_the_last_of_them_was_kept_long_enough(valk
 
 async def test_deleting_a_person_takes_away_theirs_and_what_others_said_of_them(valkey_socket: Path) -> None:
     async with open_connection(valkey_socket, patience_s=20) as connection:
-        store, bobs = RedisMemories(connection), Scope("person", "tax office", BOB)
+        store, bobs = RedisMemories(connection), MemoryScope("person", "tax office", BOB)
         for one in (
             memory("own"),
             memory("in the group", GROUP),
@@ -120,7 +120,7 @@ async def test_deleting_a_person_takes_away_theirs_and_what_others_said_of_them(
         ):
             await store.keep(one, keep_s=1000)
             await store.keep_vectors(one.scope, [(one, b"\x01")], "openai/x")
-        assert await RedisTraces(connection).person(Whose(ADA, frozenset(), names=frozenset({"Ada"}))) == 3
+        assert await RedisTraces(connection).person(PersonKeys(ADA, frozenset(), names=frozenset({"Ada"}))) == 3
         assert await store.all(ADAS) == []
         assert [one.id for one in await store.all(GROUP)] == ["bobs in the group"]
         assert [one.id for one in await store.all(bobs)] == ["bobs"]
@@ -130,7 +130,7 @@ async def test_deleting_a_person_takes_away_theirs_and_what_others_said_of_them(
 
 
 async def test_texts_are_sealed_and_their_key_changes_with_the_others(valkey_socket: Path) -> None:
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([FIRST])) as connection:
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([FIRST])) as connection:
         await RedisMemories(connection).keep(memory("one", about="Carol"), keep_s=1000)
         kept = str(await connection.ask("HGET", ShardKeys(shard_of(ADAS.key)).memories(ADAS.key), "1"))
         await RedisMemories(connection).keep_vectors(ADAS, [(memory("one"), bytes(range(99)))], "openai/x")
@@ -138,10 +138,10 @@ async def test_texts_are_sealed_and_their_key_changes_with_the_others(valkey_soc
         assert base64.b64encode(bytes(range(99))).decode() not in vector
         assert "text of" not in kept
         assert "Carol" not in kept
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([SECOND, FIRST])) as connection:
-        assert await Rekeying(connection, "web").run() == 2
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([SECOND])) as connection:
-        assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([SECOND, FIRST])) as connection:
+        assert await DatabaseRekeying(connection, "web").run() == 2
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([SECOND])) as connection:
+        assert set(await DatabaseRekeying(connection, "web").survey()) == {SECOND.id}
         assert [one.text for one in await RedisMemories(connection).all(ADAS)] == ["text of one"]
         vectors = await RedisMemories(connection).vectors(ADAS, [memory("one")], "openai/x")
         assert vectors == {"one": bytes(range(99))}

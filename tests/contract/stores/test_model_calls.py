@@ -14,14 +14,14 @@ from redis.asyncio import Redis
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.storage.encoding.encryption import Encryption, Key
+from runtime.storage.encoding.encryption import ContentEncryption, Key
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.model_calls import RedisModelCalls
-from runtime.storage.redis.sessions.rekeying import Rekeying
+from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of
-from runtime.stores.kept import KEPT_S, ModelCall, Most, Prompted
+from runtime.stores.kept import KEPT_S, CallBounds, ModelCall, PromptMessage
 from runtime.stores.sessions import Commit, SessionRecord
 from tests.contract.storage_samples import T0, shard_lease
 from tests.contract.stores.operation.test_traces import erasure
@@ -35,7 +35,7 @@ FIRST, SECOND = (Key(bytes([number]) * 32) for number in (1, 2))
 
 def call(asked: int, heard: int, session: SessionId = ONE, **more: Any) -> ModelCall:
     """A call with everything, in which a secret was said."""
-    prompt = (Prompted("system", "Be kind."), Prompted("user", "a wisteria", ("image/png, 9 bytes",)))
+    prompt = (PromptMessage("system", "Be kind."), PromptMessage("user", "a wisteria", ("image/png, 9 bytes",)))
     made = ModelCall(
         *(session, asked, heard, T0, "f1", "1000", "Host", "Main", "Main:01:QUE", "test/model", "execute", prompt),
         *("Of course.", True, 1.5, 0.25, 100, 40, 7, None, True),
@@ -69,7 +69,7 @@ async def everything(connection: RedisConnection) -> dict[str, Any]:
 
 @pytest.fixture
 async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([FIRST])) as opened:
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([FIRST])) as opened:
         await begun(opened, ONE, OTHER)
         yield opened
 
@@ -89,14 +89,14 @@ async def test_a_call_is_told_as_it_was_to_whoever_asks_for_its_part_of_the_sess
 
 
 async def test_the_oldest_calls_go_beyond_the_number_and_the_bytes_of_a_shard(connection: RedisConnection) -> None:
-    few = RedisModelCalls(connection, most=Most(2, 10_000))
+    few = RedisModelCalls(connection, most=CallBounds(2, 10_000))
     for number in range(4):
         await few.keep(call(number, number, (ONE, OTHER)[number % 2]))
     left = await everything(connection)
     assert [one.asked_seq for one in (*await few.between(ONE, -1, 9), *await few.between(OTHER, -1, 9))] == [2, 3]
     assert len(left) == 3
     assert all(0 < ms <= KEPT_S * 1000 for _, ms in left.values()), "the server itself forgets them at their time"
-    narrow = RedisModelCalls(connection, most=Most(2, 3_500))
+    narrow = RedisModelCalls(connection, most=CallBounds(2, 3_500))
     await narrow.keep(call(7, 7))
     await narrow.keep(call(8, 8, reply=Random(1).randbytes(1_700).hex()))
     assert [one.asked_seq for one in await narrow.between(ONE, -1, 9)] == [8]
@@ -105,7 +105,7 @@ async def test_the_oldest_calls_go_beyond_the_number_and_the_bytes_of_a_shard(co
 
 
 async def test_calls_that_failed_have_bounds_of_their_own_and_push_no_others_out(connection: RedisConnection) -> None:
-    calls = RedisModelCalls(connection, most=Most(2, 10_000), most_failed=Most(3, 10_000))
+    calls = RedisModelCalls(connection, most=CallBounds(2, 10_000), most_failed=CallBounds(3, 10_000))
     for number in range(9):
         await calls.keep(call(number, number, error="" if number < 3 else "the line is down"))
     assert [one.asked_seq for one in await calls.between(ONE, -1, 99)] == [1, 2, 6, 7, 8]
@@ -145,10 +145,10 @@ async def test_what_a_session_has_used_adds_up_and_is_gone_with_it(connection: R
 async def test_calls_are_sealed_and_follow_to_another_key(valkey_socket: Path, connection: RedisConnection) -> None:
     await RedisModelCalls(connection).keep(call(1, 2))
     ((text, _),) = [found for key, found in (await everything(connection)).items() if ":model-call:" in key]
-    assert Encryption([FIRST]).is_current(b64decode(text["text"]))
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([SECOND, FIRST])) as both:
-        assert await Rekeying(both, "web").run() == 1
-    async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([SECOND])) as anew:
+    assert ContentEncryption([FIRST]).is_current(b64decode(text["text"]))
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([SECOND, FIRST])) as both:
+        assert await DatabaseRekeying(both, "web").run() == 1
+    async with open_connection(valkey_socket, patience_s=20, sealing=ContentEncryption([SECOND])) as anew:
         assert list(await RedisModelCalls(anew).between(ONE, 0, 9)) == [call(1, 2)]
-        assert set(await Rekeying(anew, "web").survey()) == {SECOND.id}
+        assert set(await DatabaseRekeying(anew, "web").survey()) == {SECOND.id}
     assert list(await RedisModelCalls(connection).between(ONE, 0, 9)) == []

@@ -9,9 +9,9 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from adapters.adapter import File, HttpRequest, Inbound
+from adapters.adapter import FileData, HttpRequest, Inbound
 from adapters.telegram.adapter import TelegramAdapter
-from adapters.telegram.inbound.intake import Webhook
+from adapters.telegram.inbound.intake import TelegramWebhook
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AuthFailed
@@ -144,7 +144,7 @@ async def test_file_that_was_sent_to_an_agents_bot_is_fetched_by_it(
     [said] = await heard(both, 1)
     assert await both.download(said.attachments[0].url, max_bytes=10) == b"map"
     assert said.attachments[0].url == "telegram-file:777/file0"
-    await both.upload(US, File("a.txt", "text/plain", b"x"), "", speaker=GUIDE, nonce="n")
+    await both.upload(US, FileData("a.txt", "text/plain", b"x"), "", speaker=GUIDE, nonce="n")
     assert by(platform) == [(777, "")]
 
 
@@ -168,7 +168,7 @@ async def test_each_bot_has_a_webhook_and_a_secret_of_its_own(
 ) -> None:
     url = "https://chat.example.org/hooks/telegram"
     hooked = new_adapter(replace(options, agents={"Guide": GUIDE_TOKEN}, webhook_url=url))
-    secret = Webhook.of(url, GUIDE_TOKEN, 777).secret
+    secret = TelegramWebhook.of(url, GUIDE_TOKEN, 777).secret
     async with aclosing(hooked), hooked.connect():
         assert [call.params["url"] for call in platform.calls_of("setWebhook")] == [url, f"{url}/777"]
         assert platform.updates.secret != guide.updates.secret == secret

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.adapter import CanDelete, CanDownload, CanOffer, CanPreview, CanReact, CanUpload, File
+from adapters.adapter import CanDelete, CanDownload, CanOffer, CanPreview, CanReact, CanUpload, FileData
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.limits import CAPABILITIES, MARKS
 from adapters.telegram.options import TelegramOptions
@@ -315,7 +315,7 @@ async def test_files_go_out_as_what_they_are(
     adapter: TelegramAdapter, platform: TelegramPlatform, media_type: str, method: str
 ) -> None:
     data = b"\r\n--\x00\xff" * 50
-    message = await adapter.upload(ADA, File("a.bin", media_type, data), "see *this*", speaker=HOST, nonce="n")
+    message = await adapter.upload(ADA, FileData("a.bin", media_type, data), "see *this*", speaker=HOST, nonce="n")
     [posted] = platform.messages(PERSON)
     assert (str(posted.message_id), posted.text, posted.entities[0]["type"]) == (message, "see this", "italic")
     assert (platform.chats.files[0].name, platform.chats.files[0].data) == ("a.bin", data)
@@ -323,7 +323,7 @@ async def test_files_go_out_as_what_they_are(
 
 
 async def test_picture_too_large_to_be_one_is_a_document(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
-    await adapter.upload(ADA, File("a.png", "image/png", b"x" * 10_000_001), "", speaker=HOST, nonce="n")
+    await adapter.upload(ADA, FileData("a.png", "image/png", b"x" * 10_000_001), "", speaker=HOST, nonce="n")
     assert platform.calls[-1].method == "sendDocument"
 
 
@@ -331,7 +331,7 @@ async def test_text_too_long_to_stand_beside_a_file_comes_before_it(
     adapter: TelegramAdapter, platform: TelegramPlatform
 ) -> None:
     text = "word " * 300
-    await adapter.upload(ADA, File("a.txt", "text/plain", b"x"), text, speaker=HOST, nonce="n")
+    await adapter.upload(ADA, FileData("a.txt", "text/plain", b"x"), text, speaker=HOST, nonce="n")
     first, second = platform.messages(PERSON)
     assert (first.text, first.file) == (text.strip(), None)
     assert (second.text, second.file) == ("", "a.txt")

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from adapters.adapter import HttpAnswer, HttpRequest
-from adapters.telegram.inbound.intake import SECRET_HEADER, Webhook
+from adapters.telegram.inbound.intake import SECRET_HEADER, TelegramWebhook
 from adapters.telegram.options import TelegramOptions
 from tests.contract.telegram.speaking import HOST, ask, new_adapter
 from tests.contract.telegram.test_webhook import Relay, web_with
@@ -78,7 +78,7 @@ async def test_a_message_comes_by_the_webhook_and_the_answer_grows(tmp_path: Pat
     async with mockpost(tmp_path) as http, web_with(relay) as address:
         hook = f"{address}/hooks/telegram"
         options = TelegramOptions(base_url=f"{http.base_url}/telegram/bot".replace("//telegram", "/telegram"))
-        relay.secret = Webhook.of(hook, TOKEN, None).secret
+        relay.secret = TelegramWebhook.of(hook, TOKEN, None).secret
         async with aclosing(new_adapter(replace(options, webhook_url=hook), token=TOKEN)) as adapter:
             relay.adapter = adapter
             async with adapter.connect() as inbound, anyio.create_task_group() as tasks:

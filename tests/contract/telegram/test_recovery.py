@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import anyio
 import pytest
 
-from adapters.adapter import CanRecover, File, HearsShare
+from adapters.adapter import CanRecover, FileData, HearsShare
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.outbound.message_ids import TRIES
@@ -128,7 +128,7 @@ async def test_our_other_messages_and_files_are_not_tried(adapter: TelegramAdapt
     await send(adapter, "before")
     await lose(adapter, platform, landed=False)
     await adapter.send(ADA, "a notice", speaker=HOST, nonce="q.0", final=True)
-    await adapter.upload(ADA, File("a.txt", "text/plain", b"x"), "", speaker=HOST, nonce="r.0")
+    await adapter.upload(ADA, FileData("a.txt", "text/plain", b"x"), "", speaker=HOST, nonce="r.0")
     await send(adapter, "another chat", to=US)
     assert await find(adapter) is None
     assert texts(platform) == ["before", "a notice", ""]
@@ -211,11 +211,11 @@ class Shown:
 
 
 @asynccontextmanager
-async def presented(adapter: TelegramAdapter) -> AsyncIterator[tuple[Presenter, Shown]]:
+async def presented(adapter: TelegramAdapter) -> AsyncIterator[tuple[PagePresenter, Shown]]:
     clock, shown = SystemClock(), Shown()
     async with anyio.create_task_group() as tasks:
         scheduler = EditScheduler(adapter.capabilities.total_budget, clock, tasks)
-        yield Presenter(adapter, scheduler, clock, on_event=shown.note, tasks=tasks), shown
+        yield PagePresenter(adapter, scheduler, clock, on_event=shown.note, tasks=tasks), shown
         tasks.cancel_scope.cancel()
 
 

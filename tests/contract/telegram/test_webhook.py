@@ -12,7 +12,7 @@ import pytest
 
 from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest
 from adapters.telegram.adapter import TelegramAdapter
-from adapters.telegram.inbound.intake import Webhook
+from adapters.telegram.inbound.intake import TelegramWebhook
 from adapters.telegram.options import TelegramOptions
 from adapters.web.adapter import WebAdapter
 from gateway.web.app import build_web
@@ -27,7 +27,7 @@ from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 pytestmark = pytest.mark.anyio
 
 URL = "https://chat.example.org/hooks/telegram/part"
-SECRET = Webhook.of(URL, TOKEN, None).secret
+SECRET = TelegramWebhook.of(URL, TOKEN, None).secret
 
 
 @pytest.fixture

@@ -19,11 +19,11 @@ from runtime.core.address import SCRATCH, Address, address_of
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.people import MessageHeard, PersonMet
 from runtime.tape.facts.session import AgentCreated, ExchangeBegun, SessionBegun
 from runtime.tape.facts.tasks import OrderTaken
-from runtime.tape.tape import Branch, Fact, session_tape
+from runtime.tape.tape import Fact, TapeBranch, session_tape
 from runtime.tape.view import HUMAN_MESSAGE
 from tests.contract.storage_samples import T0, shard_lease
 from tests.fakes.pages.console import ConsoleWorld, console
@@ -80,7 +80,7 @@ async def _begin(world: ConsoleWorld, session: SessionId, place: Place) -> None:
     lease = await shard_lease(world.leases, shard=shard_of(place.address.key))
     heard = MessageHeard(f"in.{session}", HOST, ADA, "Ada", True, f"{SAID} of {session}")
     order = place.order
-    own: list[Content] = (
+    own: list[FactContent] = (
         [heard]
         if place.parent is not None
         else [
@@ -93,7 +93,7 @@ async def _begin(world: ConsoleWorld, session: SessionId, place: Place) -> None:
         ]
     )
     first = BASE if place.parent is not None else 0
-    parent = None if place.parent is None else Branch(place.parent, first)
+    parent = None if place.parent is None else TapeBranch(place.parent, first)
     facts = tuple(
         Fact(session_tape(session), number, one.kind, T0, one.data()) for number, one in enumerate(own, first + 1)
     )

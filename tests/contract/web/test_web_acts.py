@@ -15,7 +15,7 @@ from adapters.adapter import (
     CanOffer,
     CanReact,
     CanUpload,
-    File,
+    FileData,
     Inbound,
 )
 from adapters.web.adapter import WebAdapter
@@ -248,14 +248,14 @@ async def test_a_file_that_went_with_a_message_outlasts_later_uploads() -> None:
 
 async def test_an_agents_file_is_a_message_with_it() -> None:
     async with lobby() as scene:
-        file = File("../result.csv", "text/csv", b"a,b")
+        file = FileData("../result.csv", "text/csv", b"a,b")
         for _ in range(2):
             await scene.chat.adapter.upload(LOBBY, file, "Here.", speaker=GUIDE, nonce="n1", reply_to=None)
         shown = await scene.shown("n1")
         id_ = file_id(b"a,b", "text/csv")
         assert shown["files"] == [{"id": id_, "name": "result.csv", "type": "text/csv", "size": 3}]
         assert len(await scene.chat.store.history("lobby", limit=9)) == 1
-        large = File("a", "text/plain", b"x" * (MAX_FILE_BYTES + 1))
+        large = FileData("a", "text/plain", b"x" * (MAX_FILE_BYTES + 1))
         with pytest.raises(NotDelivered, match="at most"):
             await scene.chat.adapter.upload(LOBBY, large, "", speaker=GUIDE, nonce="n2")
 
@@ -312,7 +312,7 @@ async def test_acts_fail_openly_while_the_store_is_away() -> None:
             scene.chat.adapter.react(LOBBY, sent, "seen"),
             scene.chat.adapter.delete(LOBBY, sent, speaker=GUIDE),
             scene.chat.adapter.offer(LOBBY, sent, "hello", CHOICES, speaker=GUIDE, nonce="n"),
-            scene.chat.adapter.upload(LOBBY, File("a", "text/plain", b""), "", speaker=GUIDE, nonce="n"),
+            scene.chat.adapter.upload(LOBBY, FileData("a", "text/plain", b""), "", speaker=GUIDE, nonce="n"),
         ):
             with pytest.raises(OutcomeUncertain):
                 await call

@@ -8,10 +8,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.web.adapter import WebAdapter
-from gateway.observability.metrics import CONTENT_TYPE, Metrics
-from gateway.observability.watching import Gauges
+from gateway.observability.metrics import CONTENT_TYPE, ProcessMetrics
+from gateway.observability.watching import NodeGauges
 from gateway.web.app import build_web
-from gateway.web.guard import Scrape, health_routes
+from gateway.web.guard import MetricsScrape, health_routes
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
@@ -29,7 +29,7 @@ async def waiting(_shards: object) -> tuple[int, int]:
     return 0, 0
 
 
-async def asked(scrape: Scrape | None, **headers: str) -> httpx.Response:
+async def asked(scrape: MetricsScrape | None, **headers: str) -> httpx.Response:
     """The answer of a server with these metrics."""
     clock = SystemClock()
     adapter = WebAdapter(MemoryRoomStore(), clock)
@@ -42,12 +42,12 @@ async def asked(scrape: Scrape | None, **headers: str) -> httpx.Response:
     return answer
 
 
-def counted() -> Scrape:
+def counted() -> MetricsScrape:
     bus = Bus(SystemClock())
-    metrics = Metrics(Gauges(lambda: {1}, lambda: 0, lambda: 0, lambda: 0, lambda: 0, lambda: True, waiting))
+    metrics = ProcessMetrics(NodeGauges(lambda: {1}, lambda: 0, lambda: 0, lambda: 0, lambda: 0, lambda: True, waiting))
     metrics.attach(bus)
     bus.publish(TurnCompleted("s", "1", "1", "Main"))
-    return Scrape(TOKEN, metrics.text, CONTENT_TYPE)
+    return MetricsScrape(TOKEN, metrics.text, CONTENT_TYPE)
 
 
 async def test_who_knows_the_token_reads_what_prometheus_can_parse() -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from gateway.web.server import listen, serve
 from runtime.core.errors import ConfigError
 from tests.fakes.pages.page_socket import ADA, page_socket
@@ -96,7 +96,7 @@ async def test_a_cookie_from_before_a_password_is_void() -> None:
 async def test_a_stranger_is_asked_who_they_are() -> None:
     async with web_chat() as chat, web_chat(password="other") as other:
         chat.identities = other.identities
-        async with page_socket(chat, Person("web:eve", "Eve")) as page:
+        async with page_socket(chat, WebVisitor("web:eve", "Eve")) as page:
             assert (await page.farewell())[0] == 4401
 
 

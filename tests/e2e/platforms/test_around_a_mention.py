@@ -12,7 +12,7 @@ import anyio
 import httpx
 import pytest
 
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, key_in
 from tests.e2e.platforms.test_discord import discord_settings
 from tests.e2e.platforms.test_slack import slack_settings
@@ -77,8 +77,8 @@ def _last(messages: Sequence[Mapping[str, Any]]) -> str:
 
 def _past(told: str) -> list[str]:
     """The lines between our two, of what was said before, without their times."""
-    _, _, rest = told.partition(Form.PAST)
-    return re.findall(r"(?m)^- \d{4}-\d\d-\d\d \d\d:\d\d (.*)", rest.partition(Form.END)[0])
+    _, _, rest = told.partition(LineForm.PAST)
+    return re.findall(r"(?m)^- \d{4}-\d\d-\d\d \d\d:\d\d (.*)", rest.partition(LineForm.END)[0])
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ async def test_a_group_on_telegram_is_summed_up_from_what_the_bot_heard(chats: C
     assert past == ["Ada Lovelace: the site is down", "Bob: since when exactly?"]
     telegram.say("@ParleyBot and then?", chat=GROUP, name="Ada Lovelace")
     told = await chats.model.told("and then?")
-    assert (_past(told), told.count(Form.PAST)) == (past, 1)
+    assert (_past(told), told.count(LineForm.PAST)) == (past, 1)
 
 
 async def test_an_old_thread_on_slack_is_summed_up(chats: Chats) -> None:

@@ -27,7 +27,7 @@ from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.tape import Branch
+from runtime.tape.tape import TapeBranch
 from tests.contract.storage_samples import HERE, NODE, SESSION, T0, beginning, facts, shard_lease
 from tests.e2e.gateway_process import ROOT, Gateway, Room, environment_of, gateway, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
@@ -314,7 +314,7 @@ async def replaced_once(directory: Path) -> None:
         lease = await shard_lease(RedisLeaseStore(connection))
         store = RedisSessionStore(connection)
         await store.commit(replace(beginning(lease), facts=facts(1, "one", "two")))
-        new = SessionRecord(SessionId("s2"), HERE, "hello", T0, 1, parent=Branch(SESSION, 1))
+        new = SessionRecord(SessionId("s2"), HERE, "hello", T0, 1, parent=TapeBranch(SESSION, 1))
         await store.commit(Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False))
 
 

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from playwright.async_api import Browser, FilePayload, Route, expect
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from runtime.core.address import Address, Speaker
 from tests.e2e.web.test_web_page import enter, listening, say
 from tests.fakes.pages.web_chat import web_chat
@@ -111,7 +111,7 @@ async def test_a_file_can_be_left_out_again(browser: Browser) -> None:
 async def test_an_agents_file_is_saved_under_a_harmless_name(browser: Browser) -> None:
     async with web_chat() as chat:
         page = await enter(browser, chat, "Ada")
-        evil = File("../../<b>a</b>.html", "text/html", b"<script>alert(1)</script>")
+        evil = FileData("../../<b>a</b>.html", "text/html", b"<script>alert(1)</script>")
         await chat.adapter.upload(LOBBY, evil, "Your page", speaker=GUIDE, nonce="n1")
         message = page.locator(".message.agent")
         await expect(message.locator(".body")).to_have_text("Your page")
@@ -131,8 +131,8 @@ async def test_pictures_are_shown_but_drawings_with_scripts_are_not(browser: Bro
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" onload="parent.hurt=1"/>'
     async with web_chat() as chat:
         page = await enter(browser, chat, "Ada")
-        await chat.adapter.upload(LOBBY, File("dot.png", "image/png", png), "", speaker=GUIDE, nonce="n1")
-        await chat.adapter.upload(LOBBY, File("dot.svg", "image/svg+xml", svg), "", speaker=GUIDE, nonce="n2")
+        await chat.adapter.upload(LOBBY, FileData("dot.png", "image/png", png), "", speaker=GUIDE, nonce="n1")
+        await chat.adapter.upload(LOBBY, FileData("dot.svg", "image/svg+xml", svg), "", speaker=GUIDE, nonce="n2")
         picture = page.get_by_role("img", name="dot.png")
         await expect(picture).to_be_visible()
         assert await picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from playwright.async_api import Browser, expect
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from runtime.core.address import Address, Speaker
 from tests.e2e.browsing import entered
 from tests.fakes.pages.web_chat import WebChat, web_chat
@@ -152,7 +152,7 @@ async def test_the_theme_is_the_system_s_until_somebody_chooses_one_which_stays(
 async def test_a_picture_is_shown_large_and_arrows_lead_to_the_others(browser: Browser) -> None:
     async with web_chat() as chat:
         for name in ("one.png", "two.png"):
-            file = File(name, "image/png", DOT, alt=f"Picture {name}")
+            file = FileData(name, "image/png", DOT, alt=f"Picture {name}")
             await chat.adapter.upload(LOBBY, file, "", speaker=GUIDE, nonce=name)
         page = await entered(browser, chat.url, "Ada")
         await page.locator("a.picture").first.click()

@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Page, WebSocketRoute, expect
 
 from adapters.adapter import Inbound
 from adapters.web import hub
-from adapters.web.codec import Person, Presence
+from adapters.web.codec import Presence, WebVisitor
 from runtime.core.address import GATEWAY, Address, Speaker
 from tests.e2e.browsing import LIMIT_MS
 from tests.fakes.pages.web_chat import WebChat, web_chat
@@ -400,7 +400,7 @@ async def test_a_phone_has_room_for_everything(browser: Browser) -> None:
         wide = f"{'x' * 400}\n\n```\n{'y' * 400}\n```\n\n|{'head|' * 20}\n|{'---|' * 20}\n|{'cell|' * 20}"
         await chat.adapter.send(LOBBY, wide, speaker=GUIDE, nonce="n1", final=True)
         await expect(page.locator(".message.agent table")).to_be_visible()
-        many = Presence(tuple(Person(f"web:{number}", f"Guest {number}") for number in range(300)), 300)
+        many = Presence(tuple(WebVisitor(f"web:{number}", f"Guest {number}") for number in range(300)), 300)
         chat.adapter.board.people_elsewhere("another", "lobby", many)
         await expect(page.locator("#presence")).to_contain_text("301 here")
         assert await page.evaluate("document.documentElement.scrollWidth") == 360

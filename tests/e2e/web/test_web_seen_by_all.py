@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.message import Choice
 from tests.e2e.web.test_console_keys import every_way, faultless
@@ -57,7 +57,7 @@ async def test_nothing_on_the_chat_page_keeps_anybody_out(browser: Browser) -> N
         send = chat.adapter.send
         await send(LOBBY, EVERYTHING, speaker=GUIDE, nonce="n1", final=True)
         await send(LOBBY, "Meeting started", speaker=GATEWAY, nonce="n2", final=True)
-        await chat.adapter.upload(LOBBY, File("a.csv", "text/csv", b"a,b"), "Here.", speaker=POET, nonce="n3")
+        await chat.adapter.upload(LOBBY, FileData("a.csv", "text/csv", b"a,b"), "Here.", speaker=POET, nonce="n3")
         await send(LOBBY, "Shall I?", speaker=POET, nonce="n4", final=True)
         await chat.adapter.offer(
             LOBBY, "n4", "Shall I?", (Choice("y", "Yes"), Choice("n", "No")), speaker=POET, nonce="n4"

@@ -19,7 +19,7 @@ from anyio.lowlevel import checkpoint
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits
 from adapters.markdown.closing import MARKS_MAX
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, LivePage, unheard
 from runtime.core.address import Address, Speaker
@@ -31,7 +31,7 @@ from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.node_context import Busy, NodeContext
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEntry, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
@@ -329,7 +329,7 @@ class RigOutbox:
         self._rig = rig
         self._tasks = tasks
         scheduler = EditScheduler(_FAST, rig.clock, tasks)
-        self._presenter = Presenter(rig.platform, scheduler, rig.clock, on_event=self._hear, tasks=tasks)
+        self._presenter = PagePresenter(rig.platform, scheduler, rig.clock, on_event=self._hear, tasks=tasks)
 
     def _hear(self, what: Happening) -> None:
         self._rig.events[what.name] += 1
@@ -408,7 +408,7 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
         )
         rig.player.done = rig.rested
         tasks.start_soon(rig.player.run)
-        registry = Registry(around, rig.inbox, tasks)
+        registry = ConversationRegistry(around, rig.inbox, tasks)
         rig.idle = anyio.Event()
         await registry.gained(lease)
         doorstep = _Doorstep(rig, registry, lease)
@@ -428,7 +428,7 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
 class _Doorstep:
     """Brings everything that is in the inbox to its conversation, once."""
 
-    def __init__(self, rig: Rig, registry: Registry, lease: Lease) -> None:
+    def __init__(self, rig: Rig, registry: ConversationRegistry, lease: Lease) -> None:
         self._rig = rig
         self._registry = registry
         self._lease = lease
@@ -447,7 +447,7 @@ class _Doorstep:
             await self.hand_over(wait_s=60.0)
 
 
-async def _ready(rig: Rig, registry: Registry) -> None:
+async def _ready(rig: Rig, registry: ConversationRegistry) -> None:
     """Return when the next person may do something."""
     await rig.rested()
     while rig.hurried and not rig.idle.is_set():

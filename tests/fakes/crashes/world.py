@@ -35,9 +35,9 @@ from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.idle import Resting
+from runtime.sessions.idle import RestingSessions
 from runtime.sessions.node_context import Busy, NodeContext, ProgramHabits
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.stores.inbox import ANSWER, FORK_WANTED, InboxEntry, InboxEvent
 from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit, HeldPlace, Lease, SessionRecord
@@ -624,7 +624,7 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: more[name] for name in ("spent", "objection") if name in more}
     tasks = NodeTasks(more.get("tasks", TaskLimits()), **own)
     habits = {name: more[name] for name in ("busy", "models", "transcript_chars", "meetings") if name in more}
-    rest = {} if "idle_s" not in more else {"resting": Resting(idle_s=more["idle_s"])}
+    rest = {} if "idle_s" not in more else {"resting": RestingSessions(idle_s=more["idle_s"])}
     extending = NodeExtensions(more.get("calls", {}), more.get("extended"))
     waiting = NodeParticipants(more.get("mailboxes", NoMailboxes()))
     taken = {
@@ -668,7 +668,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:
         world.tasks = tasks
-        registry = Registry(around, world, tasks)
+        registry = ConversationRegistry(around, world, tasks)
         world.player.done = world.look
         tasks.start_soon(world.player.run)
         world.hand_over = lambda _entry: None  # as a node, which reads the inbox when it has gained the shard

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from runtime.channels.mailbox import Letter, Mail, MailboxRead, MailboxReader, Seat
+from runtime.channels.mailbox import MailboxEntry, MailboxRead, MailboxReader, ParticipantSeat, SeatLetter
 from runtime.core.errors import MailboxFull
 from runtime.storage.redis.mailboxes import letter_from_json, letter_to_json
 
@@ -16,7 +16,7 @@ from runtime.storage.redis.mailboxes import letter_from_json, letter_to_json
 class _Mailbox:
     letters: dict[int, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
-    seats: dict[str, Seat] = field(default_factory=dict)
+    seats: dict[str, ParticipantSeat] = field(default_factory=dict)
     count: int = 0
     readers: list[str] = field(default_factory=list)
     news: anyio.Event = field(default_factory=anyio.Event)
@@ -25,22 +25,22 @@ class _Mailbox:
         news, self.news = self.news, anyio.Event()
         news.set()
 
-    def behind(self, after: str, at_most: int) -> tuple[Mail, ...]:
+    def behind(self, after: str, at_most: int) -> tuple[MailboxEntry, ...]:
         found = [number for number in self.letters if number > _number(after)][:at_most]
         return tuple(self.mail(number) for number in found)
 
-    def mail(self, number: int) -> Mail:
-        return Mail(f"{number}-0", letter_from_json(self.letters[number]))
+    def mail(self, number: int) -> MailboxEntry:
+        return MailboxEntry(f"{number}-0", letter_from_json(self.letters[number]))
 
 
 class MemoryMailboxes:
-    """Implements `runtime.channels.mailbox.Mailboxes`. `bound` is how many letters may wait in one."""
+    """Implements `runtime.channels.mailbox.SeatMailboxes`. `bound` is how many letters may wait in one."""
 
     def __init__(self, *, bound: int = 1_000) -> None:
         self._bound = bound
         self._mailboxes: dict[str, _Mailbox] = {}
 
-    async def put(self, participant: str, letter: Letter, /) -> bool:
+    async def put(self, participant: str, letter: SeatLetter, /) -> bool:
         box = self._box(participant)
         box.seats[letter.seat.id] = letter.seat
         if letter.id in box.seen:
@@ -67,15 +67,15 @@ class MemoryMailboxes:
                     await news.wait()
         return found
 
-    async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
+    async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[MailboxEntry]:
         box = self._box(participant)
         return [box.mail(number) for number in box.letters if number <= _number(until)][:at_most]
 
-    async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
+    async def take_out(self, participant: str, mail: Sequence[MailboxEntry], /) -> None:
         for one in mail:
             self._box(participant).letters.pop(_number(one.entry_id), None)
 
-    async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
+    async def seat(self, participant: str, seat_id: str, /) -> ParticipantSeat | None:
         return self._box(participant).seats.get(seat_id)
 
     async def attend(self, participant: str, connection: str, /) -> MailboxReader:

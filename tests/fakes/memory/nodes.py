@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 
 from runtime.core.clock import Clock, SystemClock
-from runtime.stores.sessions import LeaseHolder, Living
+from runtime.stores.sessions import LeaseHolder, LivingNodes
 
 
 class MemoryNodeStore:
@@ -18,7 +18,7 @@ class MemoryNodeStore:
         self._count = 0
         self._changed = anyio.Event()
 
-    async def announce(self, holder: LeaseHolder, /) -> Living:
+    async def announce(self, holder: LeaseHolder, /) -> LivingNodes:
         known = holder.node in (await self.living()).nodes
         self._until[holder.node] = self._clock.monotonic() + holder.ttl_s
         self._left.pop(holder.node, None)
@@ -26,12 +26,12 @@ class MemoryNodeStore:
             await self.tell()
         return await self.living()
 
-    async def living(self) -> Living:
+    async def living(self) -> LivingNodes:
         now = self._clock.monotonic()
         self._until = {node: until for node, until in self._until.items() if until > now}
         self._left = {node: until for node, until in self._left.items() if until > now}
         lasts = {node: until - now for node, until in self._until.items()}
-        return Living(lasts, str(self._count), frozenset(self._left))
+        return LivingNodes(lasts, str(self._count), frozenset(self._left))
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         self._until.pop(holder.node, None)

@@ -13,12 +13,12 @@ from gateway.features.notebooks.store import (
     MAX_BRANCHES,
     Appended,
     Draft,
-    Entry,
+    EntryRange,
     Merged,
     Merging,
     Notebook,
     NotebookBranch,
-    Stretch,
+    NotebookEntry,
     head_moved,
     name_taken,
     no_entry,
@@ -27,7 +27,7 @@ from gateway.features.notebooks.store import (
     rolled_back_too_often,
     view_up_to,
 )
-from runtime.tape.tape import Following
+from runtime.tape.tape import TapeFollowing
 
 
 class _Follower:
@@ -130,7 +130,7 @@ class MemoryNotebooks:
         self._tell()
         return True
 
-    def _touch(self, origin: Notebook, view: Sequence[Stretch]) -> None:
+    def _touch(self, origin: Notebook, view: Sequence[EntryRange]) -> None:
         for name in {origin.name, *(one.notebook for one in view)}:
             if name not in self._known:
                 raise no_entry(name, origin.head)
@@ -144,21 +144,21 @@ class MemoryNotebooks:
         self._put(replace(now, head=to, branch=new, branches={**now.branches, now.branch: before, new: begun}))
         return new
 
-    async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
+    async def read(self, view: Sequence[EntryRange], /, *, back: bool = False) -> AsyncIterator[NotebookEntry]:
         for number, draft in self._numbered(view, back):
-            yield Entry(number, draft.kind, draft.line, draft.raw)
+            yield NotebookEntry(number, draft.kind, draft.line, draft.raw)
 
-    async def anchors(self, view: Sequence[Stretch], /) -> AsyncIterator[int]:
+    async def anchors(self, view: Sequence[EntryRange], /) -> AsyncIterator[int]:
         for number, draft in self._numbered(view, back=True):
             if draft.kind == ANCHOR:
                 yield number
 
     @asynccontextmanager
-    async def following(self, name: str, /) -> AsyncIterator[Following]:
+    async def following(self, name: str, /) -> AsyncIterator[TapeFollowing]:
         del name
         yield _Follower(self)
 
-    def _numbered(self, view: Sequence[Stretch], back: bool) -> list[tuple[int, Draft]]:
+    def _numbered(self, view: Sequence[EntryRange], back: bool) -> list[tuple[int, Draft]]:
         found = [
             (number, self._places[stretch.notebook][number - stretch.offset - 1])
             for stretch in view

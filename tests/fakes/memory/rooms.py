@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from runtime.core.room import Reaction, RoomChange, RoomInfo, RoomMessage, RoomPost
+from runtime.core.room import MessageReaction, RoomChange, RoomInfo, RoomMessage, RoomPost
 
 
 @dataclass(slots=True)
@@ -89,6 +89,6 @@ def _fields(data: RoomPost | RoomChange) -> dict[str, Any]:
     return {each.name: getattr(data, each.name) for each in fields(data)}
 
 
-def _reacted(message: RoomMessage, person: str, reaction: Reaction | None) -> dict[str, Reaction]:
+def _reacted(message: RoomMessage, person: str, reaction: MessageReaction | None) -> dict[str, MessageReaction]:
     others = {who: mark for who, mark in message.reactions.items() if who != person}
     return others if reaction is None else {**others, person: reaction}

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryLeaseStore
-from runtime.stores.sessions import Lease, Timer
+from runtime.stores.sessions import Lease, SessionTimer
 from tests.fakes.memory.sessions import OpenSessionStore
 
 
 class MemoryTimers:
-    """Implements `runtime.stores.sessions.Timers`."""
+    """Implements `runtime.stores.sessions.SessionTimers`."""
 
     def __init__(self, leases: MemoryLeaseStore, sessions: OpenSessionStore) -> None:
         self._leases = leases
         self._sessions = sessions
         self._timers: dict[int, dict[SessionId, float]] = {}
 
-    async def set(self, lease: Lease, timer: Timer, seq: int, /) -> bool:
+    async def set(self, lease: Lease, timer: SessionTimer, seq: int, /) -> bool:
         if not await self._is_at(lease, timer.session, seq):
             return False
         self._of(lease.shard)[timer.session] = timer.due_s
@@ -35,11 +35,11 @@ class MemoryTimers:
     async def first(self, shard: int, /) -> float | None:
         return min(self._of(shard).values(), default=None)
 
-    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
+    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[SessionTimer]:
         found = sorted((due_s, session) for session, due_s in self._of(shard).items() if due_s <= until_s)
-        return [Timer(session, due_s) for due_s, session in found[:limit]]
+        return [SessionTimer(session, due_s) for due_s, session in found[:limit]]
 
-    async def done(self, shard: int, timer: Timer, /) -> None:
+    async def done(self, shard: int, timer: SessionTimer, /) -> None:
         if self._of(shard).get(timer.session, timer.due_s + 1) <= timer.due_s:
             del self._of(shard)[timer.session]
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from datetime import date
 
 from gateway.features.usage.ledger import Used
-from gateway.models.answers import Amounts
+from gateway.models.answers import ModelAmounts
 
 
 class MemoryUsage:
     """See `UsageStore`."""
 
     def __init__(self) -> None:
-        self.sums: dict[Used, Amounts] = {}
+        self.sums: dict[Used, ModelAmounts] = {}
 
-    async def add(self, used: Used, amounts: Amounts, /) -> None:
-        self.sums[used] = self.sums.get(used, Amounts()).plus(amounts)
+    async def add(self, used: Used, amounts: ModelAmounts, /) -> None:
+        self.sums[used] = self.sums.get(used, ModelAmounts()).plus(amounts)
 
-    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, Amounts]]:
+    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, ModelAmounts]]:
         return [(used, amounts) for used, amounts in self.sums.items() if used.day in days]

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from runtime.core.errors import LLMUnavailable
-from runtime.llm.client import Completion, CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, ModelCompletion, Usage
 
 
 class PiecedAnswer:
@@ -31,7 +31,7 @@ class ListedAnswers:
         self._answers = list(answers)
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[ModelCompletion]:
         self.asked.append(request)
         if not self._answers:
             raise LLMUnavailable("the line is down")

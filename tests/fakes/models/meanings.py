@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from gateway.models.answers import Payer
+from gateway.models.answers import BilledPerson
 
 NUMBERS = 256
 SUBJECTS = (
@@ -32,11 +32,11 @@ class Embedding:
     def __init__(self, model: str = "openai/meaning") -> None:
         self.model = model
         self.asked: list[Sequence[str]] = []
-        self.paid: list[Payer] = []
+        self.paid: list[BilledPerson] = []
         self.answers = True
         self.numbers = NUMBERS
 
-    async def embed(self, texts: Sequence[str], payer: Payer, /) -> Sequence[bytes] | None:
+    async def embed(self, texts: Sequence[str], payer: BilledPerson, /) -> Sequence[bytes] | None:
         """A vector for each, shorter where `numbers` is less."""
         self.asked.append(texts)
         self.paid.append(payer)

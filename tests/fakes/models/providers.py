@@ -11,7 +11,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError
 from runtime.events.happening import Tell, unheard
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.chain import Cooldowns, Link, ModelChain
+from runtime.llm.chain import ChainLink, ModelChain, ModelCooldowns
 from runtime.llm.client import CompletionRequest, ModelOptions, Usage
 
 Answer = str | LLMError | tuple[str, LLMError]
@@ -47,11 +47,14 @@ class ScriptedProvider:
 
 
 def chain_of(
-    clock: Clock, providers: dict[str, ScriptedProvider], on_event: Tell = unheard, cooldowns: Cooldowns | None = None
+    clock: Clock,
+    providers: dict[str, ScriptedProvider],
+    on_event: Tell = unheard,
+    cooldowns: ModelCooldowns | None = None,
 ) -> ModelChain:
     """A chain of these models, in order, without time limits that matter."""
     links = [
-        Link(name, AnsweringClient(provider, ModelOptions(f"openai/{name}"), clock))
+        ChainLink(name, AnsweringClient(provider, ModelOptions(f"openai/{name}"), clock))
         for name, provider in providers.items()
     ]
-    return ModelChain(links, cooldowns or Cooldowns(clock), on_event)
+    return ModelChain(links, cooldowns or ModelCooldowns(clock), on_event)

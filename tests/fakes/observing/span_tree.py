@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from runtime.bus import Bus, Kind
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def _lines(span: Seen, spans: Sequence[Seen], depth: int) -> list[str]:
     return lines
 
 
-def told_again(bus: Bus, event: Event) -> None:
+def told_again(bus: Bus, event: BusEvent) -> None:
     """Publish an event of another bus once more."""
     bus.publish(event.what)
 
@@ -59,9 +59,9 @@ def told_again(bus: Bus, event: Event) -> None:
 class Replay:
     """Events that have happened, told once more, as a bus does."""
 
-    handlers: dict[str, list[Callable[[Event], None]]] = field(default_factory=dict)
+    handlers: dict[str, list[Callable[[BusEvent], None]]] = field(default_factory=dict)
 
-    def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]:
+    def subscribe(self, pattern: str, handler: Callable[[BusEvent], None]) -> Callable[[], None]:
         """Patterns here are names."""
         self.handlers.setdefault(pattern, []).append(handler)
         return lambda: self.handlers[pattern].remove(handler)
@@ -69,13 +69,13 @@ class Replay:
     def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]:
         """As a bus does."""
 
-        def hear(event: Event) -> None:
+        def hear(event: BusEvent) -> None:
             if isinstance(event.what, kind):
                 handler(event.what, event.at)
 
         return self.subscribe(kind.name, hear)
 
-    def tell(self, events: Sequence[Event]) -> None:
+    def tell(self, events: Sequence[BusEvent]) -> None:
         """Tell all of them."""
         for event in events:
             for handler in self.handlers.get(event.name, []):

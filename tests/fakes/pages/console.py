@@ -14,39 +14,39 @@ from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
 
 from adapters.web.adapter import WebAdapter
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from gateway.assembly.doors import bus_views, tape_views
 from gateway.assembly.stores import feed_in
 from gateway.clients.bus import PREFIX as BUS
-from gateway.clients.bus import ClientBus, Registers
-from gateway.clients.journals import TAPES, Journals
-from gateway.clients.requests import Admission
+from gateway.clients.bus import ClientBus, ParticipantRegisters
+from gateway.clients.journals import TAPES, ClientJournals
+from gateway.clients.requests import ClientAdmission
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.service import TaskDoor, TaskService
-from gateway.console.door import ASKS, ConsoleDoor, Links, Logins
+from gateway.console.door import ASKS, ConsoleDoor, ConsoleLogins, LoginLinks
 from gateway.database import GatewayDatabase
 from gateway.features.notebooks.door import TapeService
 from gateway.features.notebooks.redis import RedisNotebooks
-from gateway.features.notebooks.search.search import Search
-from gateway.features.notebooks.tapes import Tapes
+from gateway.features.notebooks.search.search import NotebookSearch
+from gateway.features.notebooks.tapes import NamedTapes
 from gateway.inbound.routing import Routes
 from gateway.overview.status import SharedPlatforms
-from gateway.overview.tallies import Seen, SharedServices
+from gateway.overview.tallies import ServiceTallies, SharedServices
 from gateway.settings.tree import Settings
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.texts import Texts, english
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.language.program import Program
-from runtime.llm.models import Models
+from runtime.llm.models import ModelRegistry
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.archive import Archive
+from runtime.stores.archive import SessionArchive
 from runtime.stores.orders import TaskLimits
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.observing.records import MemoryRecords
@@ -59,8 +59,8 @@ PASSWORDS = {"owner": "the-password-of-owners", "operator": "the-password-of-ope
 class ModelsAlone:
     """What executes programs, as far as the console asks it."""
 
-    llm: Models
-    seen: Seen | None = None
+    llm: ModelRegistry
+    seen: ServiceTallies | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ConsoleGround:
 
     connection: RedisConnection
     settings: Settings = field(default_factory=Settings)
-    archive: Archive | None = None
+    archive: SessionArchive | None = None
     clock: SystemClock = field(default_factory=SystemClock)
     bus: Bus = field(default_factory=lambda: Bus(SystemClock()))
     programs: Mapping[str, Program] = field(default_factory=dict)
@@ -94,9 +94,9 @@ class ConsoleWorld:
     sessions: RedisSessionStore
     leases: RedisLeaseStore
     inbox: RedisInbox
-    logins: Logins
-    told: list[Event]
-    links: Links
+    logins: ConsoleLogins
+    told: list[BusEvent]
+    links: LoginLinks
     owners: set[str]
     """The ids of those who are owners of the chat."""
 
@@ -122,48 +122,48 @@ async def console(
     private: bool = False,
     clients: Mapping[str, Sequence[str]] | None = None,
     programs: Mapping[str, Program] | None = None,
-    models: Models | None = None,
+    models: ModelRegistry | None = None,
 ) -> AsyncGenerator[ConsoleWorld]:
     """Serve until the block ends. `clients` are scopes by name; the token of each is `a-token-of-<name>`."""
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
         engine = None if models is None else ModelsAlone(models)
         ground = ConsoleGround(connection, programs=programs or {}, engine=engine)
-        told: list[Event] = []
+        told: list[BusEvent] = []
         ground.bus.subscribe("*", told.append)
         clock, inbox, sessions = ground.clock, RedisInbox(connection), RedisSessionStore(connection)
         catalog, feed = RedisSessionCatalog(connection), feed_in(connection, clock)
         scopes = {name: scopes_from(texts) for name, texts in (clients or {}).items()}
-        admission = Admission({name: f"a-token-of-{name}" for name in scopes}, scopes, clock)
+        admission = ClientAdmission({name: f"a-token-of-{name}" for name in scopes}, scopes, clock)
         nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
         bus = ClientBus(
             admission,
             feed,
             TaskService(feed, TaskDoor(ground.programs, sessions, inbox, inbox.known, clock, TaskLimits())),
-            Registers(nodes.living, fronts.living, catalog, []),
+            ParticipantRegisters(nodes.living, fronts.living, catalog, []),
             clock,
             views=bus_views(ground, admission),
         )
         notebooks = RedisNotebooks(connection, sessions.news, notebooks=10, entries=100)
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        search = Search(notebooks, folder / "index")
+        search = NotebookSearch(notebooks, folder / "index")
         stack.callback(search.close)
         tapes = TapeService(
             admission,
-            Tapes(notebooks, catalog, sessions),
-            Journals(catalog, inbox, inbox.known, clock),
+            NamedTapes(notebooks, catalog, sessions),
+            ClientJournals(catalog, inbox, inbox.known, clock),
             search,
             clock,
             tape_views(ground, admission),
         )
-        logins = Logins(PASSWORDS, MemoryRecords(), clock)
+        logins = ConsoleLogins(PASSWORDS, MemoryRecords(), clock)
         owners, log_in = set[str](), named_alone()
 
-        async def owner(request: HTTPConnection) -> Person | None:
+        async def owner(request: HTTPConnection) -> WebVisitor | None:
             person = await log_in.person(request)
             return person if person is not None and person.id in owners else None
 
-        links = Links(MemoryRecords(), clock)
+        links = LoginLinks(MemoryRecords(), clock)
         door = ConsoleDoor(logins, links, owner, clock, ground.bus.publish, acts, private)
         mounts = [ServiceMount(BUS, bus.app()), ServiceMount(TAPES, tapes.app()), *door.routes()]
         chat = WebAdapter(MemoryRoomStore(), clock)

@@ -11,11 +11,11 @@ from uuid import uuid4
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from tests.fakes.pages.web_chat import WebChat
 
-ADA = Person("web:ada", "Ada")
-GRACE = Person("web:grace", "Grace")
+ADA = WebVisitor("web:ada", "Ada")
+GRACE = WebVisitor("web:grace", "Grace")
 
 Frame = dict[str, Any]
 
@@ -72,7 +72,7 @@ class PageSocket:
 @asynccontextmanager
 async def page_socket(
     chat: WebChat,
-    person: Person = ADA,
+    person: WebVisitor = ADA,
     *,
     language: str | None = None,
     headers: Mapping[str, str] | None = None,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import anyio
 import httpx
 
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from gateway.features.pushes.pusher import Pusher
 from gateway.features.pushes.subscriptions import Subscriptions
 from runtime.core.clock import SystemClock
@@ -29,12 +29,12 @@ class Stand:
     out: set[str] = field(default_factory=set)
     """People who are not logged in any more."""
 
-    def client(self, person: Person = GRACE) -> httpx.AsyncClient:
+    def client(self, person: WebVisitor = GRACE) -> httpx.AsyncClient:
         """A browser of a person that asks over HTTP."""
         headers = {"Cookie": self.chat.cookie(person)}
         return httpx.AsyncClient(base_url=self.chat.url, headers=headers, trust_env=False, timeout=60)
 
-    async def subscribe(self, name: str, browser: PushedBrowser, person: Person = GRACE) -> int:
+    async def subscribe(self, name: str, browser: PushedBrowser, person: WebVisitor = GRACE) -> int:
         """Notify a person on a browser too, whose address at the service has this name; the answer's status."""
         form = {"endpoint": self.service.endpoint(name), "p256dh": browser.p256dh, "auth": browser.auth}
         async with self.client(person) as http:

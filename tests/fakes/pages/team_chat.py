@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import anyio
 import httpx
 
-from gateway.access.people import People, Role
+from gateway.access.people import KnownPeople, Role
 from gateway.web.identity import ReservedNames
-from gateway.web.logins.team import Team
+from gateway.web.logins.team import LoginTeam
 from gateway.web.logins.team_logins import TEAM_COOKIE, InvitedLogIn
 from runtime.core.clock import SystemClock
 from tests.fakes.observing.records import MemoryRecords
@@ -43,8 +43,8 @@ class TeamChat:
     """A chat of a team, and who decides about people."""
 
     chat: WebChat
-    team: Team
-    people: People
+    team: LoginTeam
+    people: KnownPeople
 
     async def follow(self, name: str, role: Role = Role.MEMBER) -> tuple[str, str]:
         """Come in by a new link; the Cookie header and the person's id."""
@@ -58,8 +58,8 @@ class TeamChat:
 async def team_chat() -> AsyncGenerator[TeamChat]:
     """Serve until the block ends, with nobody in the team."""
     news = News()
-    people = People(MemoryRecords(), MemoryRecords(), MemoryRecords(), SystemClock(), news.tell)
-    team = Team(MemoryRecords(), people, SystemClock(), ReservedNames(["Guide"]), news=news.tell)
+    people = KnownPeople(MemoryRecords(), MemoryRecords(), MemoryRecords(), SystemClock(), news.tell)
+    team = LoginTeam(MemoryRecords(), people, SystemClock(), ReservedNames(["Guide"]), news=news.tell)
     async with web_chat(log_in=InvitedLogIn(team, SystemClock())) as chat, anyio.create_task_group() as tasks:
         tasks.start_soon(chat.pages.heed, news)
         yield TeamChat(chat, team, people)

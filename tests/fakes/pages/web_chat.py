@@ -11,14 +11,14 @@ import anyio
 
 from adapters.adapter import AnswersHttp
 from adapters.web.adapter import RoomRules, RoomTables, WebAdapter
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from gateway.features.pushes.door import PushDoor
 from gateway.features.pushes.subscriptions import Subscriptions
 from gateway.web.app import build_web
 from gateway.web.files import FileRoutes
 from gateway.web.guard import health_routes
 from gateway.web.hooks import hook_routes
-from gateway.web.identity import COOKIE, Identities, ReservedNames
+from gateway.web.identity import COOKIE, ReservedNames, WebIdentities
 from gateway.web.logins.door import LogIn, OpenPages, PasswordLogIn
 from gateway.web.server import ServerRules, serve
 from runtime.core.clock import Clock, SystemClock
@@ -42,7 +42,7 @@ class WebChat:
     store: RoomStoreThatFails
     adapter: WebAdapter
     port: int
-    identities: Identities
+    identities: WebIdentities
     pages: OpenPages
     reasons: list[str] = field(default_factory=list)
     files: MemoryFileStore = field(default_factory=MemoryFileStore)
@@ -51,7 +51,7 @@ class WebChat:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def cookie(self, person: Person) -> str:
+    def cookie(self, person: WebVisitor) -> str:
         """The Cookie header of a browser in which this person has logged in."""
         return f"{COOKIE}={self.identities.cookie(person)}"
 
@@ -80,7 +80,7 @@ async def web_chat(
     """Serve until the block ends. `agents` are the names that nobody may take, `owners` people's ids, `out`
     those who cannot come in any more; for `mentions_only` see `Hearing`. `begins` are commands of programs, `barred`
     those that somebody of a name may not give."""
-    identities = Identities(SECRET, password, SystemClock())
+    identities = WebIdentities(SECRET, password, SystemClock())
     reserved, open_pages = ReservedNames(agents), OpenPages()
 
     async def is_owner(person: str) -> bool:
@@ -114,7 +114,7 @@ async def web_chat(
         *([] if pushes is None else PushDoor(known, pushes, clock).routes()),
     ]
 
-    async def barred_from(person: Person) -> Sequence[str]:
+    async def barred_from(person: WebVisitor) -> Sequence[str]:
         return barred.get(person.name, ())
 
     app = build_web(adapter, known, mounts, pages=open_pages, barred=barred_from)
@@ -127,4 +127,4 @@ async def web_chat(
 
 def named_alone() -> LogIn:
     """A log-in for servers where nobody chats."""
-    return PasswordLogIn(Identities(SECRET, None, SystemClock()), ReservedNames(), SystemClock())
+    return PasswordLogIn(WebIdentities(SECRET, None, SystemClock()), ReservedNames(), SystemClock())

@@ -15,16 +15,16 @@ from websockets.asyncio.client import connect as open_socket
 from websockets.exceptions import ConnectionClosed
 
 from adapters.web.adapter import WebAdapter
-from gateway.features.participants.door import Desk, Office
+from gateway.features.participants.door import SeatDesk, SeatOffice
 from gateway.web.app import build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
-from runtime.channels.mailbox import Letter, Mailboxes, Seat
+from runtime.channels.mailbox import ParticipantSeat, SeatLetter, SeatMailboxes
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MessageId, SessionId
-from runtime.events.happening import Event
-from runtime.sessions.inbound.participants import Act
+from runtime.events.happening import BusEvent
+from runtime.sessions.inbound.participants import SeatAct
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from tests.fakes.memory.mailboxes import MemoryMailboxes
@@ -32,16 +32,16 @@ from tests.fakes.pages.room_store import RoomStoreThatFails
 from tests.fakes.pages.web_chat import named_alone
 
 TOKEN = "a-token-of-the-scout-in-tests"
-SEAT = Seat(SessionId("s1"), AgentId("1001"), Address("web", "room"))
+SEAT = ParticipantSeat(SessionId("s1"), AgentId("1001"), Address("web", "room"))
 
 
 @dataclass
 class Reception:
     """A gateway's desk, its stores, and what is said of it on the bus. `stop` and `start` are its process's."""
 
-    mailboxes: Mailboxes = field(default_factory=MemoryMailboxes)
+    mailboxes: SeatMailboxes = field(default_factory=MemoryMailboxes)
     inbox: MemoryInbox = field(default_factory=lambda: MemoryInbox(MemoryLeaseStore(SystemClock())))
-    events: list[Event] = field(default_factory=list)
+    events: list[BusEvent] = field(default_factory=list)
     port: int = 0
     message_chars: int = 1_000
 
@@ -54,18 +54,18 @@ class Reception:
         for text in texts:
             sender = {"id": "1000", "class": "Lead", "human": False}
             content = {"id": text, "kind": "direct", "from": sender, "text": text, **more}
-            await self.mailboxes.put("scout", Letter(SEAT, MessageId(text), content))
+            await self.mailboxes.put("scout", SeatLetter(SEAT, MessageId(text), content))
 
     async def came(self) -> list[InboxEvent]:
         """What sessions have got so far, without acknowledgements."""
-        return [event for event in await self._all() if Act.read(event.text).does != "fetched"]
+        return [event for event in await self._all() if SeatAct.read(event.text).does != "fetched"]
 
-    async def acts(self) -> list[Act]:
-        return [Act.read(event.text) for event in await self.came()]
+    async def acts(self) -> list[SeatAct]:
+        return [SeatAct.read(event.text) for event in await self.came()]
 
     async def fetched(self) -> list[str]:
         """The messages that sessions know to be acknowledged."""
-        acts = [Act.read(event.text) for event in await self._all()]
+        acts = [SeatAct.read(event.text) for event in await self._all()]
         return [message for act in acts if act.does == "fetched" for message in act.messages]
 
     async def _all(self) -> list[InboxEvent]:
@@ -86,7 +86,7 @@ class Reception:
         clock = SystemClock()
         bus = Bus(clock)
         bus.subscribe("participant.*", self.events.append)
-        desk = Desk({"scout": TOKEN}, Office(self.mailboxes, self.inbox, clock, bus, self.message_chars))
+        desk = SeatDesk({"scout": TOKEN}, SeatOffice(self.mailboxes, self.inbox, clock, bus, self.message_chars))
         adapter = WebAdapter(RoomStoreThatFails(), clock)
         app = build_web(adapter, named_alone(), [desk.route])
         with self._scope:

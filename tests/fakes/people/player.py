@@ -9,15 +9,15 @@ from typing import Any, Protocol
 
 import anyio
 
-from runtime.channels.mailbox import START, Letter, Mail, Mailboxes
+from runtime.channels.mailbox import START, MailboxEntry, SeatLetter, SeatMailboxes
 from runtime.core.clock import Clock
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 from runtime.stores.inbox import PARTICIPANT, InboxEvent
 from tests.fakes.memory.mailboxes import MemoryMailboxes
 
 NAME = "scout"
 
-Plays = Callable[[Mapping[str, Any]], Sequence[Act]]
+Plays = Callable[[Mapping[str, Any]], Sequence[SeatAct]]
 """What the participant does with a message, given as it reads it. Seats and numbers are filled in."""
 
 
@@ -35,14 +35,14 @@ class WatchedMailboxes(MemoryMailboxes):
         self._point = point
         self.waiting_now = 0
 
-    async def put(self, participant: str, letter: Letter, /) -> bool:
+    async def put(self, participant: str, letter: SeatLetter, /) -> bool:
         self._point(False)
         added = await super().put(participant, letter)
         self.waiting_now += added
         self._point(True)
         return added
 
-    async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
+    async def take_out(self, participant: str, mail: Sequence[MailboxEntry], /) -> None:
         await super().take_out(participant, mail)
         self.waiting_now -= len(mail)
 
@@ -50,7 +50,7 @@ class WatchedMailboxes(MemoryMailboxes):
 class Player:
     """Goes on where the last one was: what is done again has the same name, and is known by it."""
 
-    def __init__(self, mailboxes: Mailboxes, plays: Plays, entrance: Entrance, clock: Clock) -> None:
+    def __init__(self, mailboxes: SeatMailboxes, plays: Plays, entrance: Entrance, clock: Clock) -> None:
         self._mailboxes = mailboxes
         self._plays = plays
         self._entrance = entrance
@@ -72,16 +72,16 @@ class Player:
             for mail in found.mail:
                 await self._play(mail)
 
-    async def _play(self, mail: Mail) -> None:
+    async def _play(self, mail: MailboxEntry) -> None:
         letter = mail.letter
         self.heard.append(letter.content)
         for number, act in enumerate(self._plays(letter.content)):
             await self._do(mail, replace(act, seat=letter.seat.id, number=f"{mail.entry_id}.{number}"))
-        await self._do(mail, Act(letter.seat.id, "fetched", f"{mail.entry_id}", messages=(letter.message,)))
+        await self._do(mail, SeatAct(letter.seat.id, "fetched", f"{mail.entry_id}", messages=(letter.message,)))
         await self._mailboxes.take_out(NAME, [mail])
         await self.done()
 
-    async def _do(self, mail: Mail, act: Act) -> None:
+    async def _do(self, mail: MailboxEntry, act: SeatAct) -> None:
         id_, address = f"{PARTICIPANT}.{NAME}.{act.number}", mail.letter.seat.address
         await self._entrance.add(InboxEvent(id_, address, "", "", str(act), self._clock.now(), kind=PARTICIPANT))
 
@@ -90,6 +90,6 @@ async def _nothing() -> None:
     return
 
 
-def says(text: str, to: str = "agent 1000") -> Act:
+def says(text: str, to: str = "agent 1000") -> SeatAct:
     """It says something."""
-    return Act("", "say", to=to, text=text)
+    return SeatAct("", "say", to=to, text=text)

@@ -14,7 +14,7 @@ import anyio
 
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.remote.pool import RemotePool
@@ -64,16 +64,16 @@ class Stand:
 
     pool: RemotePool
     bus: Bus
-    events: list[Event] = field(default_factory=list)
+    events: list[BusEvent] = field(default_factory=list)
     changed: anyio.Event = field(default_factory=anyio.Event)
 
-    def hear(self, event: Event) -> None:
+    def hear(self, event: BusEvent) -> None:
         """Take note of an event."""
         self.events.append(event)
         changed, self.changed = self.changed, anyio.Event()
         changed.set()
 
-    async def heard(self, name: str, **data: Any) -> Event:
+    async def heard(self, name: str, **data: Any) -> BusEvent:
         """The first event of this name with these data, also when it came already."""
         while True:
             for event in self.events:

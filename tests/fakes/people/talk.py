@@ -14,12 +14,12 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import LLMError
 from runtime.core.message import Attachment
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
 from tests.fakes.crashes.world import ADDRESS, World, surroundings
@@ -100,8 +100,8 @@ class Talk:
     """The running conversation."""
 
     world: World
-    registry: Registry
-    events: list[Event]
+    registry: ConversationRegistry
+    events: list[BusEvent]
     program: str
     """What begins with what people do."""
     _count: int = field(default=0)
@@ -167,7 +167,7 @@ class Talk:
         """The data of the facts of these kinds."""
         return [fact.data for fact in self.world.facts if fact.kind in kinds]
 
-    def named(self, event: str) -> Sequence[Event]:
+    def named(self, event: str) -> Sequence[BusEvent]:
         """The events of this name."""
         return [seen for seen in self.events if seen.name == event]
 
@@ -187,7 +187,7 @@ async def talking(
     """
     world = world or World(())
     bus = Bus(world.clock)
-    events: list[Event] = []
+    events: list[BusEvent] = []
     bus.subscribe("*", events.append)
     programs = {program.name: program} if isinstance(program, Program) else program
     more = with_files({"mailboxes": world.mailboxes, **more}, model, bus)
@@ -197,7 +197,7 @@ async def talking(
         tasks.start_soon(world.player.run)
         world.tasks = tasks
         world.idle = anyio.Event()
-        registry = Registry(around, world, tasks)
+        registry = ConversationRegistry(around, world, tasks)
         world.hand_over = lambda entry: registry.dispatch(entry, Lease(0, 1))
         await registry.gained(Lease(0, 1))
         yield Talk(world, registry, events, next(iter(programs)), _count=world.taken_in)

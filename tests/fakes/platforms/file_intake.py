@@ -9,7 +9,7 @@ from gateway.features.files.intake import TakenFile
 from runtime.core.address import Address
 from runtime.core.files import FILE_URL, file_id
 from runtime.core.message import Attachment, FilePart
-from runtime.llm.client import Sight
+from runtime.llm.client import VisionRecord
 
 
 class ScriptedIntake:
@@ -24,7 +24,7 @@ class ScriptedIntake:
         remarks: dict[str, str] | None = None,
         point: Callable[[], object] = lambda: None,
     ) -> None:
-        self.sight = Sight()
+        self.sight = VisionRecord()
         self._pictures = frozenset(pictures)
         self._texts = texts or {}
         self._remarks = remarks or {}

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from adapters.adapter import Call, File
+from adapters.adapter import Call, FileData
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
@@ -45,7 +45,7 @@ class RichPlatform(BucketPlatform):
         self.kinds: Counter[str] = Counter()
         self.open: dict[str, float] = {}
         self.offered: dict[str, tuple[Choice, ...]] = {}
-        self.files: dict[str, File] = {}
+        self.files: dict[str, FileData] = {}
         self.drafts: list[str] = []
         self.quoted: list[str | None] = []
         self.drawn: list[Call] = []
@@ -117,7 +117,7 @@ class RichPlatform(BucketPlatform):
         self._lose(unclear)
 
     async def upload(
-        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+        self, to: Address, file: FileData, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
         unclear = self._meet("upload")
         message = await super().send(to, text, speaker=speaker, nonce=nonce, final=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import anyio
 
-from gateway.features.voice.listening import Sound, Transcript, Unheard
-from gateway.models.answers import Payer
+from gateway.features.voice.listening import ReceivedSound, UnheardReply, VoiceTranscript
+from gateway.models.answers import BilledPerson
 
 
 class ScriptedListener:
@@ -30,7 +30,7 @@ class ScriptedListener:
         self._point = point
         self.heard: list[str] = []
 
-    async def words(self, sound: Sound, payer: Payer, once: str, /) -> Transcript | Unheard:
+    async def words(self, sound: ReceivedSound, payer: BilledPerson, once: str, /) -> VoiceTranscript | UnheardReply:
         assert payer.address.platform == "test"
         assert once
         self._point()
@@ -39,7 +39,11 @@ class ScriptedListener:
         self.heard.append(sound.file.name)
         self._point()
         said = self._words.get(sound.file.name)
-        return Unheard(f"I heard nothing in {sound.file.name}.") if said is None else Transcript(said, self._language)
+        return (
+            UnheardReply(f"I heard nothing in {sound.file.name}.")
+            if said is None
+            else VoiceTranscript(said, self._language)
+        )
 
 
 class ScriptedSpeaker:
@@ -66,7 +70,7 @@ class ScriptedSpeaker:
     async def wanted(self, person: str, /) -> bool | None:
         return self.wants.get(person)
 
-    async def spoken(self, text: str, payer: Payer, /) -> bytes | None:
+    async def spoken(self, text: str, payer: BilledPerson, /) -> bytes | None:
         assert payer.person is not None
         self._point()
         if self._gate is not None:

@@ -10,9 +10,9 @@ import pytest
 from adapters.discord.inbound.catch_up import DiscordCatchUp
 from adapters.discord.outbound.webhooks import UnconfirmedPosts
 from adapters.pages.signs import Note, StatusMessages
-from adapters.slack.api.workspaces import Installations
+from adapters.slack.api.workspaces import SlackInstallations
 from adapters.telegram.chat_state import ChatState
-from adapters.web.charters import Charters, ShownFiles
+from adapters.web.charters import RoomCharters, ShownFiles
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from tests.fakes.observing.records import MemoryRecords
@@ -55,7 +55,7 @@ async def test_telegram_knows_the_chats_that_it_can_read(name: str, bad: str) ->
 
 @pytest.mark.parametrize("bad", BAD)
 async def test_slack_knows_the_workspaces_that_it_can_read(bad: str) -> None:
-    installed = Installations(with_good({"T1": json.dumps({"team": "Acme", "token": "xoxb-1"})}, "T2", bad))
+    installed = SlackInstallations(with_good({"T1": json.dumps({"team": "Acme", "token": "xoxb-1"})}, "T2", bad))
     assert (await installed.token_of("T1"), await installed.names()) == ("xoxb-1", ["Acme"])
     assert await installed.token_of("T2") in (None, "1")
 
@@ -71,7 +71,7 @@ async def test_status_messages_that_can_be_read_are_removed(bad: str) -> None:
 @pytest.mark.parametrize("bad", [bad for bad in BAD if bad != "{}"])
 async def test_a_room_whose_charter_cannot_be_read_is_closed_and_the_others_are_as_they_were(bad: str) -> None:
     records = with_good({"lounge": json.dumps({"title": "Lounge"})}, "den", bad)
-    charters = Charters(records)
+    charters = RoomCharters(records)
     known = await charters.all()
     assert (known["lounge"].title, known["lounge"].admits("web:ada")) == ("Lounge", True)
     assert not known["den"].admits("web:ada")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from adapters.recent import Recent
+from adapters.recent import RecentValues
 
 
 def test_what_was_not_used_for_the_longest_time_is_forgotten() -> None:
-    recent = Recent[str, int](2)
+    recent = RecentValues[str, int](2)
     recent.keep("a", 0)
     recent.keep("b", 1)
     assert recent.get("a") == 0
@@ -15,7 +15,7 @@ def test_what_was_not_used_for_the_longest_time_is_forgotten() -> None:
 
 
 def test_looking_whether_it_is_there_is_no_use() -> None:
-    recent = Recent[str, int](2)
+    recent = RecentValues[str, int](2)
     recent.keep("a", 0)
     recent.keep("b", 1)
     assert "a" in recent
@@ -24,7 +24,7 @@ def test_looking_whether_it_is_there_is_no_use() -> None:
 
 
 def test_what_is_kept_again_stands_once() -> None:
-    recent = Recent[str, int](2)
+    recent = RecentValues[str, int](2)
     for number in range(3):
         recent.keep("a", number)
     recent.forget("b")

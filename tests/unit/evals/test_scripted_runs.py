@@ -21,7 +21,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.sandbox.executor import Evaluation, Snippet
+from runtime.sandbox.executor import CodeSnippet, SnippetEvaluation
 from runtime.sandbox.monty import MontySandbox
 
 ALL = cases(*PROGRAMS)
@@ -55,7 +55,7 @@ class Careless(Scripted):
 class NoWorkers:
     """A sandbox for programs that need none."""
 
-    def evaluate(self, snippet: Snippet, /) -> AbstractAsyncContextManager[Evaluation]:
+    def evaluate(self, snippet: CodeSnippet, /) -> AbstractAsyncContextManager[SnippetEvaluation]:
         """See `Sandbox`."""
         raise AssertionError(f"nothing here is to run in a worker: {snippet}")
 

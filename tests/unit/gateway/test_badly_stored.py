@@ -11,19 +11,19 @@ import anyio
 import pytest
 
 from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import KnownPerson, People, Role
-from gateway.clients.feed import Readers
-from gateway.console.door import Logins
+from gateway.access.people import KnownPeople, KnownPerson, Role
+from gateway.clients.feed import ClientReaders
+from gateway.console.door import ConsoleLogins
 from gateway.features.a2a.messages import Mark
 from gateway.features.a2a.push import Push, Pushes
 from gateway.features.feedback.ledger import Feedback
 from gateway.features.pushes.subscriptions import KEY, Subscription, Subscriptions, Wishes
-from gateway.inbound.entrance import Origins
+from gateway.inbound.entrance import ConversationOrigins
 from gateway.inbound.late import LateMessages
 from gateway.inbound.usage_limits import PersonLimits
 from gateway.overview.tallies import SharedView
-from gateway.programs.versions import KeptVersions, Pins
-from gateway.web.logins.team import NotAdmitted, Team, login_id
+from gateway.programs.versions import KeptVersions, VersionPins
+from gateway.web.logins.team import LoginTeam, NotAdmitted, login_id
 from runtime.core.address import Address
 from runtime.core.texts import english
 from runtime.language.program import Program
@@ -64,7 +64,7 @@ async def test_notifications_of_tasks_that_can_be_read_are_sent(bad: str) -> Non
 async def test_a_program_is_served_by_the_pins_and_versions_that_can_be_read(bad: str) -> None:
     pin = {"version": "a", "instead_of": "b", "by": "ada", "at": 1.0}
     taken = MemoryRecords({"c": bad, "a": json.dumps({"name": "desk", "at": 0.5})})
-    pins = Pins(MemoryRecords({"shop": bad, "desk": json.dumps(pin)}), taken, FakeClock())
+    pins = VersionPins(MemoryRecords({"shop": bad, "desk": json.dumps(pin)}), taken, FakeClock())
     assert list(await pins.in_force()) == ["desk"]
     assert await pins.kept("desk") == ["a"]
     await KeptVersions(taken, MemoryRecords(), FakeClock())._drop()
@@ -76,7 +76,7 @@ async def test_readers_that_can_be_read_are_counted(bad: str) -> None:
     clock = FakeClock()
     until = (clock.now() + timedelta(seconds=60)).timestamp()
     good = json.dumps({"until": until, "readers": [{"may": [">"], "types": [">"], "subject": None}]})
-    readers = Readers(MemoryRecords({"one": bad, "two": good}), clock)
+    readers = ClientReaders(MemoryRecords({"one": bad, "two": good}), clock)
     assert [reader.types for reader in await readers.elsewhere()] == [(">",)]
 
 
@@ -128,7 +128,7 @@ async def test_people_whose_role_can_be_read_have_it_and_others_are_blocked(bad:
     asks = {"code": "ABCD2345", "name": "Eve", "place": ["test", "1", None], "expires_at": until}
     roles = MemoryRecords({"test:bob": bad, "test:ada": json.dumps({"role": "owner", "name": "Ada"})})
     told = MemoryRecords({f"test:{n}": bad for n in range(3)})
-    people = People(roles, MemoryRecords({"test:bob": bad, "test:eve": json.dumps(asks)}), told, clock)
+    people = KnownPeople(roles, MemoryRecords({"test:bob": bad, "test:eve": json.dumps(asks)}), told, clock)
     assert [(one.id, one.role) for one in await people.all()] == [("test:ada", Role.OWNER), ("test:bob", Role.BLOCKED)]
     assert await people.has_owner("test")
     assert [one.person_id for one in await people.requests()] == ["test:eve"]
@@ -151,7 +151,7 @@ async def test_limits_of_people_that_can_be_read_count_and_the_settings_do_for_o
 @each_bad
 async def test_log_ins_at_the_console_that_can_be_read_hold(bad: str) -> None:
     records = MemoryRecords()
-    logins = Logins({"reader": "secret"}, records, FakeClock())
+    logins = ConsoleLogins({"reader": "secret"}, records, FakeClock())
     ada = await logins.begin("reader", "Ada")
     records.records |= {hashlib.sha256(b"bob").hexdigest(): bad, "other": bad}
     assert await logins.find("bob") is None
@@ -168,7 +168,7 @@ async def test_log_ins_at_the_console_that_can_be_read_hold(bad: str) -> None:
 @each_bad
 async def test_who_is_in_a_team_and_can_be_read_stays_logged_in(bad: str) -> None:
     clock, records = FakeClock(), MemoryRecords()
-    team = Team(records, People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock), clock)
+    team = LoginTeam(records, KnownPeople(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock), clock)
     ada = await team.join(await team.invite(Role.MEMBER, "web:owner"), "Ada", "attempt")
     bob = await team.join(await team.invite(Role.MEMBER, "web:owner"), "Bob", "attempt")
     records.records |= {
@@ -191,7 +191,7 @@ async def test_who_is_in_a_team_and_can_be_read_stays_logged_in(bad: str) -> Non
 @each_bad
 async def test_origins_and_versions_that_can_be_read_are_known(bad: str) -> None:
     place = Address("test", "1")
-    origins = Origins(MemoryRecords({place.key: bad}), MemoryRecords())
+    origins = ConversationOrigins(MemoryRecords({place.key: bad}), MemoryRecords())
     assert await origins.of(place) is None
     versions = KeptVersions(MemoryRecords({"a": bad, "b": bad}), MemoryRecords({"a": "text"}), FakeClock())
     assert await versions.find("a") is None

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.__main__ import YOUNG, collect_rarely, main
 from gateway.cli import run
-from gateway.service import Ready
+from gateway.service import GatewayReady
 
 OBJECTS = 200_000
 
@@ -36,8 +36,8 @@ def test_objects_that_stay_in_memory_are_rarely_looked_through() -> None:
 
 @pytest.mark.anyio
 async def test_a_gateway_keeps_what_exists_once_it_is_ready() -> None:
-    async def serve(on_ready: Callable[[Ready], None]) -> None:
-        on_ready(Ready([], drain))
+    async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
+        on_ready(GatewayReady([], drain))
         signal.raise_signal(signal.SIGTERM)
 
     async def drain(_within_s: float | None) -> None:

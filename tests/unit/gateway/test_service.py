@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from gateway.service import Platform, Service
+from gateway.service import GatewayService, ServedPlatform
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import AuthFailed
@@ -33,9 +33,9 @@ class Warming:
         await self.warm.wait()
 
 
-def service() -> Service:
+def service() -> GatewayService:
     unused = cast("Any", None)
-    return Service(unused, unused, {}, Bus(SystemClock()), SystemClock())
+    return GatewayService(unused, unused, {}, Bus(SystemClock()), SystemClock())
 
 
 async def test_it_is_not_ready_before_its_model_is() -> None:
@@ -75,12 +75,12 @@ async def test_a_fault_of_one_platform_ends_neither_it_nor_the_others() -> None:
     off = {"three": Ear(AuthFailed("the token is refused"))}
     clock, unused = TurboClock(), cast("Any", None)
     platforms = {
-        name: Platform(unused, unused, cast("Any", ear), exclusive=False) for name, ear in (ears | off).items()
+        name: ServedPlatform(unused, unused, cast("Any", ear), exclusive=False) for name, ear in (ears | off).items()
     }
     told: list[str] = []
     bus = Bus(clock)
     bus.subscribe("adapter.broke", lambda event: told.append(event.data["platform"]))
-    made = Service(cast("Any", Member()), unused, platforms, bus, clock)
+    made = GatewayService(cast("Any", Member()), unused, platforms, bus, clock)
     async with anyio.create_task_group() as tasks:
         await made.start(tasks, None)
         for ear in ears.values():

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from runtime.bus import Bus
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.happenings import happened
 
@@ -26,7 +26,7 @@ def bus(clock: FakeClock) -> Bus:
 
 
 async def test_an_event_carries_its_name_time_and_data(bus: Bus, clock: FakeClock) -> None:
-    seen: list[Event] = []
+    seen: list[BusEvent] = []
     bus.subscribe("session.started", seen.append)
     await clock.advance(3)
     bus.publish(happened("session.started", session_id="s1"))
@@ -48,7 +48,7 @@ async def test_a_pattern_selects_events_by_name(bus: Bus) -> None:
 
 
 async def test_a_later_subscriber_hears_names_that_were_published_before(bus: Bus) -> None:
-    seen: list[Event] = []
+    seen: list[BusEvent] = []
     bus.publish(happened("page.sent"))
     bus.subscribe("page.*", seen.append)
     bus.publish(happened("page.sent"))
@@ -56,7 +56,7 @@ async def test_a_later_subscriber_hears_names_that_were_published_before(bus: Bu
 
 
 async def test_unsubscribing_stops_and_may_be_repeated(bus: Bus) -> None:
-    seen: list[Event] = []
+    seen: list[BusEvent] = []
     unsubscribe = bus.subscribe("*", seen.append)
     bus.publish(happened("page.sent"))
     unsubscribe()
@@ -66,9 +66,9 @@ async def test_unsubscribing_stops_and_may_be_repeated(bus: Bus) -> None:
 
 
 async def test_a_failing_subscriber_is_counted_and_harms_nobody(bus: Bus) -> None:
-    seen: list[Event] = []
+    seen: list[BusEvent] = []
 
-    def fail(event: Event) -> None:
+    def fail(event: BusEvent) -> None:
         raise RuntimeError(event.name)
 
     bus.subscribe("*", fail)
@@ -78,7 +78,7 @@ async def test_a_failing_subscriber_is_counted_and_harms_nobody(bus: Bus) -> Non
 
 
 async def test_a_subscriber_may_unsubscribe_others_while_it_is_told(bus: Bus) -> None:
-    seen: list[Event] = []
+    seen: list[BusEvent] = []
     endings: list[Callable[[], None]] = []
     bus.subscribe("*", lambda _: endings[0]())
     endings.append(bus.subscribe("*", seen.append))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from gateway.database import GatewayDatabase
-    from gateway.jobs.retention import Done, Erased, RetentionStep
+    from gateway.jobs.retention import ErasedData, RetentionResult, RetentionStep
     from runtime.stores.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
@@ -214,7 +214,7 @@ def prune(
 
     async def ask(
         database: GatewayDatabase,
-    ) -> tuple[list[RetentionStep], list[tuple[str, ...]], tuple[Done, int] | None]:
+    ) -> tuple[list[RetentionStep], list[tuple[str, ...]], tuple[RetentionResult, int] | None]:
         if apply:
             return [], [], (await database.retention.apply(), await delete_old(database))
         return [step async for step in database.retention.plan()], await old_notebooks(database), None
@@ -243,7 +243,7 @@ def _step_row(step: RetentionStep) -> list[str]:
     return [*about, step.doing, step.rule]
 
 
-def _say_erased(person: str, erased: Erased) -> None:
+def _say_erased(person: str, erased: ErasedData) -> None:
     for session in erased.sessions:
         say(f"The session {session} is deleted.")
     say(f"{person}: {len(erased.sessions)} sessions and {erased.entries} other entries are deleted.")

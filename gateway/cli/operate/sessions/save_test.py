@@ -83,7 +83,7 @@ def _saved(
     """
     import asyncio
 
-    from gateway.talks.running import Loader, hold_talk
+    from gateway.talks.running import TalkLoader, hold_talk
     from gateway.talks.saving import add_talk, save, shelf_for
     from gateway.talks.staging.stage import open_stage
     from runtime.execution.frames.loop import FrameLoop
@@ -94,7 +94,7 @@ def _saved(
             shelf = await shelf_for(file, program, whole.facts)
             free = shelf.free_title(title)
             add_talk(shelf, free, await save(free, shelf, whole.facts, stage, files))
-            loaded = await Loader().load(file)
+            loaded = await TalkLoader().load(file)
             return await hold_talk(loaded, loaded.file.talks[-1], stage)
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:

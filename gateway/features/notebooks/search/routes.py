@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.journals import journal_of, may, tape_name
-from gateway.clients.requests import Admission, Client, answer, whole
+from gateway.clients.requests import BusClient, ClientAdmission, answer, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.features.notebooks.reading import MAX_NUMBER
 from gateway.features.notebooks.search.index import (
@@ -37,8 +37,8 @@ from gateway.features.notebooks.search.index import (
     texts_in,
     words_of,
 )
-from gateway.features.notebooks.search.search import FoundEntries, NoIndex, Search, utc_text
-from gateway.features.notebooks.tapes import Tapes, fact_data
+from gateway.features.notebooks.search.search import FoundEntries, NoIndex, NotebookSearch, utc_text
+from gateway.features.notebooks.tapes import NamedTapes, fact_data
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
@@ -129,7 +129,7 @@ def _cut(text: str, places: Sequence[tuple[int, int]]) -> list[Piece]:
 class SearchRoutes:
     """The requests that search."""
 
-    def __init__(self, admission: Admission, tapes: Tapes, search: Search) -> None:
+    def __init__(self, admission: ClientAdmission, tapes: NamedTapes, search: NotebookSearch) -> None:
         self._admission = admission
         self._tapes = tapes
         self._search = search
@@ -190,7 +190,7 @@ class SearchRoutes:
     async def _facts(
         self,
         request: Request,
-        client: Client,
+        client: BusClient,
         records: Sequence[SessionRecord],
         place: _Place,
         *,

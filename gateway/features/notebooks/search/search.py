@@ -26,7 +26,7 @@ from gateway.features.notebooks.search.index import (
     throw_away,
     words_of,
 )
-from gateway.features.notebooks.store import Entry, Notebook, NotebookStore, Stretch
+from gateway.features.notebooks.store import EntryRange, Notebook, NotebookEntry, NotebookStore
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 
@@ -50,7 +50,7 @@ class Hit:
     """An entry that was found, by the tape in which it is read."""
 
     tape: str
-    entry: Entry
+    entry: NotebookEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FoundEntries:
     meant: Meant = ()
 
 
-class Search:
+class NotebookSearch:
     """Searches the notebooks of a store. The file of the index is opened with the first search. Where content is
     `sealed`, no word is indexed, and what was is thrown away.
     """
@@ -138,14 +138,14 @@ class Search:
         own = [(home.name, one) for home in homes for one in home.view() if one.notebook == home.name]
         return await self._find(homes, own, asked, filters, limit)
 
-    async def _others(self, notebook: Notebook, view: Iterable[Stretch]) -> list[Notebook | None]:
+    async def _others(self, notebook: Notebook, view: Iterable[EntryRange]) -> list[Notebook | None]:
         names = dict.fromkeys(one.notebook for one in view if one.notebook != notebook.name)
         return [await self._store.find(name) for name in names]
 
     async def _find(
         self,
         homes: Sequence[Notebook],
-        seen: Sequence[tuple[str, Stretch]],
+        seen: Sequence[tuple[str, EntryRange]],
         asked: str,
         filters: Filters,
         limit: int,
@@ -173,12 +173,12 @@ class Search:
         return FoundEntries([hit for hit in hits if hit is not None], behind or emptied != self._emptied, sealed, parts)
 
     async def _read(
-        self, hits: list[Hit | None], number: int, seen: Sequence[tuple[str, Stretch]], name: str, place: int
+        self, hits: list[Hit | None], number: int, seen: Sequence[tuple[str, EntryRange]], name: str, place: int
     ) -> None:
         """The entry itself: the index only leads to it."""
         for tape, one in seen:
             if one.notebook == name and one.first <= place + one.offset <= one.last:
-                only = Stretch(name, place + one.offset, place + one.offset, one.offset)
+                only = EntryRange(name, place + one.offset, place + one.offset, one.offset)
                 async for entry in self._store.read([only]):
                     hits[number] = Hit(tape, entry)
                 return
@@ -199,7 +199,7 @@ class Search:
     async def _index_some(self, index: SearchIndex, shelf: Shelf, after: int, last: int) -> int:
         """Index some entries after a place; the last one that was looked at."""
         upto = min(last, after + _AT_ONCE)
-        entries = [entry async for entry in self._store.read([Stretch(shelf.name, after + 1, upto, 0)])]
+        entries = [entry async for entry in self._store.read([EntryRange(shelf.name, after + 1, upto, 0)])]
         await self._in_thread(lambda: index.add(shelf, [_item(entry, sealed=self._sealed) for entry in entries]))
         return upto if entries else last
 
@@ -250,7 +250,7 @@ def _shelf(notebook: Notebook) -> Shelf:
     return Shelf(notebook.name, notebook.created_ms)
 
 
-def _item(entry: Entry, *, sealed: bool) -> IndexedEntry:
+def _item(entry: NotebookEntry, *, sealed: bool) -> IndexedEntry:
     if entry.sealed or sealed:
         return IndexedEntry(entry.id, entry.kind, "", None)
     data = entry.data()

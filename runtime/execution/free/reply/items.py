@@ -21,7 +21,7 @@ class ReplyRemark:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ReplyStatement:
     """One complete top-level statement that parses as Python.
 
     `source` has no `$` before names; `dollar_names` are the names that had one. `line` counts from 1 in the code.
@@ -34,7 +34,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class SayStarted:
-    """The head of a top-level `await Say(target, "…")` is known and its text begins; its `Statement` comes later."""
+    """The head of a top-level `await Say(target, "…")` is known and its text begins; its statement comes later."""
 
     target: str
     line: int
@@ -60,7 +60,7 @@ class SayHeld:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenCode:
     """The code cannot become valid Python any more; nothing is read after it.
 
     `line` counts from 1 in the code, `source` is the statement as far as it was read.
@@ -72,4 +72,4 @@ class Broken:
 
 
 SayItem = SayStarted | SayText | SayName | SayHeld
-ReplyItem = ReplyProse | ReplyRemark | Statement | SayItem | Broken
+ReplyItem = ReplyProse | ReplyRemark | ReplyStatement | SayItem | BrokenCode

@@ -7,7 +7,7 @@ import keyword
 import warnings
 from collections.abc import Generator
 
-from runtime.execution.free.reply.items import Broken, ReplyItem, ReplyRemark, SayItem, Statement
+from runtime.execution.free.reply.items import BrokenCode, ReplyItem, ReplyRemark, ReplyStatement, SayItem
 from runtime.execution.free.reply.lexer import INSIGNIFICANT, Kind, Token
 from runtime.execution.free.reply.say_literal import say_items
 
@@ -209,14 +209,14 @@ class StatementReader:
             return
         error = _syntax_error(source)
         if error is None:
-            items.append(Statement(source, self._first_line, dollar_names))
+            items.append(ReplyStatement(source, self._first_line, dollar_names))
             return
         self._source.append(source)
         self._break(items, error[0], self._first_line + error[1] - 1)
 
     def _break(self, items: list[ReplyItem], message: str, line: int) -> None:
         self.broken = True
-        items.append(Broken(message, line, "".join(self._source)))
+        items.append(BrokenCode(message, line, "".join(self._source)))
 
 
 def _syntax_error(source: str) -> tuple[str, int] | None:

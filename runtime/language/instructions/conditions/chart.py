@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from runtime.language.instructions.conditions.grammar import Element, Grammar, RuleWay
+from runtime.language.instructions.conditions.grammar import Element, PhraseGrammar, RuleWay
 from runtime.language.instructions.conditions.tokens import ConditionToken
 
 Meanings = Mapping[int, tuple[Any, ...]]
@@ -19,7 +19,7 @@ class ConditionChart:
     """One text. `actions` make a meaning from those of a rule's elements, or None for what has none."""
 
     def __init__(
-        self, grammar: Grammar, actions: Mapping[str, Callable[..., Any]], tokens: Sequence[ConditionToken]
+        self, grammar: PhraseGrammar, actions: Mapping[str, Callable[..., Any]], tokens: Sequence[ConditionToken]
     ) -> None:
         self._grammar = grammar
         self._actions = actions

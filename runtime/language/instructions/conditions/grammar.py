@@ -32,7 +32,7 @@ class RuleWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class PhraseGrammar:
     """Rules by name; classes of phrases, each with what it stands for, and the same by class and first word."""
 
     rules: Mapping[str, tuple[RuleWay, ...]]
@@ -44,13 +44,13 @@ class Grammar:
     """The ways of each rule that can begin with a word or a kind of token."""
 
 
-def condition_grammar() -> Grammar:
+def condition_grammar() -> PhraseGrammar:
     """The grammar of conditions."""
     return grammar_of(FILE)
 
 
 @cache
-def grammar_of(*files: Path) -> Grammar:
+def grammar_of(*files: Path) -> PhraseGrammar:
     """The rules of these files together. Raises ValueError for a line that is none, and for two rules of one name."""
     rules: dict[str, list[RuleWay]] = {}
     classes: dict[str, list[tuple[tuple[str, ...], str]]] = {}
@@ -78,7 +78,7 @@ def grammar_of(*files: Path) -> Grammar:
         for words, value in listed:
             by_word.setdefault((name, words[0]), []).append((words, value))
     ways = _with_firsts(rules, {name: frozenset(words[0] for words, _ in listed) for name, listed in classes.items()})
-    return Grammar(
+    return PhraseGrammar(
         ways,
         {name: tuple(listed) for name, listed in classes.items()},
         {key: tuple(listed) for key, listed in by_word.items()},

@@ -10,12 +10,12 @@ from typing import Any
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import FILE, Grammar, grammar_of
+from runtime.language.instructions.conditions.grammar import FILE, PhraseGrammar, grammar_of
 from runtime.language.instructions.conditions.meanings import ValueMeaning
 from runtime.language.instructions.conditions.reading import in_symbols, plain_marks, read_answer, read_condition
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
 from runtime.language.instructions.expression import MAX_SOURCE, expression_of, read_expression
-from runtime.language.instructions.model import Argument, Call, End, Jump, Leave, Return, Wait
+from runtime.language.instructions.model import Call, CallArgument, End, Jump, Leave, Return, Wait
 
 _FILES = (FILE, Path(__file__).parent / "course.grammar")
 _PLACE = frozenset({"to", "into", "from"})
@@ -110,7 +110,7 @@ def _begins(source: str) -> bool:
 
 
 @cache
-def _grammar() -> Grammar:
+def _grammar() -> PhraseGrammar:
     return grammar_of(*_FILES)
 
 
@@ -166,7 +166,7 @@ def _meeting(name: str) -> Callable[..., CourseReading | None]:
             return None
         which = "" if number is None else f'"meeting {number.text}"'
         value = read_expression(which)
-        return CourseReading(Call(name, () if value is None else (Argument("", value),)), which)
+        return CourseReading(Call(name, () if value is None else (CallArgument("", value),)), which)
 
     return over
 
@@ -179,7 +179,7 @@ def _lasts(_: str, __: str | None, length: ValueMeaning) -> CourseReading | None
     if not seconds.names:
         value = seconds.evaluate({})
         written = str(int(value) if value == int(value) else value)
-    return CourseReading(Call("Sleep", (Argument("", replace(seconds, source=written)),)), written)
+    return CourseReading(Call("Sleep", (CallArgument("", replace(seconds, source=written)),)), written)
 
 
 def _next_round(last: Any) -> CourseReading | None:

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import FILE, Grammar, grammar_of
+from runtime.language.instructions.conditions.grammar import FILE, PhraseGrammar, grammar_of
 from runtime.language.instructions.conditions.meanings import ValueMeaning
 from runtime.language.instructions.conditions.reading import plain_marks
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
 from runtime.language.instructions.expression import expression_of
-from runtime.language.instructions.model import Loop, LoopKind, Prose, Side, Variable
+from runtime.language.instructions.model import BranchSide, Loop, LoopKind, Prose, VariableTarget
 from runtime.language.instructions.operands import condition_of, exact, negated, operand_of, variable_of
 
 _FILES = (FILE, Path(__file__).parent / "repeating.grammar")
@@ -39,7 +39,7 @@ _ENDLESS = exact("True")
 class BranchReading:
     """The side of a condition, whether it is denied, and what is tested, as it is written."""
 
-    side: Side
+    side: BranchSide
     test: str
     denied: bool = False
 
@@ -183,7 +183,7 @@ def _may_begin(text: str) -> bool:
 
 
 @cache
-def _grammar() -> Grammar:
+def _grammar() -> PhraseGrammar:
     return grammar_of(*_FILES)
 
 
@@ -236,15 +236,15 @@ def _each(opening: _Opening, rest: str) -> Loop | None:
     return Loop(LoopKind.EACH, over, _item(opening, rest)) if sure and opening.takes == "items" else None
 
 
-def _item(opening: _Opening, rest: str) -> Variable:
+def _item(opening: _Opening, rest: str) -> VariableTarget:
     """The variable for items; one that has none is named by its noun."""
     if opening.variable:
         return variable_of(opening.variable)
-    return Variable("item") if f"${opening.noun}" in rest.split() else _noun(opening.noun)
+    return VariableTarget("item") if f"${opening.noun}" in rest.split() else _noun(opening.noun)
 
 
-def _noun(noun: str) -> Variable:
-    return Variable(noun if noun.isidentifier() else "item")
+def _noun(noun: str) -> VariableTarget:
+    return VariableTarget(noun if noun.isidentifier() else "item")
 
 
 def _numbers(first: ValueMeaning | str, *parts: Any) -> str:
@@ -290,7 +290,7 @@ def _given_place(*parts: Any) -> tuple[str, str]:
     return places[0], places[-1] if places[1:] else "$item"
 
 
-def _branches(side: Side) -> Callable[..., BranchReading]:
+def _branches(side: BranchSide) -> Callable[..., BranchReading]:
     return lambda *parts: BranchReading(side, "", parts[-1] == "unless")
 
 
@@ -312,7 +312,7 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
     "placed": lambda token: token.text if token.kind == "TYPED" or token.form == "variable" else None,
     "given_place": _given_place,
     "numbers": _numbers,
-    "branches": _branches(Side.IF),
-    "branches_else": _branches(Side.ELSE_IF),
-    "other_side": lambda *_: BranchReading(Side.ELSE, ""),
+    "branches": _branches(BranchSide.IF),
+    "branches_else": _branches(BranchSide.ELSE_IF),
+    "other_side": lambda *_: BranchReading(BranchSide.ELSE, ""),
 }

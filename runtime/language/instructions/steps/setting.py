@@ -31,7 +31,7 @@ _Value = Literal["any", "worded", "exact", "plain", "step"]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SetReading:
     """One reading: the variables as they are written, an operator of their own ("" for none), and the value: exact, or
     a text, which `each` of several variables gets. `in_words` says that the text has no exact reading, `unsure` why it
     may be more than a value."""
@@ -67,12 +67,12 @@ class _Meaning:
 
 
 @lru_cache(maxsize=4096)
-def settings_of(text: str) -> tuple[Setting, ...]:
+def settings_of(text: str) -> tuple[SetReading, ...]:
     """All that a step can set or change: none for another step, several where people may differ about it."""
     source = text.strip().rstrip(".;").rstrip()
     name, sign, value = source.partition("=")
     if sign and value[:1] != "=" and name.strip().isidentifier():
-        return (Setting((name.strip(),), "", value.strip(), in_words=True, unsure="a variable begins with $"),)
+        return (SetReading((name.strip(),), "", value.strip(), in_words=True, unsure="a variable begins with $"),)
     if "$" not in source or not (source.startswith("$") or source.partition(" ")[0].lower() in _first_words()):
         return ()
     tokens = leading_tokens(plain_marks(source))
@@ -96,12 +96,12 @@ def names_alone(text: str) -> bool:
     return sets and bool(names) and min(names)[0] == max(names)[0] == "$"  # so all of them begin with it
 
 
-def two_ways(readings: Sequence[Setting]) -> str:
+def two_ways(readings: Sequence[SetReading]) -> str:
     """Why a step with several readings is free: each as its author can write it."""
     return f"it can be read in two ways: write {' or '.join(f'`{one.written}`' for one in readings)}"
 
 
-def doubt_about(readings: Sequence[Setting]) -> str:
+def doubt_about(readings: Sequence[SetReading]) -> str:
     """Why a step is free whose parts are no steps of their own; "" for one that is exact, or several."""
     return two_ways(readings) if len(readings) > 1 else readings[0].unsure.replace(SEVERAL, "")
 
@@ -112,15 +112,15 @@ def _first_words() -> frozenset[str]:
     return grammar.firsts["change"] | grammar.firsts["beginning"] | {words[0] for words, _ in grammar.classes["STORE"]}
 
 
-def _changed(source: str, chart: ConditionChart) -> Iterator[Setting]:
+def _changed(source: str, chart: ConditionChart) -> Iterator[SetReading]:
     """What the grammar reads from the first word to the last."""
     for one in chart.meanings("change") if chart.begins("change", 0) and not has_date(source) else ():
         value = expression_of(one.code, one.code)
         if value is not None:
-            yield Setting(one.targets, one.operator, value)
+            yield SetReading(one.targets, one.operator, value)
 
 
-def _stored(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[Setting]:
+def _stored(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[SetReading]:
     """ "Store $order.total in $total": a verb, an exact value or a call, and the variable at the end."""
     stores = [value for _, value in grammar_of(*_FILES).by_word.get(("STORE", tokens[0].text), ())]
     for at in range(len(tokens) - 1, max(1, len(tokens) - _WITHIN_AN_ENDING), -1) if stores else ():
@@ -129,20 +129,20 @@ def _stored(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]
         called = _is_call(tokens[1:at]) or result_of(value) != value
         if targets and value and (called or read_value(value) is not None):
             somebody = tokens[0].text == "copy" and targets[0].lstrip("$").rpartition("_")[2].lower() in _PEOPLE
-            yield Setting(targets, "", value, unsure="it may be for somebody, too" if somebody else "")
+            yield SetReading(targets, "", value, unsure="it may be for somebody, too" if somebody else "")
             if stores == ["either"] and not called:
-                yield Setting(targets, "+", value)
+                yield SetReading(targets, "+", value)
             if stores == ["turned"] and all(one.form == "variable" or one.text in _JOINTS for one in tokens[1:at]):
-                yield Setting(tuple(value.replace(" and ", ",").replace(",", " ").split()), "", targets[0])
+                yield SetReading(tuple(value.replace(" and ", ",").replace(",", " ").split()), "", targets[0])
 
 
-def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[Setting]:
+def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[SetReading]:
     """ "Set $x to …", "$x = …": what sets, and the value behind it."""
     for end, meanings in sorted(chart.ends("beginning", 0).items()):
         value = source[tokens[end - 1].end :].strip()
         if meanings[0].value == "step":
             if not value or tokens[end].text not in _JOINTS:
-                yield Setting(meanings[0].targets, "", source, in_words=True)
+                yield SetReading(meanings[0].targets, "", source, in_words=True)
             continue
         several = any(chart.begins("another", at) for at in range(end, len(tokens)) if tokens[at].text in _JOINTS)
         called = not several and (_is_call(tokens[end:]) or result_of(value) != value)
@@ -150,14 +150,14 @@ def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken])
         for one in meanings:
             match one.value:
                 case "exact" | "plain" if sure and (called or one.value == "exact" or _is(value, *_PLAIN)):
-                    yield Setting(one.targets, one.operator, value)
+                    yield SetReading(one.targets, one.operator, value)
                 case "worded" if sure and len(one.targets) == 1 and _is(value, ast.Tuple):
-                    yield Setting(one.targets, "", value, in_words=True)
+                    yield SetReading(one.targets, "", value, in_words=True)
                 case "worded" if sure and not (_is(value, ast.Tuple, ast.List) and _parts(value) == len(one.targets)):
-                    yield Setting(one.targets, "", value, each=len(one.targets) > 1)
+                    yield SetReading(one.targets, "", value, each=len(one.targets) > 1)
                 case "any" | "worded" if value:
                     why = "" if sure else SEVERAL if several else _unsure(source, tokens, end)
-                    yield Setting(one.targets, one.operator, value, in_words=not sure, unsure=why)
+                    yield SetReading(one.targets, one.operator, value, in_words=not sure, unsure=why)
 
 
 def _is_call(tokens: Sequence[ConditionToken]) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from runtime.language.diagnostics import Problems
+from runtime.language.diagnostics import DiagnosticList
 from runtime.language.event_triggers import trigger_kind
 from runtime.language.flow import jump_target
 from runtime.language.instructions.text import CALL
@@ -14,14 +14,14 @@ from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
 from runtime.language.lowering.phrases import PBASM, plain
 from runtime.language.pbasm.notation import signature
 from runtime.language.pbasm.step_lines import given_steps
-from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, TriggerKind
+from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, TriggerKind
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.vocabulary.word_list import words_of_text
 
 _CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+|(?:BGN|CND|EVT)(?=\s*[:.-]|\s))\b\s*[:.-]?\s*")
 _VARIABLE = re.compile(r"\$[^\W\d]\w*(?::[A-Za-z]\w*)?")
 _CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
-_SETTLED = frozenset({Op.YLD, Op.RET, Op.JMP, Op.CHK})
+_SETTLED = frozenset({OpCode.YLD, OpCode.RET, OpCode.JMP, OpCode.CHK})
 """Instructions that replace all words of a step."""
 _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
 
@@ -74,7 +74,7 @@ def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[st
 
 
 def _compare_steps(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[str]:
-    given = given_steps(source.steps, Problems())
+    given = given_steps(source.steps, DiagnosticList())
     if given is not None:
         same = _lines(given) == _lines(compiled.steps)
         return [] if same else [f"the steps of {source.name} are PBAsm already: copy them"]
@@ -123,7 +123,7 @@ def _lost(item: ListItem, step: Step) -> list[str]:
 def is_call(step: Step) -> bool:
     """Whether a step calls the built-in that the words mean: "Wait five minutes" is Sleep(300)."""
     called = CALL.match(step.text)
-    return step.op is Op.QUE and called is not None and called[1] != "Say"
+    return step.op is OpCode.QUE and called is not None and called[1] != "Say"
 
 
 def lost_names(said: str, compiled: str) -> list[str]:
@@ -160,13 +160,13 @@ def _relocate_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> Playbo
         description=source.description,
         metadata=dict(source.metadata),
         triggers=triggers,
-        steps=given_steps(source.steps, Problems()) or _relocate_steps(source.steps, compiled.steps, None),
+        steps=given_steps(source.steps, DiagnosticList()) or _relocate_steps(source.steps, compiled.steps, None),
     )
 
 
 def _goes_back(step: Step) -> bool:
     """Whether a step is the JMP at the end of a loop, back to the line of that loop."""
-    return step.op is Op.JMP and not step.children and jump_target(step) == step.line.rpartition(".")[0]
+    return step.op is OpCode.JMP and not step.children and jump_target(step) == step.line.rpartition(".")[0]
 
 
 def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: ListItem | None) -> tuple[Step, ...]:

@@ -26,7 +26,7 @@ from redis.asyncio.client import Pipeline, PubSub
 from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.events.happening import Tell, unheard
-from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing
 from runtime.storage.redis.client.location import Location, locate
 from runtime.storage.redis.client.outage import Outage
 from runtime.storage.redis.client.server import COMMAND_LIMIT_S, Server
@@ -101,7 +101,7 @@ class RedisConnection:
         on_event: Tell = unheard,
         patience_s: float | None = None,
         clock: Clock | None = None,
-        sealing: Sealing = PLAIN,
+        sealing: ContentSealing = PLAIN,
     ) -> None:
         self.histories = Histories()
         self.sealing = sealing
@@ -113,7 +113,7 @@ class RedisConnection:
         self._finding = anyio.Lock()
 
     async def run(
-        self, script: Script, keys: Sequence[str], arguments: Sequence[str | int], *, replicated: bool = True
+        self, script: RedisScript, keys: Sequence[str], arguments: Sequence[str | int], *, replicated: bool = True
     ) -> Any:
         """Run a script; its text is sent only to a server that does not know it. All keys have one hash tag.
 
@@ -313,7 +313,7 @@ async def open_connection(
     on_event: Tell = unheard,
     patience_s: float | None = None,
     clock: Clock | None = None,
-    sealing: Sealing = PLAIN,
+    sealing: ContentSealing = PLAIN,
 ) -> AsyncIterator[RedisConnection]:
     """A connection to what a unix socket (a path) or a URL (redis, rediss, unix) leads to: a server alone, a Cluster,
     or the primary that Sentinels watch. Raises ConfigError for a bad URL.
@@ -328,17 +328,17 @@ async def open_connection(
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class RedisScript:
     """The text and its SHA-1, by which EVALSHA finds it."""
 
     text: str
     digest: str
 
 
-def load_script(name: str, package: str = "runtime.storage.redis") -> Script:
+def load_script(name: str, package: str = "runtime.storage.redis") -> RedisScript:
     """The script `scripts/<name>.lua` of a package; a name has a folder where several scripts serve one store."""
     text = files(package).joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
-    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+    return RedisScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from runtime.storage.redis.sessions.fact_form import write_facts
 from runtime.storage.redis.sessions.known_sessions import Place, SessionPlaces, keys_like, known_sessions
 from runtime.storage.redis.sessions.removal import ArchivedSessions, SessionRemoval
 from runtime.storage.redis.sessions.tapes import RedisTapes
-from runtime.stores.archive import Archive
+from runtime.stores.archive import SessionArchive
 from runtime.stores.catalog import KnownSession, SessionPage, WholeSession, busy_session
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import SHARDS, SessionRecord
@@ -118,7 +118,7 @@ class SessionIndex:
 class RedisSessionCatalog:
     """Implements `runtime.stores.catalog.SessionCatalog`."""
 
-    def __init__(self, connection: RedisConnection, archive: Archive | None = None) -> None:
+    def __init__(self, connection: RedisConnection, archive: SessionArchive | None = None) -> None:
         self._connection = connection
         self._cold = ArchivedSessions(connection, archive)
         self._places = SessionPlaces(connection)

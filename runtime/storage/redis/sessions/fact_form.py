@@ -13,7 +13,7 @@ from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.json_text import compact_json
 from runtime.storage.encoding.codec import fact_fields, fact_from_fields
-from runtime.storage.encoding.sealing import MARK, PLAIN, Sealing, fact_binding, value_binding, values_home
+from runtime.storage.encoding.sealing import MARK, PLAIN, ContentSealing, fact_binding, value_binding, values_home
 from runtime.storage.redis.client.connection import load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces
@@ -40,7 +40,7 @@ class FactForms:
 
     shard: ShardKeys
     first: int
-    sealing: Sealing = PLAIN
+    sealing: ContentSealing = PLAIN
     keys: list[str] = field(default_factory=list)
     facts: list[str | int] = field(default_factory=list)
     values: list[str | int] = field(default_factory=list)
@@ -94,7 +94,7 @@ class FactReading:
     """The reading of a shard's facts."""
 
     shard: int
-    sealing: Sealing
+    sealing: ContentSealing
 
     def fact(
         self, tape: TapeId, seq: int, fields: Mapping[str, str], large: Mapping[str, tuple[str, str | None]]

@@ -13,12 +13,12 @@ from redis.asyncio import Redis
 
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import address_from_json
-from runtime.storage.encoding.sealing import Sealing
+from runtime.storage.encoding.sealing import ContentSealing
 from runtime.storage.redis.client.connection import Question, RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.stores.catalog import KnownSession
 from runtime.stores.sessions import SHARDS, SessionRecord
-from runtime.tape.tape import Branch
+from runtime.tape.tape import TapeBranch
 
 Place = tuple[int, SessionId]
 """A session and its shard."""
@@ -71,7 +71,7 @@ class SessionPlaces:
         if len(self._conversations) > _KNOWN_PLACES:
             del self._conversations[next(iter(self._conversations))]
 
-    async def sealing(self, keys: ShardKeys, session: SessionId) -> Sealing:
+    async def sealing(self, keys: ShardKeys, session: SessionId) -> ContentSealing:
         """The cipher for a session's content."""
         sealing = self.connection.sealing
         if not sealing.selective:
@@ -104,7 +104,7 @@ def record_from(session: SessionId, values: list[str | None]) -> SessionRecord |
         began_at,
         int(seq),
         found["ended"] == "1",
-        None if parent is None else Branch(SessionId(parent), int(found["parent_seq"] or 0)),
+        None if parent is None else TapeBranch(SessionId(parent), int(found["parent_seq"] or 0)),
         None if replaced_by is None else SessionId(replaced_by),
         found["archived"] is not None,
         found["taken_in"] or "",

@@ -16,12 +16,12 @@ from datetime import datetime
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import to_json
-from runtime.storage.encoding.sealing import AssociatedData, Sealing, key_of, session_home
+from runtime.storage.encoding.sealing import AssociatedData, ContentSealing, key_of, session_home
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.stores.inbox import shard_of
-from runtime.stores.kept import KEPT_S, MOST, MOST_FAILED, ModelCall, Most, Prompted
+from runtime.stores.kept import KEPT_S, MOST, MOST_FAILED, CallBounds, ModelCall, PromptMessage
 from runtime.stores.sessions import SessionRecord
 
 _KEEP = load_script("model_call_keep")
@@ -35,7 +35,9 @@ TEXT = "text"
 class RedisModelCalls:
     """Implements `runtime.stores.kept.KeptCalls`."""
 
-    def __init__(self, connection: RedisConnection, most: Most = MOST, most_failed: Most = MOST_FAILED) -> None:
+    def __init__(
+        self, connection: RedisConnection, most: CallBounds = MOST, most_failed: CallBounds = MOST_FAILED
+    ) -> None:
         self._connection = connection
         self._places = SessionPlaces(connection)
         self._most = (*most, *most_failed)
@@ -87,15 +89,15 @@ class RedisModelCalls:
         return found
 
 
-def call_to_text(call: ModelCall, sealing: Sealing) -> str:
+def call_to_text(call: ModelCall, sealing: ContentSealing) -> str:
     data = {**asdict(call), "at": call.at.isoformat()}
     return _text(sealing, call.session, zlib.compress(to_json(data).encode()))
 
 
-def call_from_text(session: SessionId, text: str, sealing: Sealing) -> ModelCall:
+def call_from_text(session: SessionId, text: str, sealing: ContentSealing) -> ModelCall:
     """The call of a session. Raises ContentLocked if its key is missing."""
     data = json.loads(zlib.decompress(_opened(session, text, sealing)))
-    prompt = tuple(Prompted(one["role"], one["content"], tuple(one["pictures"])) for one in data["prompt"])
+    prompt = tuple(PromptMessage(one["role"], one["content"], tuple(one["pictures"])) for one in data["prompt"])
     return ModelCall(**{**data, "prompt": prompt, "at": datetime.fromisoformat(data["at"])})
 
 
@@ -104,7 +106,7 @@ def call_key(text: str) -> str:
     return key_of(base64.b64decode(text))
 
 
-def call_anew(session: SessionId, text: str, sealing: Sealing) -> str:
+def call_anew(session: SessionId, text: str, sealing: ContentSealing) -> str:
     """A call in its current form; unchanged if it cannot be opened."""
     try:
         return (
@@ -116,11 +118,11 @@ def call_anew(session: SessionId, text: str, sealing: Sealing) -> str:
         return text
 
 
-def _text(sealing: Sealing, session: SessionId, content: bytes) -> str:
+def _text(sealing: ContentSealing, session: SessionId, content: bytes) -> str:
     return base64.b64encode(sealing.seal_bytes(_binding(session), content)).decode("ascii")
 
 
-def _opened(session: SessionId, text: str, sealing: Sealing) -> bytes:
+def _opened(session: SessionId, text: str, sealing: ContentSealing) -> bytes:
     return sealing.open_bytes(_binding(session), base64.b64decode(text))
 
 

@@ -16,7 +16,7 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.sealing import (
     MARK,
     AssociatedData,
-    Sealing,
+    ContentSealing,
     fact_binding,
     file_binding,
     key_of,
@@ -34,7 +34,7 @@ from runtime.storage.redis.rooms import RoomForm
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces, keys_like
 from runtime.storage.redis.sessions.model_calls import call_anew, call_key
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.memories import Scope
+from runtime.stores.memories import MemoryScope
 from runtime.tape.tape import tape_owner
 
 _FIELD = load_script("rekeying/reseal_field")
@@ -52,7 +52,7 @@ _NUMBERED = frozenset({"schedules", "memories"})
 Entries = Sequence[tuple[str, Mapping[str, str]]]
 
 
-class Rekeying:
+class DatabaseRekeying:
     """Goes through all of the database. A gateway may be at work meanwhile; whoever is broken off begins again.
 
     `platform` is the first part of the keys of rooms' conversations. What cannot be opened is left as it is.
@@ -88,8 +88,8 @@ class Rekeying:
         }
         self._anew_fields: Mapping[str, Callable[[str, str, str], str]] = {
             "schedules": lambda _, number, kept: self._events.anew(number, {"e": kept}).get("e", kept),
-            "memories": lambda scope, _, kept: self._memories.anew(Scope.of_key(scope), kept),
-            "memory-vectors": lambda scope, id_, kept: self._memories.vector_anew(Scope.of_key(scope), id_, kept),
+            "memories": lambda scope, _, kept: self._memories.anew(MemoryScope.of_key(scope), kept),
+            "memory-vectors": lambda scope, id_, kept: self._memories.vector_anew(MemoryScope.of_key(scope), id_, kept),
             "room": lambda room, _, kept: self._rooms.anew(room, kept),
             "said-message": lambda rest, _, kept: self._words.anew(conversation_of_said(rest), kept),
         }
@@ -154,7 +154,11 @@ class Rekeying:
         return kind == "model-call" and await self._renew_call(key, rest)
 
     async def _renew_stream(
-        self, keys: ShardKeys, key: str, sealing: Sealing, renewed: Callable[[str, Mapping[str, str]], dict[str, str]]
+        self,
+        keys: ShardKeys,
+        key: str,
+        sealing: ContentSealing,
+        renewed: Callable[[str, Mapping[str, str]], dict[str, str]],
     ) -> bool:
         """Copy a tape, and replace it by the copy once that is complete: a tape never lacks an entry."""
         if await self._is_current(key, sealing):
@@ -171,7 +175,7 @@ class Rekeying:
             outcome = await self._connection.run(_SWAP, [key, copy], [])
         return bool(outcome == "ok")
 
-    def _fact(self, tape: TapeId, sealing: Sealing, id_: str, fields: Mapping[str, str]) -> dict[str, str]:
+    def _fact(self, tape: TapeId, sealing: ContentSealing, id_: str, fields: Mapping[str, str]) -> dict[str, str]:
         has = dict(fields)
         if not sealing.is_current(has.get("d", "")):
             binding = fact_binding(tape, _number(id_), has.get("k", ""), has.get("t", ""), has.get("v", ""))
@@ -186,7 +190,7 @@ class Rekeying:
         line = self._anew(sealing, notebook_binding(notebook, mark), has["d"])
         return {**has, "d": line, **({"m": mark} if line.startswith(MARK) else {})}
 
-    async def _is_current(self, key: str, sealing: Sealing) -> bool:
+    async def _is_current(self, key: str, sealing: ContentSealing) -> bool:
         """Whether nothing of a tape needs rewriting. Content that cannot be decrypted stays."""
         async for page in self._pages(key):
             for _, fields in page:
@@ -225,7 +229,7 @@ class Rekeying:
             return False
         return await self._replace(key, "text", text, self._anew(sealing, binding, text))
 
-    async def _renew_snapshots(self, key: str, sealing: Sealing, session: SessionId) -> bool:
+    async def _renew_snapshots(self, key: str, sealing: ContentSealing, session: SessionId) -> bool:
         changed, has = False, await self._fields(key)
         for field, seq, text in _snapshots(has):
             if not sealing.is_current(text):
@@ -262,7 +266,7 @@ class Rekeying:
     async def _replace(self, key: str, field: str, old: str, new: str) -> bool:
         return new != old and bool(await self._connection.run(_FIELD, [key], [field, old, new]))
 
-    def _anew(self, sealing: Sealing, binding: AssociatedData, written: str) -> str:
+    def _anew(self, sealing: ContentSealing, binding: AssociatedData, written: str) -> str:
         try:
             return sealing.seal(binding, self._sealing.open(binding, written))
         except ContentLocked:

@@ -17,7 +17,7 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.sessions.fact_form import write_facts
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.storage.redis.sessions.tapes import RedisTapes
-from runtime.stores.archive import Archive
+from runtime.stores.archive import SessionArchive
 from runtime.stores.catalog import KnownSession, WholeSession, busy_session
 from runtime.stores.inbox import shard_of
 from runtime.tape.tape import Fact
@@ -192,7 +192,7 @@ class ArchivedSessions:
     away again or deleted.
     """
 
-    def __init__(self, connection: RedisConnection, archive: Archive | None) -> None:
+    def __init__(self, connection: RedisConnection, archive: SessionArchive | None) -> None:
         self._connection = connection
         self._archive = archive
         self._places = SessionPlaces(connection)
@@ -245,7 +245,7 @@ class ArchivedSessions:
         if self._archive is not None:
             await self._archive.remove(session)
 
-    def _kept(self, session: SessionId) -> Archive:
+    def _kept(self, session: SessionId) -> SessionArchive:
         if self._archive is None:
             raise ArchiveUnavailable(
                 f"Session {session} was moved into an archive, but retention.archive_url names none."

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import address_to_json, to_json
-from runtime.storage.encoding.sealing import PLAIN, Sealing, snapshot_binding
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing, snapshot_binding
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.sessions.fact_form import FactForms
 from runtime.storage.redis.sessions.known_sessions import RECORD_FIELDS, SessionPlaces, pages_of, record_from
 from runtime.storage.redis.sessions.removal import ArchivedSessions
 from runtime.storage.redis.sessions.tapes import RedisTapes
-from runtime.stores.archive import Archive
+from runtime.stores.archive import SessionArchive
 from runtime.stores.event_log import KEPT_EVENTS, KEPT_MS
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch, Fact
+from runtime.tape.tape import Fact, TapeBranch
 
 COMMIT = load_script("sessions/commit")
 """Takes what `commit_call` gives."""
@@ -50,7 +50,7 @@ EARLIER_BYTES = 32
 class RedisSessionStore(RedisTapes):
     """Implements `runtime.stores.sessions.SessionStore`. Whoever reads a session brings it back from the archive."""
 
-    def __init__(self, connection: RedisConnection, archive: Archive | None = None) -> None:
+    def __init__(self, connection: RedisConnection, archive: SessionArchive | None = None) -> None:
         super().__init__(connection, SessionPlaces(connection))
         self._cold = ArchivedSessions(connection, archive)
         self._writer = uuid.uuid4().hex
@@ -109,7 +109,7 @@ class RedisSessionStore(RedisTapes):
             self._places.remember(session, shard)
         return {session: frozenset(found) for session, found in pages.items()}
 
-    async def _branch(self, session: SessionId, shard: int, parent: Branch) -> None:
+    async def _branch(self, session: SessionId, shard: int, parent: TapeBranch) -> None:
         """Record at the parent that `session` continues it. Raises TapeConflict when it does not have those facts."""
         keys = await self._places.keys(parent.session)
         outcome, found = ("gone", 0)
@@ -176,7 +176,7 @@ class CommitSender:
 
 
 def commit_call(
-    commit: Commit, sender: CommitSender = CommitSender(), sealing: Sealing = PLAIN
+    commit: Commit, sender: CommitSender = CommitSender(), sealing: ContentSealing = PLAIN
 ) -> tuple[list[str], list[str | int]]:
     """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
 
@@ -227,7 +227,7 @@ def _asked(taken_in: str | None) -> str:
     return "" if taken_in is None else taken_in or "-"
 
 
-def _forms(commit: Commit, keys: ShardKeys, sealing: Sealing) -> FactForms:
+def _forms(commit: Commit, keys: ShardKeys, sealing: ContentSealing) -> FactForms:
     forms = FactForms(keys, first=13, sealing=sealing)
     for seq, fact in enumerate(commit.facts, start=commit.expect + 1):
         if fact.seq != seq:

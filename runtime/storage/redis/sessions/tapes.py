@@ -20,7 +20,7 @@ from runtime.storage.redis.client.streams import Entries
 from runtime.storage.redis.sessions.fact_form import FactReading, anchor_name, anchor_seq, large_values
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch, Fact, tape_in, tape_owner
+from runtime.tape.tape import Fact, TapeBranch, tape_in, tape_owner
 
 _PAGE_OF_FACTS = 500
 _TRIES = 2
@@ -40,7 +40,7 @@ class _Session:
     keys: ShardKeys
     id: SessionId
     seq: int
-    parent: Branch | None
+    parent: TapeBranch | None
     early: bool
     indexed: bool
     tapes: Sequence[TapeId]
@@ -105,10 +105,10 @@ class RedisTapes:
                 await following.news()
 
     @asynccontextmanager
-    async def following(self, session: SessionId) -> AsyncIterator[Follower]:
+    async def following(self, session: SessionId) -> AsyncIterator[NewsFollower]:
         keys = await self._places.keys(session)
         if keys is None:
-            yield Follower(session, "")
+            yield NewsFollower(session, "")
             return
         follower = await self.news.follower(session, keys.news)
         try:
@@ -117,7 +117,7 @@ class RedisTapes:
             self.news.leave(follower)
 
     @asynccontextmanager
-    async def beginning(self, session: SessionId, shard: int) -> AsyncIterator[Follower]:
+    async def beginning(self, session: SessionId, shard: int) -> AsyncIterator[NewsFollower]:
         """News of a session that is to begin in this shard, from now on."""
         follower = await self.news.follower(session, ShardKeys(shard).news)
         try:
@@ -198,7 +198,7 @@ class RedisTapes:
         if seq is None:
             self._places.forget(session)
             return None
-        branch = None if parent is None else Branch(SessionId(parent), int(parent_seq))
+        branch = None if parent is None else TapeBranch(SessionId(parent), int(parent_seq))
         named = [TapeId(tape) for tape in tapes]
         return _Session(keys, session, int(seq), branch, early is not None, anchors is not None, named)
 
@@ -258,14 +258,14 @@ class TapeNews:
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
         self._watch = connection.watch()
-        self._followers: dict[str, set[Follower]] = {}
+        self._followers: dict[str, set[NewsFollower]] = {}
         self._cursors: dict[str, str] = {}
         self._runs = False
         self._reading = anyio.CancelScope()
 
-    async def follower(self, session: SessionId, stream: str) -> Follower:
+    async def follower(self, session: SessionId, stream: str) -> NewsFollower:
         """Follow news from now on, until `leave`. Raises StorageError."""
-        follower = Follower(session, stream)
+        follower = NewsFollower(session, stream)
         self._followers.setdefault(stream, set()).add(follower)
         try:
             last = self._cursors.get(stream) or await self._last(stream)
@@ -277,7 +277,7 @@ class TapeNews:
             self._read_anew()
         return follower
 
-    def leave(self, follower: Follower) -> None:
+    def leave(self, follower: NewsFollower) -> None:
         """Stop listening."""
         others = self._followers.get(follower.stream, set())
         others.discard(follower)
@@ -332,7 +332,7 @@ class TapeNews:
 
 
 @dataclass(eq=False, slots=True)
-class Follower:
+class NewsFollower:
     """A listener for a session's news, which are in the shard's stream `stream`."""
 
     session: SessionId

@@ -18,7 +18,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ContentLocked, StorageUnavailable
 from runtime.core.quote import without_author
 from runtime.core.room import RoomMessage
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 from runtime.storage.encoding.codec import UNREADABLE_AT
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys, conversation_of_said
@@ -30,7 +30,7 @@ from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.sessions.known_sessions import keys_like
-from runtime.stores.catalog import Whose
+from runtime.stores.catalog import PersonKeys
 from runtime.stores.inbox import (
     FORK,
     LOCKED,
@@ -45,7 +45,7 @@ from runtime.stores.inbox import (
     InboxEvent,
     shard_of,
 )
-from runtime.stores.memories import Scope
+from runtime.stores.memories import MemoryScope
 
 _EVENTS_ANEW = load_script("rekeying/rewrite_events")
 
@@ -73,7 +73,7 @@ _SOMEBODY = "somebody"
 
 
 class RedisTraces:
-    """Implements `runtime.stores.catalog.Traces`."""
+    """Implements `runtime.stores.catalog.PersonTraces`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
@@ -93,7 +93,7 @@ class RedisTraces:
         for id_ in ids:
             await RedisFileStore(self._connection).remove(id_)
 
-    async def person(self, whose: Whose, /) -> int:
+    async def person(self, whose: PersonKeys, /) -> int:
         known = await self._names_in_events(whose.person) | await self._rooms.names(whose.person)
         whose = replace(whose, names=whose.names | known)
         names = _Names(whose)
@@ -132,7 +132,7 @@ class RedisTraces:
                         names |= {event.person_name} if event.person_id == person else set()
         return names
 
-    async def _forget(self, key: str, whose: Whose, names: _Names) -> int:
+    async def _forget(self, key: str, whose: PersonKeys, names: _Names) -> int:
         """Delete one key's data; returns the number of entries."""
         in_shard, table = SHARD_KEY.match(key), _TABLE_KEY.match(key)
         if in_shard is not None:
@@ -142,7 +142,7 @@ class RedisTraces:
             if kind == "schedules":
                 return await self._forget_schedules(key, rest, whose)
             if kind == "memories":
-                return await self._memories.forget_person(Scope.of_key(rest), whose)
+                return await self._memories.forget_person(MemoryScope.of_key(rest), whose)
             if kind == "said-message":
                 return await self._words.forget_person(conversation_of_said(rest), key, whose)
             if kind == "seen" and names.conversation.search(rest):
@@ -155,7 +155,7 @@ class RedisTraces:
             return await self._forget_records(key, table[1], names)
         return 0
 
-    async def _forget_mail(self, key: str, kind: str, seat_id: str, whose: Whose) -> int:
+    async def _forget_mail(self, key: str, kind: str, seat_id: str, whose: PersonKeys) -> int:
         """Delete the mail of deleted sessions for participants in other processes, and their seats there."""
         if kind == "seat":
             return await self._remove(key) if seat_id.partition("/")[0] in whose.sessions else 0
@@ -167,7 +167,7 @@ class RedisTraces:
     async def _remove(self, key: str) -> int:
         return int(await self._connection.write("UNLINK", key))
 
-    async def _forget_events(self, key: str, whose: Whose) -> int:
+    async def _forget_events(self, key: str, whose: PersonKeys) -> int:
         theirs: list[str] = []
         unquoted: list[str] = []
         async for entry_id, event in self._events(key):
@@ -182,7 +182,7 @@ class RedisTraces:
             forgotten += int(await self._connection.run(_EVENTS_ANEW, [key], unquoted))
         return forgotten
 
-    async def _forget_schedules(self, key: str, conversation: str, whose: Whose) -> int:
+    async def _forget_schedules(self, key: str, conversation: str, whose: PersonKeys) -> int:
         """Delete the schedules that the person made, and all of a conversation that was theirs alone."""
         if conversation in whose.conversations:
             return await self._remove(key)
@@ -228,7 +228,7 @@ class RedisTraces:
 class _Names:
     """The names of a person and their conversations, in keys and records."""
 
-    def __init__(self, whose: Whose) -> None:
+    def __init__(self, whose: PersonKeys) -> None:
         everything = {whose.person, *whose.conversations}
         self._platform = whose.person.partition(":")[0]
         self.anything = whole_words(everything)
@@ -318,21 +318,21 @@ def whole_words(names: Collection[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{either})(?![\w-])" if either else r"(?!)")
 
 
-def _unquoted(event: InboxEvent, whose: Whose) -> InboxEvent:
+def _unquoted(event: InboxEvent, whose: PersonKeys) -> InboxEvent:
     """An event of somebody else without what the person said in what it brings."""
     quote = without_author([event.quote] if event.quote is not None else [], whose.person, whose.names)
     around = without_author(event.around, whose.person, whose.names)
     return replace(event, quote=quote[0] if quote else None, around=around)
 
 
-def _concerns(event: InboxEvent, whose: Whose) -> bool:
+def _concerns(event: InboxEvent, whose: PersonKeys) -> bool:
     if event.address == UNREADABLE_AT:
         return bool(whole_words({whose.person, *whose.conversations}).search(event.text))
     if event.kind in (FORK, MERGED) and event.text.partition(" ")[0] in whose.sessions:
         return True  # it quotes what was said there
     if event.kind in _OF_TASKS and whole_words({whose.person, *whose.sessions}).search(event.text):
         return True  # it names who ordered it
-    if event.kind == PARTICIPANT and Act.read(event.text).seat.partition("/")[0] in whose.sessions:
+    if event.kind == PARTICIPANT and SeatAct.read(event.text).seat.partition("/")[0] in whose.sessions:
         return True  # so may this
     return event.person_id == whose.person or event.address.key in whose.conversations
 

@@ -11,7 +11,7 @@ import pytest
 from gateway.features.notebooks.redis import RedisNotebooks
 from gateway.features.notebooks.store import Appended, Draft, Merging, Notebook, entry_line
 from runtime.core.errors import HeadMoved, NotebookExists
-from runtime.storage.redis.client.connection import RedisConnection, Script, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, RedisScript, open_connection
 from runtime.storage.redis.sessions.tapes import TapeNews
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 class Repeating(RedisConnection):
     """Runs every script twice, as if the first answer had been lost."""
 
-    async def run(self, script: Script, *arguments: Any, **options: Any) -> Any:
+    async def run(self, script: RedisScript, *arguments: Any, **options: Any) -> Any:
         await super().run(script, *arguments, **options)
         return await super().run(script, *arguments, **options)
 

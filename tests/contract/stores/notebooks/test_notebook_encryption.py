@@ -13,21 +13,21 @@ from redis.asyncio import Redis
 
 from gateway.features.notebooks.redis import RedisNotebooks, keys_of
 from gateway.features.notebooks.store import Draft, entry_line
-from runtime.storage.encoding.encryption import Encryption, Key
-from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.storage.encoding.encryption import ContentEncryption, Key
+from runtime.storage.encoding.sealing import PLAIN, ContentSealing
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.sessions.rekeying import Rekeying
+from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 from runtime.storage.redis.sessions.tapes import TapeNews
 
 pytestmark = pytest.mark.anyio
 
 FIRST, SECOND = (Key(bytes([number]) * 32) for number in (1, 2))
-OLD, NEW = Encryption([FIRST]), Encryption([SECOND, FIRST])
+OLD, NEW = ContentEncryption([FIRST]), ContentEncryption([SECOND, FIRST])
 SECRET = "wisteria"
 
 
 @asynccontextmanager
-async def opened(socket: Path, sealing: Sealing) -> AsyncIterator[tuple[RedisConnection, RedisNotebooks]]:
+async def opened(socket: Path, sealing: ContentSealing) -> AsyncIterator[tuple[RedisConnection, RedisNotebooks]]:
     async with open_connection(socket, patience_s=20, sealing=sealing) as connection:
         yield connection, RedisNotebooks(connection, TapeNews(connection))
 
@@ -61,15 +61,15 @@ async def test_entries_are_sealed_and_their_keys_change_with_all_others(valkey_s
         await store.fork("try", origin, 2)
         assert await read(store, "try") == [{"text": "plain"}, {"text": SECRET}]
     async with opened(valkey_socket, NEW) as (connection, store):
-        assert await Rekeying(connection, "web").run() == 1
-        assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
-        assert await Rekeying(connection, "web").run() == 0
+        assert await DatabaseRekeying(connection, "web").run() == 1
+        assert set(await DatabaseRekeying(connection, "web").survey()) == {SECOND.id}
+        assert await DatabaseRekeying(connection, "web").run() == 0
         await store.append("plan", said("last"), expect=3)
-    async with opened(valkey_socket, Encryption([SECOND])) as (connection, store):
+    async with opened(valkey_socket, ContentEncryption([SECOND])) as (connection, store):
         assert await read(store) == [{"text": text} for text in ("plain", SECRET, "more", "last")]
         assert await read(store, "try") == [{"text": "plain"}, {"text": SECRET}]
-    async with opened(valkey_socket, Encryption([SECOND], [])) as (connection, store):
-        await Rekeying(connection, "web").run()
+    async with opened(valkey_socket, ContentEncryption([SECOND], [])) as (connection, store):
+        await DatabaseRekeying(connection, "web").run()
         assert all("m" not in fields for _, fields in await stored(connection))
     async with opened(valkey_socket, PLAIN) as (_, store):
         assert [payload["text"] for payload in await read(store)] == ["plain", SECRET, "more", "last"]

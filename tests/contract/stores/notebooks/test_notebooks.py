@@ -19,10 +19,10 @@ from gateway.features.notebooks.redis import RedisNotebooks
 from gateway.features.notebooks.store import (
     Appended,
     Draft,
-    Entry,
     Merged,
     Merging,
     Notebook,
+    NotebookEntry,
     NotebookStore,
     common,
     cut,
@@ -63,7 +63,7 @@ async def texts(store: NotebookStore, name: str, branch: int | None = None, *, b
     return [said(entry) async for entry in store.read(view, back=back)]
 
 
-def said(entry: Entry) -> str:
+def said(entry: NotebookEntry) -> str:
     return f"{entry.id} {json.loads(entry.line)['payload']['text']}"
 
 

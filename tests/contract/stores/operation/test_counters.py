@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateway.inbound.usage_limits import Counters
+from gateway.inbound.usage_limits import UsageCounters
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.records import RedisCounters
 from tests.contract.setups import SETUPS, location_of
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["memory", *SETUPS])
-async def counters(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Counters]:
+async def counters(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[UsageCounters]:
     if request.param == "memory":
         yield MemoryCounters()
         return
@@ -25,7 +25,7 @@ async def counters(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncI
         yield RedisCounters(connection)
 
 
-async def test_amounts_add_up(counters: Counters) -> None:
+async def test_amounts_add_up(counters: UsageCounters) -> None:
     assert await counters.add("a", 1, once="1", ttl_s=60) == 1
     assert await counters.add("a", 0.25, once="2", ttl_s=60) == 1.25
     assert await counters.add("b", 7, once="1", ttl_s=60) == 7
@@ -33,12 +33,12 @@ async def test_amounts_add_up(counters: Counters) -> None:
     assert list(await counters.read([])) == []
 
 
-async def test_the_same_addition_counts_once(counters: Counters) -> None:
+async def test_the_same_addition_counts_once(counters: UsageCounters) -> None:
     await counters.add("a", 1, once="1", ttl_s=60)
     assert await counters.add("a", 1, once="1", ttl_s=60) == 1
 
 
-async def test_names_may_hold_anything(counters: Counters) -> None:
+async def test_names_may_hold_anything(counters: UsageCounters) -> None:
     name = "person:web:{x}:ä :day"
     assert await counters.add(name, 2, once="{}", ttl_s=60) == 2
     assert list(await counters.read([name])) == [2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.cluster.node import Node
-from gateway.cluster.roster import Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.stores.inbox import InboxEntry
@@ -19,9 +19,9 @@ from tests.fakes.servers.shard_server import IdleServer
 pytestmark = pytest.mark.anyio
 
 
-def node_over(stores: Stores, clock: Clock, holder: LeaseHolder = NODE) -> Node:
-    roster, renewal = Roster(stores.nodes, holder, clock), renewing(stores.leases, stores.nodes, holder, clock)
-    return Node(stores.leases, stores.inbox, roster, renewal, Bus(clock))
+def node_over(stores: Stores, clock: Clock, holder: LeaseHolder = NODE) -> ClusterNode:
+    roster, renewal = ClusterRoster(stores.nodes, holder, clock), renewing(stores.leases, stores.nodes, holder, clock)
+    return ClusterNode(stores.leases, stores.inbox, roster, renewal, Bus(clock))
 
 
 async def test_what_comes_in_is_handed_over_and_can_be_committed_under_its_lease(stores: Stores) -> None:

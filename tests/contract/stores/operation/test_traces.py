@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE, Charter, Charters
+from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE, RoomCharter, RoomCharters
 from gateway.features.schedules.redis import RedisSchedules
 from gateway.features.tasks.words import TakenWords, TaskWord
-from gateway.jobs.retention import Erasure
-from runtime.channels.mailbox import START, Letter, Seat
+from gateway.jobs.retention import SessionErasure
+from runtime.channels.mailbox import START, ParticipantSeat, SeatLetter
 from runtime.core.address import Address, address_of
 from runtime.core.errors import SessionBusy
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.quote import Quote
-from runtime.core.room import Reaction, RoomChange
-from runtime.sessions.inbound.participants import Act
+from runtime.core.room import MessageReaction, RoomChange
+from runtime.sessions.inbound.participants import SeatAct
 from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
@@ -35,17 +35,17 @@ from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.catalog import Whose
+from runtime.stores.catalog import PersonKeys
 from runtime.stores.inbox import FORK, MERGED, PARTICIPANT, TASK_HEARD, TASK_WORD, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, HeldPlace, SessionRecord
-from runtime.tape.tape import Branch, Fact, session_tape
+from runtime.tape.tape import Fact, TapeBranch, session_tape
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.storage_samples import T0, post, shard_lease
 
 pytestmark = pytest.mark.anyio
 
 ADA, BOB = "telegram:42", "telegram:421"
-WHOSE = Whose(ADA, frozenset({ADA}))
+WHOSE = PersonKeys(ADA, frozenset({ADA}))
 
 
 @pytest.fixture(params=[*SETUPS, ENCRYPTED])
@@ -73,28 +73,28 @@ async def begun(connection: RedisConnection, session: str, room: str, *facts: tu
     await RedisSessionStore(connection).commit(Commit(lease, id_, 0, facts=kept, begin=record))
 
 
-def erasure(connection: RedisConnection) -> Erasure:
+def erasure(connection: RedisConnection) -> SessionErasure:
     store, catalog = RedisSessionStore(connection), RedisSessionCatalog(connection)
     traces, places = RedisTraces(connection), RedisPlaceStore(connection)
-    return Erasure(catalog, store, traces, places, lambda address: address.platform == "web")
+    return SessionErasure(catalog, store, traces, places, lambda address: address.platform == "web")
 
 
 async def test_letters_and_acts_of_sessions_that_are_deleted_are_forgotten(connection: RedisConnection) -> None:
     mailboxes, inbox = RedisMailboxes(connection), RedisInbox(connection)
     place = Address("web", "room")
-    theirs, others = (Seat(SessionId(name), AgentId("1001"), place) for name in ("theirs", "others"))
+    theirs, others = (ParticipantSeat(SessionId(name), AgentId("1001"), place) for name in ("theirs", "others"))
     for seat in (theirs, others):
-        await mailboxes.put("scout", Letter(seat, MessageId("m"), {"text": f"what was said in {seat.session}"}))
-        act = str(Act(seat.id, "say", "1", to="user", text="an answer that quotes"))
+        await mailboxes.put("scout", SeatLetter(seat, MessageId("m"), {"text": f"what was said in {seat.session}"}))
+        act = str(SeatAct(seat.id, "say", "1", to="user", text="an answer that quotes"))
         await inbox.add(InboxEvent(seat.id, place, "", "", act, T0, kind=PARTICIPANT))
-    assert await RedisTraces(connection).person(Whose(ADA, frozenset(), frozenset({theirs.session}))) >= 3
+    assert await RedisTraces(connection).person(PersonKeys(ADA, frozenset(), frozenset({theirs.session}))) >= 3
     reader = await mailboxes.attend("scout", "reader")
     left = await mailboxes.read("scout", START, reader, wait_s=0, at_most=10)
     assert [mail.letter.seat for mail in left.mail] == [others]
     assert await mailboxes.seat("scout", theirs.id) is None
     assert await mailboxes.seat("scout", others.id) == others
     events = await inbox.read({shard_of(place.key): "0"}, wait_s=0)
-    assert [Act.read(entry.event.text).seat for entry in events] == [others.id]
+    assert [SeatAct.read(entry.event.text).seat for entry in events] == [others.id]
 
 
 async def test_events_that_wait_are_forgotten_and_may_come_again(connection: RedisConnection) -> None:
@@ -135,7 +135,7 @@ async def test_words_to_and_from_tasks_of_deleted_sessions_are_forgotten(connect
         for kind, letter in ((TASK_WORD, word), (TASK_HEARD, taken)):
             event = InboxEvent(f"{session}.{kind}", address_of(task), "", "", str(letter), T0, kind=kind)
             await inbox.add(event)
-    await RedisTraces(connection).person(Whose(ADA, frozenset(), frozenset({SessionId("theirs")})))
+    await RedisTraces(connection).person(PersonKeys(ADA, frozenset(), frozenset({SessionId("theirs")})))
     left = await inbox.read({shard_of(address_of(task).key): "0"}, wait_s=60)
     assert [entry.event.id for entry in left] == [f"others.{TASK_WORD}", f"others.{TASK_HEARD}"]
 
@@ -223,16 +223,16 @@ async def test_records_and_sums_of_a_person_are_forgotten(connection: RedisConne
 
 
 async def test_a_person_is_taken_out_of_a_room_that_others_keep(connection: RedisConnection) -> None:
-    charters = Charters(RedisRecords(connection, CHARTERS_TABLE))
+    charters = RoomCharters(RedisRecords(connection, CHARTERS_TABLE))
     people = {ADA: "Ada", BOB: "Bob"}
-    await charters.change("private-0011223344556677", lambda _: Charter("Wedding", "private", ADA, people))
-    await charters.change("ideas", lambda _: Charter("Ideas", made_by=BOB, left=frozenset({ADA, BOB})))
+    await charters.change("private-0011223344556677", lambda _: RoomCharter("Wedding", "private", ADA, people))
+    await charters.change("ideas", lambda _: RoomCharter("Ideas", made_by=BOB, left=frozenset({ADA, BOB})))
     files = RedisRecords(connection, FILES_TABLE)
     await files.put("f1", json.dumps([ADA]))
     assert await RedisTraces(connection).person(WHOSE) == 3
     assert await files.get("f1") == "[]"
-    assert await charters.get("private-0011223344556677") == Charter("Wedding", "private", "", {BOB: "Bob"})
-    assert await charters.get("ideas") == Charter("Ideas", made_by=BOB, left=frozenset({BOB}))
+    assert await charters.get("private-0011223344556677") == RoomCharter("Wedding", "private", "", {BOB: "Bob"})
+    assert await charters.get("ideas") == RoomCharter("Ideas", made_by=BOB, left=frozenset({BOB}))
 
 
 async def test_that_something_was_said_to_the_person_is_forgotten(connection: RedisConnection) -> None:
@@ -248,8 +248,8 @@ async def test_messages_reactions_and_quotes_in_rooms_are_forgotten(connection: 
     rooms = RedisRoomStore(connection)
     await rooms.put("hall", replace(post("m1", "secret"), author_id=ADA, author_kind="person"))
     await rooms.put("hall", replace(post("m2", "so?"), quote=Quote("m1", "Ada", "secret")))
-    await rooms.amend("hall", "m2", RoomChange(reacted=(ADA, Reaction("Ada", "👍"))))
-    await rooms.amend("hall", "m2", RoomChange(reacted=(BOB, Reaction("Bob", "👍"))))
+    await rooms.amend("hall", "m2", RoomChange(reacted=(ADA, MessageReaction("Ada", "👍"))))
+    await rooms.amend("hall", "m2", RoomChange(reacted=(BOB, MessageReaction("Bob", "👍"))))
     before = await rooms.get("hall", "m2")
     assert before is not None
     await RedisTraces(connection).person(WHOSE)
@@ -312,7 +312,7 @@ async def test_a_deleted_session_takes_the_places_of_its_meetings_with_what_was_
 
 
 async def forked(
-    connection: RedisConnection, session: str, parent: Branch, room: str, *facts: dict[str, object]
+    connection: RedisConnection, session: str, parent: TapeBranch, room: str, *facts: dict[str, object]
 ) -> None:
     """A session at rest that goes on from another."""
     id_, address = SessionId(session), Address("web", room)
@@ -326,8 +326,8 @@ async def test_forks_with_a_persons_words_are_deleted_with_them_and_others_stay(
     await begun(
         connection, "s1", "hall", ("person", {"id": BOB, "name": "Bob"}), ("person", {"id": ADA, "name": "Ada"})
     )
-    await forked(connection, "s2", Branch(SessionId("s1"), 2), "garden")
-    await forked(connection, "s3", Branch(SessionId("s1"), 1), "cellar")
+    await forked(connection, "s2", TapeBranch(SessionId("s1"), 2), "garden")
+    await forked(connection, "s3", TapeBranch(SessionId("s1"), 1), "cellar")
     erased = await erasure(connection).person(ADA)
     assert set(erased.sessions) == {"s1", "s2"}
     (left,) = [known async for known in RedisSessionCatalog(connection).sessions()]
@@ -342,7 +342,7 @@ async def test_forks_with_a_persons_words_are_deleted_with_them_and_others_stay(
     assert set(await connection.everywhere(every_key)) == {"[]"}
 
 
-async def undone(connection: RedisConnection, session: str, parent: Branch, *facts: dict[str, object]) -> None:
+async def undone(connection: RedisConnection, session: str, parent: TapeBranch, *facts: dict[str, object]) -> None:
     """A session that goes on in the place of another, in the hall."""
     id_, address = SessionId(session), Address("web", "hall")
     lease = await shard_lease(RedisLeaseStore(connection), shard=shard_of(address.key))
@@ -362,8 +362,8 @@ async def test_a_deleted_session_leaves_the_messages_that_the_one_in_its_place_h
     for name in ("first", "second", "third", "now"):
         await rooms.put("hall", post(name))
     await begun(connection, "s1", "hall", ("sent", sent("first")), ("sent", sent("second")))
-    await undone(connection, "s2", Branch(SessionId("s1"), 1), sent("third"))
-    await undone(connection, "s3", Branch(SessionId("s1"), 1), sent("now"))
+    await undone(connection, "s2", TapeBranch(SessionId("s1"), 1), sent("third"))
+    await undone(connection, "s3", TapeBranch(SessionId("s1"), 1), sent("now"))
     assert await erasure(connection).sessions([SessionId(one) for one in doomed]) == len(doomed)
     left = {message.id for message in await rooms.history("hall", limit=10)}
     gone = {"s1": {"second"}, "s2": {"third"}}
@@ -391,7 +391,7 @@ async def test_a_deleted_fork_leaves_the_messages_from_before_its_branch(connect
     for name in ("before", "after"):
         await rooms.put("hall", post(name))
     await begun(connection, "s1", "hall", ("sent", sent("before")))
-    await forked(connection, "s2", Branch(SessionId("s1"), 1), "hall", sent("after"))
+    await forked(connection, "s2", TapeBranch(SessionId("s1"), 1), "hall", sent("after"))
     assert await erasure(connection).sessions([SessionId("s2")])
     assert [message.id for message in await rooms.history("hall", limit=10)] == ["before"]
 
@@ -433,6 +433,6 @@ async def test_a_person_is_forgotten_in_the_archive_as_well(connection: RedisCon
         catalog = RedisSessionCatalog(connection, archive)
         assert all([await catalog.put_away(SessionId(session)) for session in ("s1", "s2")])
         tapes, traces = RedisSessionStore(connection, archive), RedisTraces(connection)
-        await Erasure(catalog, tapes, traces, RedisPlaceStore(connection), lambda _: False).person(ADA)
+        await SessionErasure(catalog, tapes, traces, RedisPlaceStore(connection), lambda _: False).person(ADA)
         assert [session async for session in archive.sessions()] == ["s2"]
         assert await catalog.find(SessionId("s1")) is None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.web.charters import CHARTERS_TABLE, Charter, Charters
+from adapters.web.charters import CHARTERS_TABLE, RoomCharter, RoomCharters
 from gateway.features.approvals.register import QUESTIONS_TABLE
 from runtime.core.address import address_of
 from runtime.core.ids import SessionId
@@ -38,11 +38,11 @@ async def connection(request: pytest.FixtureRequest, anyio_backend: str) -> Asyn
 async def test_notices_and_titles_that_name_the_person_are_forgotten_and_those_of_namesakes_in_part_stay(
     connection: RedisConnection,
 ) -> None:
-    rooms, charters = RedisRoomStore(connection, platform="web"), Charters(RedisRecords(connection, CHARTERS_TABLE))
+    rooms, charters = RedisRoomStore(connection, platform="web"), RoomCharters(RedisRecords(connection, CHARTERS_TABLE))
     closed = "private-0011223344556677"
-    await charters.change(closed, lambda _: Charter("Ada L.'s day", "private", BOB, {ADA: "Ada L.", BOB: "Bob"}))
-    await charters.change("boat", lambda _: Charter("For Adalbert", made_by=BOB))
-    await charters.change("gift", lambda _: Charter("A gift for Augusta", made_by=BOB))
+    await charters.change(closed, lambda _: RoomCharter("Ada L.'s day", "private", BOB, {ADA: "Ada L.", BOB: "Bob"}))
+    await charters.change("boat", lambda _: RoomCharter("For Adalbert", made_by=BOB))
+    await charters.change("gift", lambda _: RoomCharter("A gift for Augusta", made_by=BOB))
     await RedisRecords(connection, "web:directory").put(ADA, "Augusta")
     notices = ["Bob invited Ada L..", "Augusta left.", "Bob invited Adalbert.", "Only Bob and Cleo see this room."]
     for number, text in enumerate(notices):

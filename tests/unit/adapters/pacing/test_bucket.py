@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from adapters.capabilities import Budget, Window
+from adapters.capabilities import Budget, CallWindow
 from adapters.pacing.bucket import BucketMirror
 from adapters.pacing.constants import CLEAN_S, DOUBT_HOLDS_S, FLOOD_MARGIN_S
 from runtime.core.errors import ConfigError
@@ -85,7 +85,7 @@ async def test_one_flood_of_many_calls_lowers_the_rate_once(clock: FakeClock) ->
 
 
 async def test_a_window_counts_calls_until_its_length_has_passed_since_their_answers(clock: FakeClock) -> None:
-    mirror = BucketMirror(Budget(10.0, 10, window=Window(3, 60.0)), clock)
+    mirror = BucketMirror(Budget(10.0, 10, window=CallWindow(3, 60.0)), clock)
     for _ in range(3):
         mirror.take()
     assert not mirror.can_take()
@@ -109,7 +109,7 @@ async def test_a_window_counts_calls_until_its_length_has_passed_since_their_ans
 
 
 async def test_nodes_share_a_window(clock: FakeClock) -> None:
-    assert BucketMirror(Budget(10.0, 10, window=Window(20, 60.0)), clock, share=1 / 3).left == 6
+    assert BucketMirror(Budget(10.0, 10, window=CallWindow(20, 60.0)), clock, share=1 / 3).left == 6
 
 
 def test_a_budget_that_never_pays_for_a_call_is_refused(clock: FakeClock) -> None:

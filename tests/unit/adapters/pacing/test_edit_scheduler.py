@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.capabilities import Budget, Window
+from adapters.capabilities import Budget, CallWindow
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.frame_policy import AreaPolicy, Supply
 from adapters.pacing.live_text import LiveCall, Progress
@@ -184,7 +184,7 @@ async def test_an_unclear_answer_is_repeated_at_once_a_few_times_and_then_ever_l
 async def test_a_text_that_is_put_off_to_the_same_time_again_is_not_forgotten() -> None:
     async with bench() as b:
         line = b.line("a", lasts_s=0.0)
-        live = b.scheduler.open("room", Budget(5.0, 5, window=Window(2, 10.0)), line)
+        live = b.scheduler.open("room", Budget(5.0, 5, window=CallWindow(2, 10.0)), line)
         line.said = 30
         live.said(30)
         await b.clock.advance(1.0)

@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from adapters.capabilities import Budget, Window
+from adapters.capabilities import Budget, CallWindow
 from adapters.pacing.bucket import BucketMirror
 from adapters.pacing.constants import CALLS_PROMISED_S, CLEAN_S
 from adapters.pacing.edit_scheduler import EditScheduler
@@ -57,7 +57,7 @@ async def test_a_learned_rate_and_a_long_pause_outlive_the_process() -> None:
 
 
 async def test_what_a_window_counts_outlives_the_process() -> None:
-    clock, records, windowed = FakeClock(), MemoryRecords(), Budget(1.0, 5, window=Window(3, 60.0))
+    clock, records, windowed = FakeClock(), MemoryRecords(), Budget(1.0, 5, window=CallWindow(3, 60.0))
     memory = FloodMemory(records, clock)
     await memory.open()
     async with anyio.create_task_group() as tasks:

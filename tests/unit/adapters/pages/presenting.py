@@ -9,12 +9,12 @@ from typing import Any, Generic, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import File
+from adapters.adapter import FileData
 from adapters.capabilities import Budget, Capabilities
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.platform_context import FileSource
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Attachment
@@ -67,10 +67,10 @@ class Show(Generic[Platform]):
         self.results: dict[str, object] = {}
         self.presenter = self.restarted()
 
-    def restarted(self) -> Presenter:
+    def restarted(self) -> PagePresenter:
         """A presenter that knows nothing of the one before it."""
         file_source = FileSource(load)
-        self.presenter = Presenter(
+        self.presenter = PagePresenter(
             self.platform, self.scheduler, self.clock, on_event=self._hear, tasks=self.tasks, file_source=file_source
         )
         return self.presenter
@@ -107,10 +107,10 @@ class Show(Generic[Platform]):
         return " ".join(self.shown).split()
 
 
-async def load(attachment: Attachment) -> File:
+async def load(attachment: Attachment) -> FileData:
     if attachment.url not in FILES:
         raise NotDelivered("not kept any more")
-    return File(attachment.name, attachment.media_type, FILES[attachment.url])
+    return FileData(attachment.name, attachment.media_type, FILES[attachment.url])
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adapters.capabilities import Budget
-from adapters.markdown.paging import Cut, cut_pages
+from adapters.markdown.paging import PageCut, cut_pages
 from adapters.pages.signs import StatusMessages, TypingIndicator
 from runtime.core.errors import AuthFailed, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 from tests.fakes.observing.records import MemoryRecords
@@ -234,7 +234,7 @@ async def test_a_limit_tighter_than_configured_ends_in_few_floods_and_the_whole_
 async def test_a_long_text_is_cut_once_and_not_after_each_of_its_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     cut: list[str] = []
 
-    def counted(text: str, *arguments: Any, **more: Any) -> list[Cut]:
+    def counted(text: str, *arguments: Any, **more: Any) -> list[PageCut]:
         cut.append(text)
         return cut_pages(text, *arguments, **more)
 

@@ -10,7 +10,7 @@ import pytest
 from anyio.abc import TaskGroup
 
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.signs import Reactions
+from adapters.pages.signs import PlatformReactions
 from runtime.core.address import Address
 from runtime.core.errors import MessageGone, RateLimited
 from runtime.core.message import Mark
@@ -43,7 +43,7 @@ class Desk:
     def __init__(self, clock: FakeClock, platform: MarkedPlatform, tasks: TaskGroup) -> None:
         self.clock, self.platform, self._tasks = clock, platform, tasks
         self._scheduler = EditScheduler(TOTAL, clock, tasks)
-        self.marks = Reactions(platform, self._scheduler, tasks)
+        self.marks = PlatformReactions(platform, self._scheduler, tasks)
         self.refused: list[Mark | None] = []
         self.done: list[bool] = []
 
@@ -148,5 +148,5 @@ async def test_a_message_that_is_gone_is_no_reason_to_go_without_marks() -> None
 async def test_a_platform_without_marks_says_so() -> None:
     clock = FakeClock()
     async with anyio.create_task_group() as tasks:
-        marks = Reactions(BucketPlatform(clock), EditScheduler(TOTAL, clock, tasks), tasks)
+        marks = PlatformReactions(BucketPlatform(clock), EditScheduler(TOTAL, clock, tasks), tasks)
         assert not marks.put(ROOM, "m", "queued", lambda *_: None, lambda _: None)

@@ -8,7 +8,7 @@ import pytest
 from adapters.capabilities import Capabilities
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.lanes import FloodMemory
-from adapters.pages.presenter import Presenter
+from adapters.pages.presenter import PagePresenter
 from runtime.core.page import PageSpec
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -38,7 +38,7 @@ class Desk:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(memory.run)
             scheduler = EditScheduler(TOTAL, self.clock, tasks, memory=memory)
-            presenter = Presenter(self.platform, scheduler, self.clock, tasks=tasks)
+            presenter = PagePresenter(self.platform, scheduler, self.clock, tasks=tasks)
             self._pages += 1
             page, text = presenter.page(PageSpec(str(self._pages), ROOM, HOST), Journal()), ""
             for _ in range(round(lasts_s / 0.025)):

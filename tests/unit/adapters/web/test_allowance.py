@@ -6,7 +6,7 @@ import pytest
 
 from adapters.capabilities import Budget
 from adapters.web import allowance
-from adapters.web.allowance import Allowance
+from adapters.web.allowance import KeyedBudgets
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_burst_is_followed_by_the_rate() -> None:
     clock = FakeClock()
-    allowed = Allowance(Budget(rate_per_s=2, burst=3), clock)
+    allowed = KeyedBudgets(Budget(rate_per_s=2, burst=3), clock)
     assert [allowed.take("ada") for _ in range(4)] == [True, True, True, False]
     await clock.advance(0.5)
     assert [allowed.take("ada") for _ in range(2)] == [True, False]
@@ -23,11 +23,11 @@ async def test_a_burst_is_followed_by_the_rate() -> None:
 
 
 async def test_one_person_does_not_use_anothers() -> None:
-    allowed = Allowance(Budget(rate_per_s=1, burst=1), FakeClock())
+    allowed = KeyedBudgets(Budget(rate_per_s=1, burst=1), FakeClock())
     assert [allowed.take("ada"), allowed.take("ada"), allowed.take("grace")] == [True, False, True]
 
 
 async def test_only_so_many_people_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allowance, "MAX_KNOWN", 2)
-    allowed = Allowance(Budget(rate_per_s=1, burst=1), FakeClock())
+    allowed = KeyedBudgets(Budget(rate_per_s=1, burst=1), FakeClock())
     assert [allowed.take(name) for name in ("ada", "grace", "linus", "linus", "ada")] == [True, True, True, False, True]

@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from adapters.web import board
-from adapters.web.board import Board
-from adapters.web.charters import Charter, Charters
-from adapters.web.codec import Person
-from adapters.web.hub import Browser, Hub
+from adapters.web.board import RoomBoard
+from adapters.web.charters import RoomCharter, RoomCharters
+from adapters.web.codec import WebVisitor
+from adapters.web.hub import ConnectedPage, Hub
 from runtime.core.room import RoomPost
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.observing.records import MemoryRecords
@@ -28,15 +28,15 @@ def growing(message_id: str, text: str) -> RoomPost:
     return RoomPost(message_id, "1000", "Guide", "agent", text, NOON, final=False)
 
 
-async def seen(shown: Board, room: str = "lobby", version: int | None = None) -> dict[str, Any]:
-    page = Browser(Person("web:ada", "Ada"))
+async def seen(shown: RoomBoard, room: str = "lobby", version: int | None = None) -> dict[str, Any]:
+    page = ConnectedPage(WebVisitor("web:ada", "Ada"))
     await shown.join(page, room, version)
     frame: dict[str, Any] = json.loads(await page.next_frame())
     return frame
 
 
 async def test_a_page_that_comes_back_gets_whatever_grows_whole() -> None:
-    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
     kept = await shown.post("lobby", growing("m1", "On"))
     await shown.change("lobby", "m1", "Once upon", final=False)
     frame = await seen(shown, version=kept.version)
@@ -45,7 +45,7 @@ async def test_a_page_that_comes_back_gets_whatever_grows_whole() -> None:
 
 async def test_beyond_the_bound_the_stillest_text_is_shown_as_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board, "MAX_GROWING", 1)
-    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
     for message_id in ("m1", "m2"):
         await shown.post("lobby", growing(message_id, "On"))
         await shown.change("lobby", message_id, "Once", final=False)
@@ -54,7 +54,7 @@ async def test_beyond_the_bound_the_stillest_text_is_shown_as_it_is_kept(monkeyp
 
 
 async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None:
-    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
     await shown.post("lobby", growing("m1", "On"))
     await shown.change("lobby", "m1", "Once upon", final=False)
     await shown.post("lobby", growing("m1", "On"))
@@ -63,12 +63,12 @@ async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None
 
 async def test_who_left_a_room_sees_no_more_of_it_although_its_charter_was_read_before_the_news_came() -> None:
     room, records, hub = "private-0011223344556677", MemoryRecords(), Hub()
-    shown = Board(MemoryRoomStore(), hub, first_room="lobby", charters=Charters(records))
-    await shown.alter(room, lambda _: Charter("Wedding", "private", people={"web:ada": "Ada", "web:bob": "Bob"}))
-    page = Browser(Person("web:ada", "Ada"))
+    shown = RoomBoard(MemoryRoomStore(), hub, first_room="lobby", charters=RoomCharters(records))
+    await shown.alter(room, lambda _: RoomCharter("Wedding", "private", people={"web:ada": "Ada", "web:bob": "Bob"}))
+    page = ConnectedPage(WebVisitor("web:ada", "Ada"))
     hub.enter(page)
     await shown.join(page, room, None)
-    await Charters(records).change(room, lambda now: replace(now, people={"web:bob": "Bob"}))  # on another node
+    await RoomCharters(records).change(room, lambda now: replace(now, people={"web:bob": "Bob"}))  # on another node
     await shown.charters.get(room)
     await shown.chartered(room)
     await shown.post(room, RoomPost("m1", "web:bob", "Bob", "person", "She is gone", NOON))
@@ -77,14 +77,14 @@ async def test_who_left_a_room_sees_no_more_of_it_although_its_charter_was_read_
 
 
 async def test_growth_of_one_room_is_not_shown_in_another() -> None:
-    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
     await shown.post("lobby", growing("m1", "here"))
     kept = await shown.post("ideas", growing("m2", "there"))
     assert [each["text"] for each in (await seen(shown, "ideas", kept.version))["messages"]] == ["there"]
 
 
 async def test_the_first_room_is_there_before_anything_was_said() -> None:
-    shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
     assert await shown.has("lobby")
     assert not await shown.has("ideas")
     assert [(head.id, head.seq) for head in await shown.rooms("web:ada")] == [("lobby", 0)]
@@ -92,11 +92,11 @@ async def test_the_first_room_is_there_before_anything_was_said() -> None:
 
 @pytest.mark.parametrize("ask", ["join", "older", "search"])
 async def test_who_is_taken_out_of_a_room_while_a_request_waits_is_shown_nothing_of_it(ask: str) -> None:
-    hub, ada = Hub(), Person("web:ada", "Ada")
-    shown = Board(MemoryRoomStore(), hub, first_room="lobby", charters=Charters(MemoryRecords()))
-    await shown.alter("private-1", lambda _: Charter("Wedding", "private", ada.id, {ada.id: ada.name}))
+    hub, ada = Hub(), WebVisitor("web:ada", "Ada")
+    shown = RoomBoard(MemoryRoomStore(), hub, first_room="lobby", charters=RoomCharters(MemoryRecords()))
+    await shown.alter("private-1", lambda _: RoomCharter("Wedding", "private", ada.id, {ada.id: ada.name}))
     await shown.post("private-1", growing("m1", "On Sunday"))
-    page = Browser(ada)
+    page = ConnectedPage(ada)
     hub.enter(page)
     asked = {
         "join": lambda: shown.join(page, "private-1", None),

@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from adapters.web import codec
-from adapters.web.codec import Person
-from adapters.web.hub import MAX_TOLD_A_TURN, TURN_S, Browser, Hub
+from adapters.web.codec import WebVisitor
+from adapters.web.hub import MAX_TOLD_A_TURN, TURN_S, ConnectedPage, Hub
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -27,8 +27,8 @@ class Chat:
         self.hub = Hub()
         self.clock = FakeClock()
 
-    def page(self, name: str, room: str | None = None) -> Browser:
-        page = Browser(Person(f"web:{name}", name))
+    def page(self, name: str, room: str | None = None) -> ConnectedPage:
+        page = ConnectedPage(WebVisitor(f"web:{name}", name))
         self.hub.enter(page)
         if room is not None:
             self.hub.show(page, room)
@@ -47,7 +47,7 @@ async def chat() -> AsyncIterator[Chat]:
         tasks.cancel_scope.cancel()
 
 
-async def told(page: Browser, kind: str = "activity") -> list[dict[str, Any]]:
+async def told(page: ConnectedPage, kind: str = "activity") -> list[dict[str, Any]]:
     """The frames of this kind that wait for the page."""
     frames = [json.loads(await page.next_frame()) for _ in range(page.waiting)]
     return [frame for frame in frames if frame["t"] == kind]

@@ -12,11 +12,11 @@ import anyio.lowlevel
 import pytest
 
 from adapters.web import codec
-from adapters.web.board import Board
-from adapters.web.charters import Charter, Charters
-from adapters.web.codec import Person
+from adapters.web.board import RoomBoard
+from adapters.web.charters import RoomCharter, RoomCharters
+from adapters.web.codec import WebVisitor
 from adapters.web.echo import RENEW_S, VALID_S, Echo, OnNews, OnOpen
-from adapters.web.hub import Browser, Hub
+from adapters.web.hub import ConnectedPage, Hub
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.room import RoomChange, RoomPost
 from tests.fakes.clock import FakeClock
@@ -80,8 +80,8 @@ class House:
         self.news = wire.news(name)
         self.echo = Echo(self.news, clock)
         self.hub = Hub()
-        self.board = Board(store, self.hub, first_room="lobby", echo=self.echo, charters=Charters(charters))
-        self.page = Browser(Person(f"web:{name}", name))
+        self.board = RoomBoard(store, self.hub, first_room="lobby", echo=self.echo, charters=RoomCharters(charters))
+        self.page = ConnectedPage(WebVisitor(f"web:{name}", name))
         self.shown: dict[str, str] = {}
         self.live: set[str] = set()
         self.rooms: list[str] = []
@@ -278,8 +278,8 @@ async def test_a_new_room_comes_into_the_lists_of_all_nodes() -> None:
         await ada.until_room("den")
 
 
-def private(*people: str) -> Charter:
-    return Charter("Wedding", "private", "web:a", {person: person for person in people})
+def private(*people: str) -> RoomCharter:
+    return RoomCharter("Wedding", "private", "web:a", {person: person for person in people})
 
 
 async def test_a_private_room_of_another_node_is_told_to_its_people_alone() -> None:

@@ -6,14 +6,14 @@ import anyio
 import pytest
 
 from adapters.web import hub
-from adapters.web.codec import Person
-from adapters.web.hub import Browser, Hub
+from adapters.web.codec import WebVisitor
+from adapters.web.hub import ConnectedPage, Hub
 
 pytestmark = pytest.mark.anyio
 
 
-def browser(name: str) -> Browser:
-    return Browser(Person(f"web:{name.lower()}", name))
+def browser(name: str) -> ConnectedPage:
+    return ConnectedPage(WebVisitor(f"web:{name.lower()}", name))
 
 
 async def test_frames_leave_in_the_order_they_came() -> None:
@@ -30,7 +30,7 @@ async def test_a_frame_leaves_at_once_where_the_connection_takes_it() -> None:
         sent.append(frame)
         return True
 
-    page = Browser(Person("web:ada", "Ada"), at_once)
+    page = ConnectedPage(WebVisitor("web:ada", "Ada"), at_once)
     page.push("1")
     page.push("2")
     assert (sent, page.waiting) == (["1", "2"], 0)
@@ -45,7 +45,7 @@ async def test_no_frame_overtakes_one_that_waits_or_is_being_sent() -> None:
             sent.append(frame)
         return not full
 
-    page = Browser(Person("web:ada", "Ada"), at_once)
+    page = ConnectedPage(WebVisitor("web:ada", "Ada"), at_once)
     page.push("1")
     full = False
     page.push("2")
@@ -120,7 +120,7 @@ def test_one_person_cannot_take_all_pages(monkeypatch: pytest.MonkeyPatch) -> No
     house.enter(first)
     house.enter(second)
     assert house.refusal(first.person) == "You have this chat open in 2 pages already. Close one of them."
-    assert house.refusal(Person("web:grace", "Grace")) is None
+    assert house.refusal(WebVisitor("web:grace", "Grace")) is None
     house.leave(first)
     assert house.refusal(first.person) is None
 
@@ -130,7 +130,7 @@ def test_pages_are_bounded_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     house = Hub()
     page = browser("Ada")
     house.enter(page)
-    refusal = house.refusal(Person("web:grace", "Grace"))
+    refusal = house.refusal(WebVisitor("web:grace", "Grace"))
     assert refusal == "This chat is open in as many pages as it can serve. Try again later."
     house.leave(page)
-    assert house.refusal(Person("web:grace", "Grace")) is None
+    assert house.refusal(WebVisitor("web:grace", "Grace")) is None

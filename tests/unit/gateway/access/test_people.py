@@ -8,7 +8,7 @@ import pytest
 
 from gateway.access.admission import AccessCommands
 from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import CODE_LETTERS, MAX_TOLD, KnownPerson, People, Role, is_code, new_code, role_named
+from gateway.access.people import CODE_LETTERS, MAX_TOLD, KnownPeople, KnownPerson, Role, is_code, new_code, role_named
 from runtime.core.address import Address
 from runtime.core.message import Choice
 from runtime.core.texts import english
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.anyio
 HOME = Address("test", "9", "t")
 
 
-def store(clock: FakeClock | None = None) -> People:
-    return People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock or FakeClock())
+def store(clock: FakeClock | None = None) -> KnownPeople:
+    return KnownPeople(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock or FakeClock())
 
 
-async def code_of(people: People, id_: str = "test:9", *, minutes: float = 60) -> str:
+async def code_of(people: KnownPeople, id_: str = "test:9", *, minutes: float = 60) -> str:
     request = await people.ask(KnownPerson(id_, "Eve", Role.BLOCKED), HOME, None, minutes=minutes, at_most=20)
     assert request is not None
     return request.code
@@ -74,7 +74,7 @@ async def test_a_role_that_is_given_while_somebody_takes_another_name_stays() ->
                 self.records[name] = kept.replace("member", "blocked")
             return kept
 
-    people = People(BlockedMeanwhile(), MemoryRecords(), MemoryRecords(), FakeClock())
+    people = KnownPeople(BlockedMeanwhile(), MemoryRecords(), MemoryRecords(), FakeClock())
     await people.set("test:1", Role.MEMBER, "Ada")
     await people.rename("test:1", "Adele")
     assert await people.find("test:1") == KnownPerson("test:1", "Adele", Role.BLOCKED)
@@ -140,7 +140,7 @@ def test_roles_are_ordered_and_named() -> None:
 
 async def test_what_strangers_were_told_is_forgotten_when_it_is_over_or_too_much() -> None:
     clock, told = FakeClock(), MemoryRecords()
-    known = People(MemoryRecords(), MemoryRecords(), told, clock)
+    known = KnownPeople(MemoryRecords(), MemoryRecords(), told, clock)
     assert await known.is_news("test:long", "stranger", for_s=900)
     assert await known.is_news("test:short", "refuse", for_s=1)
     for number in range(MAX_TOLD - 2):

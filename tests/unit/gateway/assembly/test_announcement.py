@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.admission import Access, AccessRules
-from gateway.access.people import People
+from gateway.access.admission import AccessRules, PlatformAccess
+from gateway.access.people import KnownPeople
 from gateway.assembly.announcement import door_lines
 from gateway.assembly.probes import probes
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings
-from runtime.sandbox.wrapping import Wrapping
+from runtime.sandbox.wrapping import WorkerWrapper
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-JAIL = Wrapping(Path("/tmp/worker"), "workers run inside bwrap")
+JAIL = WorkerWrapper(Path("/tmp/worker"), "workers run inside bwrap")
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ def test_a_start_says_who_may_talk_in_the_web_chat() -> None:
 
 
 def test_a_start_says_that_there_is_no_jail_and_why() -> None:
-    lines = door_lines(WebSettings(), Wrapping(None, "bwrap is not installed"))
+    lines = door_lines(WebSettings(), WorkerWrapper(None, "bwrap is not installed"))
     assert lines[1:] == ["no jail    bwrap is not installed"]
 
 
@@ -45,7 +45,10 @@ def test_a_start_says_that_there_is_no_jail_and_why() -> None:
 def test_a_platform_says_to_whom_it_is_open(rules: AccessRules, said: str) -> None:
     clock = FakeClock()
     assert (
-        Access("test", rules, People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock), clock).open_to == said
+        PlatformAccess(
+            "test", rules, KnownPeople(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock), clock
+        ).open_to
+        == said
     )
 
 

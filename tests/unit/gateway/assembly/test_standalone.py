@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from gateway.assembly.standalone import Ended, Terminal, execute
+from gateway.assembly.standalone import StandaloneOutcome, TerminalOutput, execute
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import Settings
 from runtime.execution.frames.loop import FrameLoop
@@ -47,7 +47,7 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 
 async def executed(
     text: str, lines: Sequence[str] | None, make: Callable[[], Settings] = Settings
-) -> tuple[Ended, str, str]:
+) -> tuple[StandaloneOutcome, str, str]:
     program = (await compile_parsed(parse(read_text(text, "p.pb")), lowerer=RulesLowerer())).program
     said, beside, left = io.StringIO(), io.StringIO(), list(lines or ())
 
@@ -56,13 +56,13 @@ async def executed(
 
     settings = make().model_copy(update={"language": "en"})
     read = None if lines is None else line
-    ended = await execute(settings, begun_by(program, {}), "", Terminal(said, beside), read)
+    ended = await execute(settings, begun_by(program, {}), "", TerminalOutput(said, beside), read)
     return ended, said.getvalue(), beside.getvalue()
 
 
 async def test_lines_of_the_person_are_its_answers() -> None:
     ended, said, beside = await executed(ASKING, ["Ada", "No"])
-    assert ended == Ended("done")
+    assert ended == StandaloneOutcome("done")
     assert said == "Who are you?\nHello, Ada!\nAgain?\n"
     assert beside == "  1. Yes\n  2. No\n"
 
@@ -88,7 +88,7 @@ async def test_a_terminal_is_not_steered_and_a_pipe_gets_it_as_it_is(out: Callab
     )
     program = (await compile_parsed(parse(read_text(text, "p.pb")), lowerer=RulesLowerer())).program
     said = out()
-    await execute(Settings(language="en"), begun_by(program, {}), "", Terminal(said, io.StringIO()))
+    await execute(Settings(language="en"), begun_by(program, {}), "", TerminalOutput(said, io.StringIO()))
     assert said.getvalue() == f"{seen}\n"
 
 
@@ -129,7 +129,7 @@ async def Milk():
 
 async def test_tasks_run_beside_the_conversation_and_their_questions_are_answered_by_lines() -> None:
     ended, said, beside = await executed(ORDERING, ["Yes"])
-    assert ended == Ended("done"), said + beside
+    assert ended == StandaloneOutcome("done"), said + beside
     assert set(said.splitlines()[:3]) == {"3 tasks", "I look for milk.", "Task 1 (Cow.Milk) asks: May I?"}
     assert said.splitlines()[3:] == [
         "one bread",
@@ -167,14 +167,14 @@ async def Rest(what):
 
 async def test_the_command_ends_after_the_tasks_that_outlast_the_program() -> None:
     ended, said, beside = await executed(LEAVING, None)
-    assert (ended, said) == (Ended("done"), "I go.\n")
+    assert (ended, said) == (StandaloneOutcome("done"), "I go.\n")
     assert "kept" in beside
     assert "left" not in beside
 
 
 async def test_what_fails_is_told_once_and_not_as_in_a_chat() -> None:
     ended, said, beside = await executed(ASKING, ["Ada", "Yes"])
-    assert ended == Ended("failed", "not today")
+    assert ended == StandaloneOutcome("failed", "not today")
     assert " failed: " not in said + beside
 
 
@@ -183,7 +183,7 @@ async def test_steps_are_executed_on_the_model() -> None:
         ended, said, _ = await executed(
             HELLO, None, lambda: Settings(model="openai/scripted", model_base_url=server.base_url)
         )
-    assert (ended, said) == (Ended("done"), "Hello there!\n")
+    assert (ended, said) == (StandaloneOutcome("done"), "Hello there!\n")
 
 
 async def test_without_a_model_steps_fail_with_what_to_set() -> None:
@@ -197,7 +197,7 @@ async def test_a_command_that_has_failed_waits_for_no_reminder() -> None:
         'await Say("user", "Who are you?")', 'await Remind(86400, "x")\n    raise ValueError("no")'
     )
     ended, said, _ = await executed(program, None)
-    assert (ended, said) == (Ended("failed", "no"), "")
+    assert (ended, said) == (StandaloneOutcome("failed", "no"), "")
 
 
 async def test_lines_for_the_log_stand_beside_what_is_said() -> None:
@@ -228,19 +228,19 @@ async def Begin():
 
 async def test_another_agent_that_fails_is_reported_and_the_entry_goes_on() -> None:
     ended, said, beside = await executed(GUEST_FAILS % "await Sleep(0.05)", None)
-    assert (ended, said) == (Ended("done"), "Done.\n")
+    assert (ended, said) == (StandaloneOutcome("done"), "Done.\n")
     assert "Begin failed: no luck" in beside
 
 
 async def test_an_entry_that_waits_for_an_agent_that_has_failed_has_failed() -> None:
     ended, said, beside = await executed(GUEST_FAILS % 'await WaitForMessage("Helper")', ["a line"])
-    assert (ended, said) == (Ended("failed", "no luck"), "")
+    assert (ended, said) == (StandaloneOutcome("failed", "no luck"), "")
     assert "no luck" in beside
 
 
 async def test_an_entry_that_waits_for_somebody_after_another_agent_failed_hears_them() -> None:
     ended, said, _ = await executed(GUEST_FAILS % 'await WaitForMessage("user")', ["a line"])
-    assert (ended, said) == (Ended("done"), "Done.\n")
+    assert (ended, said) == (StandaloneOutcome("done"), "Done.\n")
 
 
 MEETING_GUEST_FAILS = """# Desk
@@ -271,6 +271,6 @@ async def Council():
 
 async def test_a_guest_of_a_meeting_that_fails_has_left_it_and_the_command_goes_on() -> None:
     ended, said, beside = await executed(MEETING_GUEST_FAILS, None)
-    assert ended == Ended("done")
+    assert ended == StandaloneOutcome("done")
     assert said.splitlines()[-1] == "Helper has left the meeting (it failed) / End this meeting?"
     assert "Council failed: no luck" in beside

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from gateway.clients.requests import Admission
+from gateway.clients.requests import ClientAdmission
 from gateway.features.a2a.door import A2aDoor
 from gateway.features.a2a.handler import TaskListing
 from gateway.features.a2a.push import Pushes
@@ -43,7 +43,7 @@ async def doors() -> AsyncIterator[httpx.AsyncClient]:
     await stand.begin()
     await stand.say("I am at it")
     await stand.note(OrderOver("completed", ["done"]))
-    admission = Admission({PARTNER.name: TOKEN}, {PARTNER.name: PARTNER.scopes}, clock)
+    admission = ClientAdmission({PARTNER.name: TOKEN}, {PARTNER.name: PARTNER.scopes}, clock)
     pushes = Pushes(stand.service, stand.feed, MemoryRecords(), ["hooks.example.org"], _post, clock)
     listing = TaskListing(stand.service, cast("SessionCatalog", None))
     a2a = A2aDoor(admission, stand.service, list(programs.values()), listing, pushes)

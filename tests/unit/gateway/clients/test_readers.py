@@ -12,13 +12,13 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from gateway.clients.feed import VALID_S, Reader, Readers, receivers
-from gateway.clients.scopes import Scopes, refusals_of, scopes_from
+from gateway.clients.feed import VALID_S, ClientReaders, Reader, receivers
+from gateway.clients.scopes import ClientScopes, refusals_of, scopes_from
 from runtime.core.address import address_of
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import TASK, InboxEvent
-from runtime.stores.orders import Order
+from runtime.stores.orders import TaskOrder
 from tests.contract.storage_samples import T0
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.anyio
 BUILDS = Reader(("build.>",), (">",), None)
 
 HOME: list[str | None] = ["client", "ci", None]
-LETTER = Order(0, SessionId(""), "Desk", "Fetch", {}, 60.0, 1, HOME, HOME)
+LETTER = TaskOrder(0, SessionId(""), "Desk", "Fetch", {}, 60.0, 1, HOME, HOME)
 ORDER = InboxEvent("t", address_of(SessionId("t")), "client:ci", "ci", str(LETTER), T0, kind=TASK, program="desk")
 ON_EVENT = replace(ORDER, text=str(replace(LETTER, event="shop.stock")))
 
@@ -51,7 +51,7 @@ class Process:
     def __init__(self, records: MemoryRecords, clock: FakeClock) -> None:
         self.here: list[Reader] = []
         self.clock = clock
-        self.readers = Readers(records, clock)
+        self.readers = ClientReaders(records, clock)
 
     async def has(self, *readers: Reader) -> None:
         """These read here now, and that is written down."""
@@ -118,10 +118,10 @@ def test_an_order_begins_only_within_the_scopes_of_now(case: str) -> None:
 
 
 def test_the_order_of_a_client_that_is_gone_does_not_begin() -> None:
-    assert refusals_of(dict[str, Scopes]().get, console=True)(ORDER) == "ci is no client any more"
+    assert refusals_of(dict[str, ClientScopes]().get, console=True)(ORDER) == "ci is no client any more"
 
 
 @pytest.mark.parametrize("console", [True, False])
 def test_what_was_ordered_at_the_console_begins_while_there_is_one(console: bool) -> None:
-    why = refusals_of(dict[str, Scopes]().get, console=console)(replace(ORDER, person_id="client:console.owner"))
+    why = refusals_of(dict[str, ClientScopes]().get, console=console)(replace(ORDER, person_id="client:console.owner"))
     assert (why == "") == console

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from adapters.capabilities import Budget
-from gateway.cluster.bots import Schedulers, Shares
-from gateway.cluster.roster import Roster
+from gateway.cluster.bots import PlatformSchedulers, ShardShares
+from gateway.cluster.roster import ClusterRoster
 from runtime.core.errors import RateLimited
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
@@ -41,7 +41,7 @@ async def test_two_nodes_come_to_a_half_each_and_the_one_that_stays_gets_the_who
     store = MemoryShareStore(clock)
     told: dict[str, list[float]] = {"ada": [], "bob": []}
     async with anyio.create_task_group() as tasks:
-        ada, bob = Shares(store, ADA, clock), Shares(store, BOB, clock)
+        ada, bob = ShardShares(store, ADA, clock), ShardShares(store, BOB, clock)
         await ada.open()
         ada.tell(told["ada"].append)
         tasks.start_soon(ada.run)
@@ -62,7 +62,7 @@ async def test_a_part_that_cannot_be_claimed_again_is_given_up_before_another_no
     store = StuckStore(clock)
     told: list[float] = []
     async with anyio.create_task_group() as tasks:
-        shares = Shares(store, ADA, clock)
+        shares = ShardShares(store, ADA, clock)
         await shares.open()
         shares.tell(told.append)
         tasks.start_soon(shares.run)
@@ -84,8 +84,8 @@ async def test_a_newcomer_has_its_part_as_soon_as_the_roster_knows_of_it() -> No
     parts: dict[str, list[float]] = {"ada": [], "bob": []}
     async with anyio.create_task_group() as tasks:
         for holder in (ADA, BOB):
-            roster = Roster(nodes, holder, clock)
-            shares = Shares(store, holder, clock, roster)
+            roster = ClusterRoster(nodes, holder, clock)
+            shares = ShardShares(store, holder, clock, roster)
             await shares.open()
             shares.tell(parts[holder.node].append)
             tasks.start_soon(shares.run)
@@ -109,18 +109,18 @@ async def test_a_restart_in_a_flood_wait_makes_no_call_before_its_end() -> None:
 
     for _ in range(2):
         async with anyio.create_task_group() as tasks:
-            shares = Shares(MemoryShareStore(clock), LeaseHolder("node"), clock)
+            shares = ShardShares(MemoryShareStore(clock), LeaseHolder("node"), clock)
             await shares.open()
-            schedulers = Schedulers(tables.__getitem__, shares, clock, tasks)
+            schedulers = PlatformSchedulers(tables.__getitem__, shares, clock, tasks)
             scheduler = await schedulers.open(BucketPlatform(clock))
             tasks.start_soon(scheduler.make, "room", ROOM, refused_at_first)
             await clock.advance(60)
             tasks.cancel_scope.cancel()
     assert calls == pytest.approx([0.0], abs=0.01)
     async with anyio.create_task_group() as tasks:
-        shares = Shares(MemoryShareStore(clock), LeaseHolder("node"), clock)
+        shares = ShardShares(MemoryShareStore(clock), LeaseHolder("node"), clock)
         await shares.open()
-        scheduler = await Schedulers(tables.__getitem__, shares, clock, tasks).open(BucketPlatform(clock))
+        scheduler = await PlatformSchedulers(tables.__getitem__, shares, clock, tasks).open(BucketPlatform(clock))
         tasks.start_soon(scheduler.make, "room", ROOM, refused_at_first)
         await clock.advance(60)
         tasks.cancel_scope.cancel()
@@ -138,10 +138,12 @@ async def test_a_node_without_a_share_of_the_bots_bucket_waits() -> None:
         made.append(clock.monotonic())
 
     async with anyio.create_task_group() as tasks:
-        shares = Shares(store, LeaseHolder("node", ttl_s=9.0), clock)
+        shares = ShardShares(store, LeaseHolder("node", ttl_s=9.0), clock)
         await shares.open()
         tasks.start_soon(shares.run)
-        scheduler = await Schedulers(lambda _table: MemoryRecords(), shares, clock, tasks).open(BucketPlatform(clock))
+        scheduler = await PlatformSchedulers(lambda _table: MemoryRecords(), shares, clock, tasks).open(
+            BucketPlatform(clock)
+        )
         tasks.start_soon(scheduler.make, "room", ROOM, call)
         await clock.advance(29)
         assert made == []
@@ -161,9 +163,9 @@ async def test_a_stop_waits_for_calls_on_their_way_and_lets_no_other_leave() -> 
         ended.append(name)
 
     async with anyio.create_task_group() as tasks:
-        shares = Shares(MemoryShareStore(clock), LeaseHolder("node"), clock)
+        shares = ShardShares(MemoryShareStore(clock), LeaseHolder("node"), clock)
         await shares.open()
-        schedulers = Schedulers(lambda _table: MemoryRecords(), shares, clock, tasks)
+        schedulers = PlatformSchedulers(lambda _table: MemoryRecords(), shares, clock, tasks)
         scheduler = await schedulers.open(BucketPlatform(clock))
         await clock.advance(10)
         tasks.start_soon(scheduler.make, "room", ROOM, partial(call, "first"))

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from gateway.cluster.bots import BotLeases
-from gateway.cluster.node import Node
-from gateway.cluster.renewal import Renewal
-from gateway.cluster.roster import Drains, Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.renewal import LeaseRenewal
+from gateway.cluster.roster import ClusterRoster, NodeDrains
 from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
@@ -38,18 +38,18 @@ class Parts:
         self.leases = MemoryLeaseStore(self.stores_clock)
         self.inbox = MemoryInbox(self.leases)
         self.nodes = MemoryNodeStore(self.stores_clock)
-        self.drains = Drains(MemoryRecords())
+        self.drains = NodeDrains(MemoryRecords())
 
-    def roster(self, name: str) -> Roster:
-        return Roster(self.nodes, LeaseHolder(name, TTL_S), self.clock)
+    def roster(self, name: str) -> ClusterRoster:
+        return ClusterRoster(self.nodes, LeaseHolder(name, TTL_S), self.clock)
 
-    def node(self, name: str) -> Node:
-        return Node(self.leases, self.inbox, self.roster(name), self.renewal(name), Bus(self.clock))
+    def node(self, name: str) -> ClusterNode:
+        return ClusterNode(self.leases, self.inbox, self.roster(name), self.renewal(name), Bus(self.clock))
 
-    def renewal(self, name: str, leases: LeaseStore | None = None) -> Renewal:
+    def renewal(self, name: str, leases: LeaseStore | None = None) -> LeaseRenewal:
         return renewing(leases or self.leases, self.nodes, LeaseHolder(name, TTL_S), self.clock)
 
-    async def hold(self, name: str, body: Callable[[], Awaitable[None]], roster: Roster | None = None) -> None:
+    async def hold(self, name: str, body: Callable[[], Awaitable[None]], roster: ClusterRoster | None = None) -> None:
         """Hold a bot on a node of this name for as long as the body takes."""
         renewal = self.renewal(name)
         async with beside() as tasks:
@@ -236,7 +236,7 @@ async def test_a_node_that_cannot_renew_its_leases_says_in_time_that_they_are_no
     leases, heard = Stuck(parts.clock), list[str]()
     bus = Bus(parts.clock)
     bus.subscribe("node.*", lambda event: heard.append(event.name))
-    node = Node(leases, parts.inbox, parts.roster("a"), parts.renewal("a", leases), bus)
+    node = ClusterNode(leases, parts.inbox, parts.roster("a"), parts.renewal("a", leases), bus)
     node.on_sure = lambda: heard.append("sure")
     async with anyio.create_task_group() as tasks:
         await node.run(tasks, IdleServer())
@@ -363,7 +363,7 @@ async def test_a_bots_lease_goes_to_the_next_node_as_soon_as_it_is_given_back(pa
     log: list[str] = []
     may_end = anyio.Event()
 
-    async def hold(name: str, roster: Roster) -> None:
+    async def hold(name: str, roster: ClusterRoster) -> None:
         async def body() -> None:
             log.append(name)
             await may_end.wait()
@@ -387,7 +387,7 @@ async def test_a_bots_lease_goes_to_the_next_node_as_soon_as_it_is_given_back(pa
 async def test_a_drained_nodes_bot_goes_to_another_and_it_takes_none(parts: Parts) -> None:
     log: list[str] = []
 
-    async def hold(name: str, roster: Roster) -> None:
+    async def hold(name: str, roster: ClusterRoster) -> None:
         async def body() -> None:
             log.append(name)
             await anyio.sleep_forever()
@@ -397,7 +397,7 @@ async def test_a_drained_nodes_bot_goes_to_another_and_it_takes_none(parts: Part
 
     async with anyio.create_task_group() as tasks:
         for name in ("a", "b"):
-            roster = Roster(parts.nodes, LeaseHolder(name, TTL_S), parts.clock, drains=parts.drains)
+            roster = ClusterRoster(parts.nodes, LeaseHolder(name, TTL_S), parts.clock, drains=parts.drains)
             await roster.open()
             tasks.start_soon(roster.run)
             tasks.start_soon(hold, name, roster)

@@ -12,11 +12,11 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from gateway.cluster.node import Node
-from gateway.cluster.roster import Drains, Roster
+from gateway.cluster.node import ClusterNode
+from gateway.cluster.roster import ClusterRoster, NodeDrains
 from runtime.bus import Bus
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
-from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, Living
+from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, LivingNodes
 from tests.fakes.clock import FakeClock, ForeignClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.observing.records import MemoryRecords
@@ -54,10 +54,10 @@ class Mortal:
         if not self.dead:
             await self._world.leases.release(name, holder, token)
 
-    async def announce(self, holder: LeaseHolder, /) -> Living:
-        return Living({}, "") if self.dead else await self._world.nodes.announce(holder)
+    async def announce(self, holder: LeaseHolder, /) -> LivingNodes:
+        return LivingNodes({}, "") if self.dead else await self._world.nodes.announce(holder)
 
-    async def living(self) -> Living:
+    async def living(self) -> LivingNodes:
         return await self._world.nodes.living()
 
     async def leave(self, holder: LeaseHolder, /) -> None:
@@ -98,7 +98,7 @@ class World:
 
     random: random.Random
     clock: FakeClock = field(default_factory=FakeClock)
-    living: dict[str, tuple[Node, Mortal, anyio.CancelScope]] = field(default_factory=dict)
+    living: dict[str, tuple[ClusterNode, Mortal, anyio.CancelScope]] = field(default_factory=dict)
     moves: int = 0
     unowned_s: float = 0.0
 
@@ -106,7 +106,7 @@ class World:
         self.stores_clock = ForeignClock(self.clock)
         self.leases = MemoryLeaseStore(self.stores_clock)
         self.nodes = MemoryNodeStore(self.stores_clock)
-        self.drains = Drains(MemoryRecords())
+        self.drains = NodeDrains(MemoryRecords())
         self._free_since: dict[int, float] = {}
 
     async def join(self, tasks: TaskGroup) -> None:
@@ -117,9 +117,9 @@ class World:
     async def _live(self, name: str, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         stores = Mortal(self)
         holder = LeaseHolder(name, TTL_S)
-        roster = Roster(stores, holder, self.clock, drains=self.drains)
+        roster = ClusterRoster(stores, holder, self.clock, drains=self.drains)
         renewal = renewing(stores, stores, holder, self.clock)
-        node = Node(stores, MemoryInbox(self.leases), roster, renewal, Bus(self.clock), park_s=PARK_S)
+        node = ClusterNode(stores, MemoryInbox(self.leases), roster, renewal, Bus(self.clock), park_s=PARK_S)
         busy = frozenset(self.random.sample(range(SHARDS), 8))
         async with anyio.create_task_group() as tasks:
             self.living[name] = (node, stores, tasks.cancel_scope)

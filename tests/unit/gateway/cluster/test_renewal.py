@@ -11,7 +11,7 @@ import pytest
 
 from gateway.cluster.renewal import in_thread
 from runtime.storage.memory.sessions import MemoryLeaseStore
-from runtime.stores.sessions import LeaseHolder, Living
+from runtime.stores.sessions import LeaseHolder, LivingNodes
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing
@@ -52,7 +52,7 @@ class SlowNodes(MemoryNodeStore):
         super().__init__(clock)
         self.slow = Slow()
 
-    async def announce(self, holder: LeaseHolder, /) -> Living:
+    async def announce(self, holder: LeaseHolder, /) -> LivingNodes:
         await self.slow.pass_by()
         return await super().announce(holder)
 

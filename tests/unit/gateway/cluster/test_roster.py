@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from gateway.cluster.roster import Drains, Roster
-from runtime.stores.sessions import SHARDS, LeaseHolder, Living
+from gateway.cluster.roster import ClusterRoster, NodeDrains
+from runtime.stores.sessions import SHARDS, LeaseHolder, LivingNodes
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.observing.records import MemoryRecords
@@ -17,7 +17,7 @@ from tests.fakes.observing.records import MemoryRecords
 pytestmark = pytest.mark.anyio
 
 TTL_S = 9.0
-DRAINS = Drains(MemoryRecords())
+DRAINS = NodeDrains(MemoryRecords())
 
 
 class Away(MemoryNodeStore):
@@ -26,13 +26,13 @@ class Away(MemoryNodeStore):
     away = False
     full = False
 
-    async def announce(self, holder: LeaseHolder, /) -> Living:
+    async def announce(self, holder: LeaseHolder, /) -> LivingNodes:
         await self._back()
         while self.full:
             await self._clock.sleep_until(self._clock.monotonic() + 0.5)
         return await super().announce(holder)
 
-    async def living(self) -> Living:
+    async def living(self) -> LivingNodes:
         await self._back()
         return await super().living()
 
@@ -42,13 +42,13 @@ class Away(MemoryNodeStore):
 
 
 @asynccontextmanager
-async def rosters(*names: str) -> AsyncIterator[tuple[FakeClock, Away, list[Roster]]]:
+async def rosters(*names: str) -> AsyncIterator[tuple[FakeClock, Away, list[ClusterRoster]]]:
     """Nodes that announce themselves as often as they renew their leases."""
     clock = FakeClock()
     store = Away(clock)
-    made = [Roster(store, LeaseHolder(name, TTL_S), clock, drains=DRAINS) for name in names]
+    made = [ClusterRoster(store, LeaseHolder(name, TTL_S), clock, drains=DRAINS) for name in names]
 
-    async def live(roster: Roster) -> None:
+    async def live(roster: ClusterRoster) -> None:
         while True:
             await clock.sleep_until(clock.monotonic() + TTL_S / 3)
             roster.announce()
@@ -115,7 +115,7 @@ async def test_who_has_left_has_no_quota_and_the_others_have_all_at_once() -> No
 
 async def test_a_front_sees_the_nodes_and_takes_no_part_of_the_shards() -> None:
     async with rosters("a", "b") as (clock, store, (ada, _)):
-        front = Roster(store, LeaseHolder("front", TTL_S), clock, enters=False)
+        front = ClusterRoster(store, LeaseHolder("front", TTL_S), clock, enters=False)
         await front.open()
         assert (front.nodes, front.quota) == (2, 0)
         await clock.advance(TTL_S)
@@ -125,7 +125,7 @@ async def test_a_front_sees_the_nodes_and_takes_no_part_of_the_shards() -> None:
 async def test_a_front_notices_when_the_last_node_dies_and_when_another_comes() -> None:
     clock = FakeClock()
     store = MemoryNodeStore(clock)
-    front = Roster(store, LeaseHolder("front", TTL_S), clock, enters=False)
+    front = ClusterRoster(store, LeaseHolder("front", TTL_S), clock, enters=False)
     async with anyio.create_task_group() as tasks:
         await store.announce(LeaseHolder("a", TTL_S))
         await front.open()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.assembly.standalone import Terminal, execute
+from gateway.assembly.standalone import TerminalOutput, execute
 from gateway.extensions.loading import load_extensions, sections
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import load
@@ -78,7 +78,7 @@ async def said_by(folder: Path, program: Path, model: str | None = None, lines: 
     settings = load(config=folder / "parley.toml", environment=environment, directory=folder, sections=sections)
     compiled = (await compile_program([program], lowerer=RulesLowerer())).program
     out = io.StringIO()
-    ended = await execute(settings, begun_by(compiled, {}), "", Terminal(out, io.StringIO()), line)
+    ended = await execute(settings, begun_by(compiled, {}), "", TerminalOutput(out, io.StringIO()), line)
     assert ended.how == "done", ended.why
     return out.getvalue()
 

@@ -10,10 +10,10 @@ import pytest
 
 from adapters.web.adapter import WebAdapter
 from gateway.assembly.probes import probes
-from gateway.catalog import Ground, listed
+from gateway.catalog import AdapterGround, listed
 from gateway.extensions import loading
 from gateway.extensions.extension import Extension
-from gateway.extensions.loading import Extensions, handing_over
+from gateway.extensions.loading import LoadedExtensions, handing_over
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.texts import english
@@ -75,15 +75,15 @@ async def test_extension_whose_platform_is_off_is_named_with_what_switches_it_on
 ) -> None:
     extension = Extension("words", api=1)
     extension.slack(print)
-    monkeypatch.setattr("gateway.catalog.load_extensions", lambda _: Extensions((extension,)))
+    monkeypatch.setattr("gateway.catalog.load_extensions", lambda _: LoadedExtensions((extension,)))
     caplog.set_level(logging.WARNING)
     settings = Settings()
-    ground = Ground(settings, SystemClock(), lambda _: MemoryRecords(), commands={}, texts=english())
+    ground = AdapterGround(settings, SystemClock(), lambda _: MemoryRecords(), commands={}, texts=english())
     assert len(list(listed(ground, object.__new__(WebAdapter)))) == 1
     assert [(one["extension"], one["platform"], one["switch"]) for one in told(caplog)] == [
         ("words", "slack", "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN")
     ]
-    monkeypatch.setattr("gateway.extensions.loading.load_extensions", lambda _: Extensions((extension,)))
+    monkeypatch.setattr("gateway.extensions.loading.load_extensions", lambda _: LoadedExtensions((extension,)))
     [extended] = [one for one in await probes(settings) if one.name == "extended"]
     assert extended.ask is not None
     switch = "set PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"

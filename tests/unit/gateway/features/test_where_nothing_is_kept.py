@@ -10,7 +10,7 @@ import pytest
 from evals.conversation import Stage, run_once
 from evals.models import Scripted
 from evals.talks import Expected, Talk
-from gateway.assembly.standalone import Terminal, execute
+from gateway.assembly.standalone import TerminalOutput, execute
 from gateway.capabilities import FEATURES
 from gateway.features.memories.session import NodeMemories
 from gateway.programs.arguments import begun_by
@@ -102,7 +102,7 @@ def test_every_call_of_a_feature_is_tried() -> None:
 async def test_with_parley_exec(text: str, came: str) -> None:
     said, beside = io.StringIO(), io.StringIO()
     made = begun_by(await compiled(text), {})
-    ended = await execute(Settings().model_copy(update={"language": "en"}), made, "", Terminal(said, beside))
+    ended = await execute(Settings().model_copy(update={"language": "en"}), made, "", TerminalOutput(said, beside))
     assert (ended.how, said.getvalue(), beside.getvalue()) == ("done", f"{came}\n", "")
 
 

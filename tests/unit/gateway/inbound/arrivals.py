@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from adapters.adapter import Adapter, Inbound
-from gateway.access.admission import Access, AccessRules, Owners
+from gateway.access.admission import AccessRules, PlatformAccess, PlatformOwners
 from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import People, Role
+from gateway.access.people import KnownPeople, Role
 from gateway.feature import EntrancePart
 from gateway.features.memories.books import Memories
 from gateway.features.memories.node import MemoryCommand, RecordedSilence
@@ -19,11 +19,11 @@ from gateway.features.reports.desk import CHOICES
 from gateway.features.usage.ledger import Ledger
 from gateway.features.voice.speaking import VoiceCommand
 from gateway.inbound.earlier import HeardPlaces
-from gateway.inbound.entrance import CommandAnswer, Entrance, GivenCommand, Origins
+from gateway.inbound.entrance import CommandAnswer, ConversationOrigins, Entrance, GivenCommand
 from gateway.inbound.late import LateMessages
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.routing import Route, Routes
-from gateway.inbound.usage_limits import Limits
+from gateway.inbound.usage_limits import UsageLimits
 from gateway.settings.operation import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address, Speaker
@@ -51,18 +51,18 @@ def event(text: str = "hi", *, person: str = "42", chat: str = "1", command: str
     return Inbound(address, id_, f"{address.platform}:{person}", "Ada", text, NOW, command=command, **fields)
 
 
-def people(clock: FakeClock | None = None, **roles: Role) -> People:
+def people(clock: FakeClock | None = None, **roles: Role) -> KnownPeople:
     """Who has a role already: `_42=Role.MEMBER` is test:42."""
     table = {f"test:{name.strip('_')}": f'{{"role":"{role.word}","name":""}}' for name, role in roles.items()}
-    return People(MemoryRecords(table), MemoryRecords(), MemoryRecords(), clock or FakeClock())
+    return KnownPeople(MemoryRecords(table), MemoryRecords(), MemoryRecords(), clock or FakeClock())
 
 
 async def opened(
-    mode: Any = "pairing", store: People | None = None, clock: FakeClock | None = None, **rules: Any
-) -> Access:
+    mode: Any = "pairing", store: KnownPeople | None = None, clock: FakeClock | None = None, **rules: Any
+) -> PlatformAccess:
     """The access of the platform "test"."""
     clock = clock or FakeClock()
-    access = Access("test", AccessRules(mode, **rules), store or people(clock), clock)
+    access = PlatformAccess("test", AccessRules(mode, **rules), store or people(clock), clock)
     await access.open()
     return access
 
@@ -109,10 +109,10 @@ class Door:
 
     def __init__(
         self,
-        access: Access,
+        access: PlatformAccess,
         *,
         routes: Routes = ONE,
-        store: People | None = None,
+        store: KnownPeople | None = None,
         limits: Mapping[str, float] | None = None,
         clock: FakeClock | None = None,
         command_mark: str = "/",
@@ -131,7 +131,7 @@ class Door:
         self.otherwise: list[str | None] = []
         self.marks: list[tuple[str, Mark | None]] = []
         self.chosen = MemoryRecords()
-        self.origins = Origins(MemoryRecords(), self.chosen)
+        self.origins = ConversationOrigins(MemoryRecords(), self.chosen)
         self.places = HeardPlaces(MemoryPlaceStore())
         self.owner_places = MemoryRecords()
         self.decisions = Decided()
@@ -142,7 +142,7 @@ class Door:
         remembered = Memories(self.memories, clock, {"one": True}.get, self.silence)
         known = store or people(clock)
         settings = LimitSettings.model_validate({"message_chars": 20, **(limits or {})})
-        self.limits = Limits(settings, MemoryCounters(clock), Owners(known, {}).has, TEXTS, clock)
+        self.limits = UsageLimits(settings, MemoryCounters(clock), PlatformOwners(known, {}).has, TEXTS, clock)
         self.entrance = entrance = Entrance(
             inbox=cast("Any", self.inbox),
             outbound=self,
@@ -152,7 +152,7 @@ class Door:
             origins=self.origins,
             limits=self.limits,
             owners=OwnerNotices(
-                self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
+                self.owner_places, PlatformOwners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
             ),
             places=self.places,
             features=EntrancePart(

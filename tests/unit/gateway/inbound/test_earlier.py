@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from adapters.adapter import Adapter, Inbound
-from gateway.access.admission import Access
+from gateway.access.admission import PlatformAccess
 from gateway.access.people import Role
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
 from runtime.core.address import Address
@@ -47,7 +47,7 @@ class History:
 @dataclass(frozen=True)
 class Place:
     adapter: Adapter
-    access: Access
+    access: PlatformAccess
 
 
 def said(text: str, person: str = "42", **more: Any) -> Inbound:
@@ -60,7 +60,9 @@ def reading(limits: ContextLimits, clock: FakeClock | None = None, **platforms: 
     return EarlierMessages(platforms, limits, MemoryKeptWords(clock), clock)
 
 
-async def told(history: History, limits: ContextLimits | None = None, access: Access | None = None) -> EarlierWords:
+async def told(
+    history: History, limits: ContextLimits | None = None, access: PlatformAccess | None = None
+) -> EarlierWords:
     place = Place(cast("Adapter", history), access or await opened("open"))
     return await reading(limits or ContextLimits(), test=place).before(ASKED)
 

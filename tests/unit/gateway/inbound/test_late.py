@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 from adapters.adapter import Inbound
-from gateway.cluster.roster import Roster
-from gateway.inbound.late import NOTICE_AFTER_S, QUIET_S, RECENTLY_S, Absence, LateMessages
+from gateway.cluster.roster import ClusterRoster
+from gateway.inbound.late import NOTICE_AFTER_S, QUIET_S, RECENTLY_S, AbsenceNotices, LateMessages
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import InboxFull
@@ -181,7 +181,7 @@ class Watch:
 
     clock: FakeClock
     nodes: MemoryNodeStore
-    absence: Absence
+    absence: AbsenceNotices
     said: list[tuple[str, str]]
     told: list[Happening] = field(default_factory=list)
 
@@ -194,12 +194,12 @@ class Watch:
 async def watch() -> AsyncIterator[Watch]:
     clock, said = FakeClock(), list[tuple[str, str]]()
     bus, nodes = Bus(clock), MemoryNodeStore(clock)
-    roster = Roster(nodes, LeaseHolder("front", TTL_S), clock, enters=False)
+    roster = ClusterRoster(nodes, LeaseHolder("front", TTL_S), clock, enters=False)
 
     async def say(to: Address, text: str, _: Sequence[Choice] = (), /) -> None:
         said.append((to.conversation, text))
 
-    made = Watch(clock, nodes, Absence(roster, clock, say, english(), bus), said)
+    made = Watch(clock, nodes, AbsenceNotices(roster, clock, say, english(), bus), said)
     for kind in (AgentsAbsent, AgentsPresent):
         bus.hear(kind, lambda what, _: made.told.append(what))
     await roster.open()

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.access.people import People, Role
+from gateway.access.people import KnownPeople, Role
 from gateway.inbound.commands import COMMANDS, help_text
 from gateway.inbound.routing import Route, Routes
 from runtime.core.address import Address
@@ -560,7 +560,7 @@ async def test_of_requests_that_arrive_together_only_as_many_are_open_as_may_be(
             await anyio.lowlevel.checkpoint()
             return found
 
-    store = People(MemoryRecords(), Slow(), MemoryRecords(), FakeClock())
+    store = KnownPeople(MemoryRecords(), Slow(), MemoryRecords(), FakeClock())
     door = Door(await opened("pairing", store, owners=frozenset({"1"}), open_requests=2), store=store)
     await door.router.take_together([event(person=str(number), chat=str(number)) for number in range(10, 20)])
     assert len(await store.requests()) == 2

@@ -12,12 +12,12 @@ import anyio
 import pytest
 
 from gateway.access.people import Role
-from gateway.inbound.usage_limits import TOLD_EVERY_S, Limits, PersonLimits
+from gateway.inbound.usage_limits import TOLD_EVERY_S, PersonLimits, UsageLimits
 from gateway.settings.operation import LimitSettings
 from runtime.core.address import Address
 from runtime.core.texts import english
 from runtime.events.frames import LLMAnswered
-from runtime.stores.orders import Spent
+from runtime.stores.orders import ModelSpending
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.fakes.observing.records import MemoryRecords
@@ -175,8 +175,8 @@ async def test_what_a_task_spends_is_counted_by_the_task_that_all_came_of() -> N
     await at.limits.spend(answer(tokens_in=10, tokens_out=5, cost_usd=0.5, task="t"))
     await at.limits.spend(answer(tokens_in=1, task="t"))
     await at.limits.spend(answer(tokens_in=7))
-    assert await at.limits.spent("t") == Spent(16, 0.5)
-    assert await at.limits.spent("u") == Spent(0, 0)
+    assert await at.limits.spent("t") == ModelSpending(16, 0.5)
+    assert await at.limits.spent("u") == ModelSpending(0, 0)
 
 
 async def test_a_model_is_not_called_any_more_once_the_money_is_spent_except_for_owners() -> None:
@@ -211,9 +211,9 @@ async def nobody(_person: str) -> bool:
     return False
 
 
-def limits(**settings: Any) -> tuple[Limits, PersonLimits]:
+def limits(**settings: Any) -> tuple[UsageLimits, PersonLimits]:
     clock, own = FakeClock(), PersonLimits(MemoryRecords())
-    return Limits(LimitSettings(**settings), MemoryCounters(clock), nobody, english(), clock, own), own
+    return UsageLimits(LimitSettings(**settings), MemoryCounters(clock), nobody, english(), clock, own), own
 
 
 async def test_a_limit_of_ones_own_counts_from_the_next_message_and_for_nobody_else() -> None:

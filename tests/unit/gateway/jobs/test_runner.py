@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import anyio
 import pytest
 
-from gateway.jobs.runner import RETRY_S, Job, Jobs, every
+from gateway.jobs.runner import RETRY_S, Job, JobRunner, every
 from runtime.bus import Bus
 from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.stores.sessions import LeaseHolder
@@ -53,7 +53,7 @@ class Cluster:
         """A node that runs until the block ends; what is given kills it before."""
         bus = Bus(self.clock)
         bus.subscribe("job.failed", lambda event: self.failures.append(str(event.data["job"])))
-        kept = Jobs(
+        kept = JobRunner(
             jobs or [every("work", MINUTE, self.work)], self.leases, self.done, LeaseHolder(name), self.clock, bus
         )
         async with anyio.create_task_group() as tasks:

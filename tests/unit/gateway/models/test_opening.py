@@ -15,7 +15,7 @@ from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.llm.choice import ModelChoice
 from runtime.llm.client import EMBED, TRANSCRIBE, ChatMessage, CompletionRequest
 from runtime.llm.local import download, folder_of
-from runtime.llm.models import Models
+from runtime.llm.models import ModelRegistry
 from tests.fakes.models.embedding_server import EmbeddingServer
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.runtime.execution.processor.walking import compiled, main
@@ -28,7 +28,7 @@ def server_of(server: OpenAIServer, model: str) -> dict[str, str]:
     return {"model": model, "base_url": server.base_url}
 
 
-async def answer(models: Models, purpose: str, model: str = "") -> tuple[str, str]:
+async def answer(models: ModelRegistry, purpose: str, model: str = "") -> tuple[str, str]:
     """What is answered, and by whom."""
     async with models.stream(CompletionRequest((ChatMessage("user", "go"),), purpose, model)) as completion:
         text = "".join([piece async for piece in completion])

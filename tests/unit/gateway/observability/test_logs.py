@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import pytest
 
-from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, Logs
-from gateway.observability.watching import MASK, Masking
+from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, LogWriter
+from gateway.observability.watching import MASK, SecretMasking
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from tests.fakes.observing.happenings import KINDS, happened
 
 TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
@@ -28,8 +28,8 @@ def _lines(
     name: str, *, level: Literal["debug", "info", "error"] = "info", secrets: frozenset[str] = frozenset(), **data: Any
 ) -> list[dict[str, Any]]:
     stream = io.StringIO()
-    logs = Logs(LogOptions(level=level, stream=stream), Masking(secrets))
-    logs.write(Event(happened(name, **data), datetime(2026, 1, 2, tzinfo=UTC)))
+    logs = LogWriter(LogOptions(level=level, stream=stream), SecretMasking(secrets))
+    logs.write(BusEvent(happened(name, **data), datetime(2026, 1, 2, tzinfo=UTC)))
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
@@ -42,7 +42,7 @@ def test_event_is_one_json_line_where_there_is_no_terminal() -> None:
 def test_every_event_of_the_bus_is_heard_until_detached() -> None:
     stream = io.StringIO()
     bus = Bus(SystemClock())
-    detach = Logs(LogOptions(stream=stream)).attach(bus)
+    detach = LogWriter(LogOptions(stream=stream)).attach(bus)
     bus.publish(happened("meeting.started", meeting="100"))
     bus.publish(happened("session.ended", text="line one\nline two"))
     detach()
@@ -56,7 +56,7 @@ def test_every_event_of_the_bus_is_heard_until_detached() -> None:
 
 def test_a_remark_of_an_adapter_is_a_line_with_all_it_says_and_no_secret() -> None:
     stream = io.StringIO()
-    detach = Logs(LogOptions(stream=stream), Masking({TOKEN})).attach(Bus(SystemClock()))
+    detach = LogWriter(LogOptions(stream=stream), SecretMasking({TOKEN})).attach(Bus(SystemClock()))
     logger = logging.getLogger("adapters.telegram.adapter")
     logger.warning("Telegram cannot be polled", extra={"error": f"/bot{TOKEN}/getMe: 502", "retry_in_s": 2.0})
     logger.debug("nobody wants to know")
@@ -75,8 +75,8 @@ def test_a_remark_of_an_adapter_is_a_line_with_all_it_says_and_no_secret() -> No
 
 def test_human_lines_are_not_json_and_name_the_event() -> None:
     stream = io.StringIO()
-    Logs(LogOptions(format="human", stream=stream)).write(
-        Event(happened("session.started", session="s1"), datetime.now(UTC))
+    LogWriter(LogOptions(format="human", stream=stream)).write(
+        BusEvent(happened("session.started", session="s1"), datetime.now(UTC))
     )
     assert "session.started" in stream.getvalue()
     assert "session=s1" in stream.getvalue()
@@ -85,8 +85,10 @@ def test_human_lines_are_not_json_and_name_the_event() -> None:
 @pytest.mark.parametrize("form", ["human", "json"])
 def test_a_foreign_text_steers_no_terminal(form: Literal["human", "json"]) -> None:
     stream = io.StringIO()
-    Logs(LogOptions(format=form, stream=stream)).write(
-        Event(happened("model.fell_back", error="bad \x1b[2J\x9b thing \u202e", more={"of": "\x07"}), datetime.now(UTC))
+    LogWriter(LogOptions(format=form, stream=stream)).write(
+        BusEvent(
+            happened("model.fell_back", error="bad \x1b[2J\x9b thing \u202e", more={"of": "\x07"}), datetime.now(UTC)
+        )
     )
     assert "bad " in stream.getvalue()
     assert not set("\x1b\x9b\u202e\x07") & set(stream.getvalue())
@@ -149,10 +151,10 @@ def test_values_by_name_stay_values_without_their_secrets() -> None:
     ],
 )
 def test_the_usual_forms_of_secrets_and_those_that_are_known_are_masked(text: str, shown: str) -> None:
-    assert Masking(["word"]).masked(text) == shown
+    assert SecretMasking(["word"]).masked(text) == shown
 
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("piece", ["1", "1234567:", "sk-", "://", "a-"])
 def test_a_long_text_without_a_secret_is_looked_through_in_a_moment(piece: str) -> None:
-    assert Masking().masked(piece * 200_000)
+    assert SecretMasking().masked(piece * 200_000)

@@ -13,8 +13,8 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from gateway.observability.metrics import MAX_LABELS, Metrics
-from gateway.observability.watching import Gauges
+from gateway.observability.metrics import MAX_LABELS, ProcessMetrics
+from gateway.observability.watching import NodeGauges
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.frames import LLMFailed, LLMRequested, StepRejected
@@ -49,17 +49,17 @@ async def away(_shards: Collection[int]) -> tuple[int, int]:
     raise AssertionError("unreachable")
 
 
-def gauges(**more: Any) -> Gauges:
+def gauges(**more: Any) -> NodeGauges:
     asked: dict[str, Any] = {"shards": lambda: frozenset({1, 2}), "conversations": lambda: 5, "at_work": lambda: 1}
     asked |= {"sandbox_busy": lambda: 2, "sandbox_workers": lambda: 4, "sandbox_jailed": lambda: True}
-    return Gauges(**{**asked, "waiting": three_waiting, **more})
+    return NodeGauges(**{**asked, "waiting": three_waiting, **more})
 
 
-async def read(metrics: Metrics) -> dict[str, Metric]:
+async def read(metrics: ProcessMetrics) -> dict[str, Metric]:
     return {family.name: family for family in text_string_to_metric_families((await metrics.text()).decode())}
 
 
-async def values(metrics: Metrics) -> dict[str, float]:
+async def values(metrics: ProcessMetrics) -> dict[str, float]:
     """Every sample that is not 0, by its name and labels."""
     families = await read(metrics)
     return {
@@ -74,7 +74,7 @@ async def values(metrics: Metrics) -> dict[str, float]:
 
 async def test_a_conversation_is_counted_from_message_to_message(sandbox: MontySandbox) -> None:
     model = Model(Reply(FIRST_TURN.text, usage=Usage(100, 20, 80, 0.5)), SECOND_TURN)
-    metrics = Metrics(gauges())
+    metrics = ProcessMetrics(gauges())
     async with talking(SHOP, model, sandbox) as talk:
         await talk.say("hello there")
         await talk.say("some query")
@@ -114,7 +114,7 @@ async def test_a_conversation_is_counted_from_message_to_message(sandbox: MontyS
 
 async def test_the_first_text_is_measured_from_when_the_message_came(sandbox: MontySandbox) -> None:
     clock = FakeClock()
-    bus, metrics = Bus(clock), Metrics(gauges())
+    bus, metrics = Bus(clock), ProcessMetrics(gauges())
     metrics.attach(bus)
     bus.publish(MessageAdmitted("web", "web:1", "in.1", "message"))
     await clock.advance(2.0)
@@ -128,13 +128,13 @@ async def test_the_first_text_is_measured_from_when_the_message_came(sandbox: Mo
 
 
 async def test_a_store_that_is_away_keeps_nobody_waiting_for_the_rest() -> None:
-    found = await values(Metrics(gauges(waiting=away)))
+    found = await values(ProcessMetrics(gauges(waiting=away)))
     assert found["shards"] == 2
     assert "store_answers" not in found
 
 
 async def test_what_goes_wrong_is_counted_by_its_event() -> None:
-    bus, metrics = Bus(SystemClock()), Metrics(gauges())
+    bus, metrics = Bus(SystemClock()), ProcessMetrics(gauges())
     metrics.attach(bus)
     bus.publish(LLMFailed(*AT, "x"))
     bus.publish(StepRejected(*AT, "order", "x"))
@@ -153,7 +153,7 @@ async def test_what_goes_wrong_is_counted_by_its_event() -> None:
 
 
 async def test_labels_stay_few_whatever_happens() -> None:
-    bus, metrics = Bus(SystemClock()), Metrics(gauges())
+    bus, metrics = Bus(SystemClock()), ProcessMetrics(gauges())
     metrics.attach(bus)
     for number in range(3 * MAX_LABELS):
         bus.publish(LLMRequested(*AT, f"model-{number}", ()))
@@ -164,8 +164,10 @@ async def test_labels_stay_few_whatever_happens() -> None:
 
 async def test_the_document_says_what_there_is() -> None:
     rows = re.findall(r"^\| `(parley_\w+)`(?: \{([\w, ]+)\})? \| (\w+) \|", DOCUMENT.read_text(), re.MULTILINE)
-    families = [family for family in (await read(Metrics(gauges()))).values() if family.name.startswith("parley_")]
-    collectors = [vars(collector) for collector in Metrics(gauges()).registry._collector_to_names]
+    families = [
+        family for family in (await read(ProcessMetrics(gauges()))).values() if family.name.startswith("parley_")
+    ]
+    collectors = [vars(collector) for collector in ProcessMetrics(gauges()).registry._collector_to_names]
     labels = {known["_name"]: ", ".join(known["_labelnames"]) for known in collectors if "_labelnames" in known}
     found = {
         (family.name + ("_total" if family.type == "counter" else ""), labels[family.name], family.type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.web.adapter import WebAdapter
-from gateway.outbound.file_source import Files
+from gateway.outbound.file_source import NodeFileAccess
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import NotDelivered
@@ -33,14 +33,14 @@ class Cellar(WebAdapter):
 
 async def test_a_file_of_a_platform_is_fetched_there() -> None:
     cellar = Cellar()
-    files = Files({"web": cellar}, MemoryFileStore())
+    files = NodeFileAccess({"web": cellar}, MemoryFileStore())
     file = Attachment("a.txt", "text/plain", "web:1")
     assert await files.fetch(LOBBY, file, max_bytes=100) == b"from the platform"
     assert cellar.asked == [("web:1", 100)]
 
 
 async def test_a_file_of_ours_comes_from_the_store() -> None:
-    files = Files({}, MemoryFileStore())
+    files = NodeFileAccess({}, MemoryFileStore())
     kept = await files.keep(b"a,b", "text/csv", LOBBY)
     file = Attachment("a.csv", "text/csv", FILE_URL + kept, 3)
     assert await files.fetch(LOBBY, file, max_bytes=3) == b"a,b"
@@ -57,13 +57,13 @@ async def test_a_file_of_ours_comes_from_the_store() -> None:
     ],
 )
 async def test_what_cannot_be_had_says_why(file: Attachment, reason: str) -> None:
-    files = Files({"web": Cellar()}, MemoryFileStore())
+    files = NodeFileAccess({"web": Cellar()}, MemoryFileStore())
     address = Address(file.url.partition(":")[0], "1") if file.url.startswith("elsewhere") else LOBBY
     with pytest.raises(NotDelivered, match=reason):
         await files.fetch(address, file, max_bytes=100)
 
 
 async def test_a_platform_that_gives_more_than_was_asked_for_is_not_believed() -> None:
-    files = Files({"web": Cellar()}, MemoryFileStore())
+    files = NodeFileAccess({"web": Cellar()}, MemoryFileStore())
     with pytest.raises(NotDelivered, match="longer than 4 bytes"):
         await files.fetch(LOBBY, Attachment("a.txt", "text/plain", "web:1"), max_bytes=4)

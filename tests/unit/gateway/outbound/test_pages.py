@@ -12,10 +12,10 @@ import anyio
 import pytest
 
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.presenter import Presenter
-from adapters.pages.signs import Reactions
-from gateway.inbound.entrance import Origins
-from gateway.outbound.pages import GROWS_S, AnswerPage, FollowedPage, Outbound
+from adapters.pages.presenter import PagePresenter
+from adapters.pages.signs import PlatformReactions
+from gateway.inbound.entrance import ConversationOrigins
+from gateway.outbound.pages import GROWS_S, AnswerPage, FollowedPage, NodeOutbound
 from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, Address
 from runtime.core.errors import AdapterError, LeaseLost, NotDelivered, RateLimited
@@ -38,11 +38,17 @@ async def test_where_the_mark_on_a_waiting_message_is_refused_a_sentence_acknowl
     async with anyio.create_task_group() as tasks:
         scheduler = EditScheduler(TOTAL, clock, tasks)
         presenters, marks = (
-            {"fake": Presenter(platform, scheduler, clock)},
-            {"fake": Reactions(platform, scheduler, tasks)},
+            {"fake": PagePresenter(platform, scheduler, clock)},
+            {"fake": PlatformReactions(platform, scheduler, tasks)},
         )
-        outbound = Outbound(
-            presenters, {}, marks, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords()), clock
+        outbound = NodeOutbound(
+            presenters,
+            {},
+            marks,
+            {"fake": english()},
+            tasks,
+            ConversationOrigins(MemoryRecords(), MemoryRecords()),
+            clock,
         )
         assert outbound.mark(OTHER, "m", "queued")
         await clock.advance(2)
@@ -117,10 +123,12 @@ class WithThreads(MarkedPlatform):
 
 
 @asynccontextmanager
-async def opening(platform: MarkedPlatform, clock: FakeClock, chosen: MemoryRecords) -> AsyncIterator[Outbound]:
+async def opening(platform: MarkedPlatform, clock: FakeClock, chosen: MemoryRecords) -> AsyncIterator[NodeOutbound]:
     async with anyio.create_task_group() as tasks:
-        presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks), clock)
-        yield Outbound({"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), chosen), clock)
+        presenter = PagePresenter(platform, EditScheduler(TOTAL, clock, tasks), clock)
+        yield NodeOutbound(
+            {"fake": presenter}, {}, {}, {"fake": english()}, tasks, ConversationOrigins(MemoryRecords(), chosen), clock
+        )
         tasks.cancel_scope.cancel()
 
 
@@ -181,9 +189,15 @@ async def test_what_is_shown_in_the_place_of_a_meeting_needs_the_lease_of_its_ho
         return conversation == ROOM.key
 
     async with anyio.create_task_group() as tasks:
-        presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks, may_show=may_show), clock)
-        outbound = Outbound(
-            {"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords()), clock
+        presenter = PagePresenter(platform, EditScheduler(TOTAL, clock, tasks, may_show=may_show), clock)
+        outbound = NodeOutbound(
+            {"fake": presenter},
+            {},
+            {},
+            {"fake": english()},
+            tasks,
+            ConversationOrigins(MemoryRecords(), MemoryRecords()),
+            clock,
         )
         for address, home in ((OTHER, ROOM), (OTHER, None)):
             page = outbound.page(PageSpec(f"{home}", address, GATEWAY, home=home), UNRECORDED)
@@ -198,7 +212,7 @@ async def test_a_question_that_nobody_sees_is_settled_at_once() -> None:
     """Its session would else be at work for ever, and could not be deleted."""
     clock, kept = FakeClock(), list[bool]()
     async with anyio.create_task_group() as tasks:
-        outbound = Outbound({}, {}, {}, {}, tasks, Origins(MemoryRecords(), MemoryRecords()), clock)
+        outbound = NodeOutbound({}, {}, {}, {}, tasks, ConversationOrigins(MemoryRecords(), MemoryRecords()), clock)
         for platform in (SCRATCH, CLIENT, "switched off"):
             asked = PageSpec("q.1", Address(platform, "1"), GATEWAY)
             outbound.settle(asked, "Ship it?", "Yes", done=kept.append)
@@ -209,7 +223,7 @@ async def test_a_question_that_nobody_sees_is_settled_at_once() -> None:
 async def test_what_is_said_in_a_scratch_room_is_written_down_while_it_grows() -> None:
     clock, grown = FakeClock(), Written()
     async with anyio.create_task_group() as tasks:
-        outbound = Outbound({}, {}, {}, {}, tasks, Origins(MemoryRecords(), MemoryRecords()), clock)
+        outbound = NodeOutbound({}, {}, {}, {}, tasks, ConversationOrigins(MemoryRecords(), MemoryRecords()), clock)
         for platform in (SCRATCH, CLIENT):  # no client follows its tasks here
             page = outbound.page(PageSpec("p.1", Address(platform, "1"), GATEWAY), grown)
             page.update(f"Once in a {platform}")

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from gateway.overview.status import SeenPlatforms, SharedPlatforms
-from gateway.overview.tallies import EVERY_S, WRITTEN, Seen, SharedServices
+from gateway.overview.tallies import EVERY_S, WRITTEN, ServiceTallies, SharedServices
 from runtime.bus import Bus
 from runtime.events.frames import LLMAnswered
 from runtime.events.service import ModelFellBack
@@ -30,8 +30,8 @@ def answered(seconds: float) -> LLMAnswered:
 async def test_models_and_servers_are_counted_over_all_living_nodes() -> None:
     clock, records = FakeClock(), MemoryRecords()
     here, there = Bus(clock), Bus(clock)
-    ours = SharedServices(Seen(here), records, "here", clock)
-    theirs = SharedServices(Seen(there), records, "there", clock)
+    ours = SharedServices(ServiceTallies(here), records, "here", clock)
+    theirs = SharedServices(ServiceTallies(there), records, "there", clock)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(theirs.run)
         here.publish(answered(1.0))

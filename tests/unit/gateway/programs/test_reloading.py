@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
-from gateway.programs.reloading import Programs, Reloading, ReloadSource
-from gateway.programs.versions import KeptVersions, PinnedPrograms, Pins
+from gateway.programs.reloading import ProgramReloading, ProgramSet, ReloadSource
+from gateway.programs.versions import KeptVersions, PinnedPrograms, VersionPins
 from gateway.settings.tree import Settings, load
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError
 from runtime.core.message import Choice
 from runtime.core.texts import english
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
@@ -31,7 +31,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.told: list[str] = []
-        self.events: list[Event] = []
+        self.events: list[BusEvent] = []
         self.applied: list[Settings] = []
         self.clock = FakeClock()
         self.taken, self.texts, self.pinned = MemoryRecords(), MemoryRecords(), MemoryRecords()
@@ -46,20 +46,22 @@ class Place:
     async def tell(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> None:
         self.told.append(english()(key, **values))
 
-    async def begin(self) -> Reloading:
+    async def begin(self) -> ProgramReloading:
         settings, clock = self.read(), self.clock
         self.routes = routes_of(settings)
         self.served = ServedPrograms(await compile_routes(settings, self.routes))
         taken = self.taken
         versions = KeptVersions(taken, self.texts, clock)
-        self.pins = Pins(self.pinned, taken, clock)
+        self.pins = VersionPins(self.pinned, taken, clock)
         pinned = PinnedPrograms(self.pins, versions, self.served)
         self.served.replace((await pinned.served(self.served))[0])
         await versions.take_up(self.served.values())
         bus = Bus(clock)
         bus.subscribe("*", self.events.append)
         source = ReloadSource(self.read, [])
-        made = Reloading(Programs(source, self.served, versions, pinned), settings, self.routes, clock, bus, self.tell)
+        made = ProgramReloading(
+            ProgramSet(source, self.served, versions, pinned), settings, self.routes, clock, bus, self.tell
+        )
         made.apply = self.applied.append
         return made
 

@@ -11,11 +11,11 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway.programs.reloading import Reloaded
+from gateway.programs.reloading import ReloadResult
 from gateway.programs.second_reader import SecondReader, SecondReading
 from gateway.settings.tree import Settings, load
 from runtime.core.errors import LLMUnavailable
-from runtime.core.signals import Listeners
+from runtime.core.signals import ListenerList
 from runtime.events.happening import unheard
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
@@ -222,7 +222,7 @@ async def test_each_line_of_a_program_of_two_files_has_its_own_file(tmp_path: Pa
 async def test_what_is_served_is_read_beside_it_and_after_each_change(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Cut("L2: x"), "L2: a number", "L3: asks for two")
     programs = {"shop": await compiled(desk.file)}
-    done: Listeners[Reloaded] = Listeners()
+    done: ListenerList[ReloadResult] = ListenerList()
     reloading: Any = SimpleNamespace(done=done)
     send, receive = anyio.create_memory_object_stream[tuple[str, SecondReading]](10)
 
@@ -232,13 +232,13 @@ async def test_what_is_served_is_read_beside_it_and_after_each_change(tmp_path: 
     async with send, receive, anyio.create_task_group() as tasks:
         tasks.start_soon(desk.reader().follow, programs, reloading, heard)
         assert (await receive.receive())[1].found == ()  # the connection broke off, and what is served is served
-        done.tell(Reloaded())
+        done.tell(ReloadResult())
         assert places((await receive.receive())[1]) == [7]
         desk.file.write_text(SHOP.replace("kindly", "politely"))
         programs["shop"] = await compiled(desk.file)
-        done.tell(Reloaded())
+        done.tell(ReloadResult())
         assert places((await receive.receive())[1]) == [8]
         programs["shop"] = await compiled(desk.file)
-        done.tell(Reloaded())  # the board has forgotten the warnings of what was served before
+        done.tell(ReloadResult())  # the board has forgotten the warnings of what was served before
         assert places((await receive.receive())[1]) == [8]
         tasks.cancel_scope.cancel()

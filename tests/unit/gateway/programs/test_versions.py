@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.programs.reloading import Reloading
+from gateway.programs.reloading import ProgramReloading
 from gateway.programs.versions import KEPT, KeptVersions, NoSuchVersion
 from runtime.core.errors import ConfigError
 from runtime.core.texts import english
@@ -67,7 +67,7 @@ async def test_a_text_that_cannot_be_read_is_no_version() -> None:
     assert await versions.find(program.digest) is None
 
 
-async def with_versions(folder: Path, *words: str) -> tuple[Place, Reloading]:
+async def with_versions(folder: Path, *words: str) -> tuple[Place, ProgramReloading]:
     """A place that has served these versions, one after the other."""
     place = Place(folder)
     place.write(parley_toml='[[route]]\nprogram = "one.pb"\n', one_pb=HELLO.replace("hello", words[0]))

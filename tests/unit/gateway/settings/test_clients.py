@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.clients.scopes import Scopes
+from gateway.clients.scopes import ClientScopes
 from gateway.settings.clients import ConsoleSettings, client_scopes, client_tokens, publisher_scopes
 from gateway.settings.tree import changed, load, secrets
 from runtime.core.errors import ConfigError
@@ -30,7 +30,7 @@ def test_clients_are_tables_by_their_names(tmp_path: Path) -> None:
     """
     settings = load(config=config(tmp_path, text), environment={}, directory=tmp_path)
     assert client_scopes(settings.clients) == {
-        "ci": Scopes(events_read=("agent.*",), tasks_write=("review",), content=True)
+        "ci": ClientScopes(events_read=("agent.*",), tasks_write=("review",), content=True)
     }
     assert client_tokens(settings.clients) == {"ci": TOKEN}
     assert TOKEN in secrets(settings)
@@ -44,7 +44,7 @@ def test_the_environment_has_them_too(tmp_path: Path) -> None:
         "PARLEY_CLIENTS__CI__SCOPES": "events:read:>,events:write:build.done",
     }
     settings = load(environment=environment, directory=tmp_path)
-    assert client_scopes(settings.clients) == {"ci": Scopes((">",), ("build.done",))}
+    assert client_scopes(settings.clients) == {"ci": ClientScopes((">",), ("build.done",))}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_program_may_publish_what_its_table_says(tmp_path: Path) -> None:
     file.write_text('[publishers.shop]\ntypes = ["orders.>"]\nbegins = ["restock"]\n')
     settings = load(config=file, environment={}, directory=tmp_path)
     scopes = publisher_scopes(settings.publishers)
-    assert scopes == {"shop": Scopes(events_write=("orders.>",), triggers=("restock",))}
+    assert scopes == {"shop": ClientScopes(events_write=("orders.>",), triggers=("restock",))}
 
 
 @pytest.mark.parametrize("table", ['types = ["orders..x"]', 'scopes = ["events:write:>"]'])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gateway.settings.tree import load
 from gateway.talks.results import TalkResult
-from gateway.talks.running import Loaded, Loader, hold_talk
+from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk
 from gateway.talks.staging.stage import open_stage
 from runtime.core.errors import ProgramError
 from runtime.execution.frames.loop import FrameLoop
@@ -40,13 +40,13 @@ async def Repeat(text: str, times: int = 1):
 """
 
 
-def loaded(folder: Path, program: str, talks: str | bytes) -> Loaded:
+def loaded(folder: Path, program: str, talks: str | bytes) -> LoadedTalks:
     """The talks in a file beside a program. Raises ProgramError."""
     (folder / "it.pb").write_text(program, encoding="utf-8")
     content = talks if isinstance(talks, bytes) else talks.encode()
     (folder / "it.test.md").write_bytes(content)
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
-        return runner.run(Loader().load(folder / "it.test.md"))
+        return runner.run(TalkLoader().load(folder / "it.test.md"))
 
 
 def refused(folder: Path, talks: str | bytes, program: str = GREETER) -> str:

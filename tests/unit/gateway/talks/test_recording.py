@@ -12,11 +12,11 @@ import pytest
 
 from gateway.settings.tree import load
 from gateway.talks.results import TalkResult
-from gateway.talks.running import Loaded, Loader, hold_talk
-from gateway.talks.staging.answers import Live, TalkRecording, read_recordings, recording_of, write_recordings
-from gateway.talks.staging.script import Pieces, ReplyScript
-from gateway.talks.staging.stage import Stage, open_stage
-from gateway.talks.talk import Talk
+from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk
+from gateway.talks.staging.answers import LiveAnswers, TalkRecording, read_recordings, recording_of, write_recordings
+from gateway.talks.staging.script import AnswerPieces, ReplyScript
+from gateway.talks.staging.stage import TalkStage, open_stage
+from gateway.talks.talk import TalkScript
 from runtime.core.errors import ConfigError
 from runtime.execution.frames.loop import FrameLoop
 from runtime.llm.client import CompletionRequest
@@ -44,24 +44,24 @@ class Speaker:
         self.judged: list[str] = []
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
         asked = request.messages[-1].content
         if request.purpose == "check":
             self.judged.append(asked)
-            yield Pieces(self.verdict)
+            yield AnswerPieces(self.verdict)
         elif "their name" in asked:
-            yield Pieces("Ada" if "What did they answer" in asked else "What is your name?")
+            yield AnswerPieces("Ada" if "What did they answer" in asked else "What is your name?")
         else:
-            yield Pieces(self.greeting)
+            yield AnswerPieces(self.greeting)
 
 
-def results(file: Loaded, *models: Speaker | None) -> list[TalkResult]:
+def results(file: LoadedTalks, *models: Speaker | None) -> list[TalkResult]:
     """What came of the only talk: with each model, with what is kept where there is none."""
 
     async def hold() -> list[TalkResult]:
         async with open_stage(load(environment={})) as stage:
             [talk] = file.file.talks
-            return [await hold_talk(file, talk, stage, None if one is None else Live(one)) for one in models]
+            return [await hold_talk(file, talk, stage, None if one is None else LiveAnswers(one)) for one in models]
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         return runner.run(hold())
@@ -123,10 +123,10 @@ class _NotedScript(ReplyScript):
 
     def __init__(self) -> None:
         super().__init__()
-        self.live = Live(self)
+        self.live = LiveAnswers(self)
 
     @property
-    def client(self) -> Live:  # type: ignore[override]
+    def client(self) -> LiveAnswers:  # type: ignore[override]
         return self.live
 
 
@@ -136,15 +136,15 @@ class _NotedScript(ReplyScript):
 def test_the_same_questions_are_asked_each_time_an_example_is_held(name: str) -> None:
     """Nothing of the machine, of the time or of chance is in a prompt: replaying by hash needs that."""
 
-    async def replayed(file: Loaded, talk: Talk, stage: Stage) -> Sequence[object]:
+    async def replayed(file: LoadedTalks, talk: TalkScript, stage: TalkStage) -> Sequence[object]:
         script = _NotedScript()
         assert (await hold_talk(file, talk, stage, script)).passed
         bare = replace(talk, beats=tuple(replace(beat, replies=()) for beat in talk.beats))
-        kept = Loaded(file.file, file.program, {talk.title: TalkRecording(tuple(script.live.noted))})
+        kept = LoadedTalks(file.file, file.program, {talk.title: TalkRecording(tuple(script.live.noted))})
         return (await hold_talk(kept, bare, stage)).differences
 
     async def hold() -> list[Sequence[object]]:
-        file = await Loader().load(EXAMPLES / f"{name}.test.md")
+        file = await TalkLoader().load(EXAMPLES / f"{name}.test.md")
         async with open_stage(load(environment={})) as stage:
             return [await replayed(file, talk, stage) for talk in file.file.talks]
 

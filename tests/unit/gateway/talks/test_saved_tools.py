@@ -11,7 +11,7 @@ import pytest
 
 from gateway.settings.tree import load
 from gateway.talks.results import TalkResult
-from gateway.talks.running import Loader, hold_talk
+from gateway.talks.running import TalkLoader, hold_talk
 from gateway.talks.saving import add_talk, save, shelf_for
 from gateway.talks.staging.stage import open_stage
 from runtime.core.errors import ConfigError
@@ -48,7 +48,7 @@ def saved(folder: Path, *, asks: bool = True) -> None:
 
     async def all_of_it() -> None:
         async with open_stage(load(environment={"PARLEY_TOOLS__ASK": "Weather.*"} if asks else {})) as stage:
-            file = await Loader().load(folder / "weather.test.md")
+            file = await TalkLoader().load(folder / "weather.test.md")
             facts, _ = await lived(file, file.file.talks[0], stage)
         (folder / "weather_server.py").unlink()
         async with open_stage(load(environment={})) as stage:
@@ -64,7 +64,7 @@ def held(folder: Path) -> TalkResult:
 
     async def hold() -> TalkResult:
         async with open_stage(load(environment={})) as stage:
-            file = await Loader().load(folder / "saved.test.md")
+            file = await TalkLoader().load(folder / "saved.test.md")
             return await hold_talk(file, file.file.talks[0], stage)
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:

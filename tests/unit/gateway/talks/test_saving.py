@@ -11,11 +11,11 @@ from PIL import Image
 from gateway.settings.tree import load
 from gateway.talks.holding import Holding
 from gateway.talks.results import TalkResult
-from gateway.talks.running import Loaded, Loader, hold_talk
+from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk
 from gateway.talks.saving import Contents, add_talk, beside, contents_in, contents_of, save, shelf_for
 from gateway.talks.staging.record import BeatRecord
-from gateway.talks.staging.stage import Stage, open_stage
-from gateway.talks.talk import Talk
+from gateway.talks.staging.stage import TalkStage, open_stage
+from gateway.talks.talk import TalkScript
 from runtime.core.errors import ProgramError
 from runtime.core.files import FILE_URL
 from runtime.execution.frames.loop import FrameLoop
@@ -26,7 +26,7 @@ from tests.unit.gateway.talks.test_holding import GREETED, SLEEPER
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
-async def lived(file: Loaded, talk: Talk, stage: Stage) -> tuple[list[Fact], Contents]:
+async def lived(file: LoadedTalks, talk: TalkScript, stage: TalkStage) -> tuple[list[Fact], Contents]:
     """The facts of a conversation that went as a talk does, and the files that people sent."""
     async with Holding(file.program, talk, file.file.head, stage, file.answers(talk)).open() as holding:
         for beat in talk.beats:
@@ -38,7 +38,7 @@ async def lived(file: Loaded, talk: Talk, stage: Stage) -> tuple[list[Fact], Con
         return facts, contents
 
 
-def saved(file: Loaded, number: int, target: Path, program: Path) -> tuple[str, TalkResult]:
+def saved(file: LoadedTalks, number: int, target: Path, program: Path) -> tuple[str, TalkResult]:
     """A conversation as a talk, and what came of holding that."""
 
     async def all_of_it() -> TalkResult:
@@ -48,7 +48,7 @@ def saved(file: Loaded, number: int, target: Path, program: Path) -> tuple[str, 
             title = shelf.free_title("Saved")
             with beside(target, contents) as files:
                 add_talk(shelf, title, await save(title, shelf, facts, stage, files))
-            again = await Loader().load(target)
+            again = await TalkLoader().load(target)
             return await hold_talk(again, again.file.talks[-1], stage)
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
@@ -85,8 +85,8 @@ def test_a_conversation_becomes_a_talk_that_passes(tmp_path: Path) -> None:
 def test_the_conversations_of_the_examples_become_talks_that_pass(tmp_path: Path, name: str, number: int) -> None:
     program = EXAMPLES / f"{name}.pb"
 
-    async def load_it() -> Loaded:
-        return await Loader().load(EXAMPLES / f"{name}.test.md")
+    async def load_it() -> LoadedTalks:
+        return await TalkLoader().load(EXAMPLES / f"{name}.test.md")
 
     text, result = saved(asyncio.run(load_it()), number, tmp_path / "new.test.md", program)
     assert result.differences == [], text

@@ -11,13 +11,13 @@ import pytest
 
 from gateway.talks.staging.clock import TalkClock, settle
 from gateway.talks.staging.stage import StoppingModel, StoppingSandbox
-from runtime.llm.client import ChatMessage, Completion, CompletionRequest, Usage
-from runtime.sandbox.executor import CallOutcome, Evaluation, Snippet
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage
+from runtime.sandbox.executor import CallOutcome, CodeSnippet, SnippetEvaluation
 
 
 class Slow:
-    """A model and a sandbox that go on when they are let; implements `LLMClient`, `Sandbox`, `Completion` and
-    `Evaluation`."""
+    """A model and a sandbox that go on when they are let; implements `LLMClient`, `Sandbox`, `ModelCompletion` and
+    `SnippetEvaluation`."""
 
     model = "slow"
     usage = Usage()
@@ -29,11 +29,11 @@ class Slow:
         self.goes_on = anyio.Event()
 
     @asynccontextmanager
-    async def stream(self, _request: CompletionRequest, /) -> AsyncIterator[Completion]:
+    async def stream(self, _request: CompletionRequest, /) -> AsyncIterator[ModelCompletion]:
         yield self
 
     @asynccontextmanager
-    async def evaluate(self, _snippet: Snippet, /) -> AsyncIterator[Evaluation]:
+    async def evaluate(self, _snippet: CodeSnippet, /) -> AsyncIterator[SnippetEvaluation]:
         yield self
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -62,7 +62,7 @@ async def test_the_clock_stands_while_a_model_or_a_sandbox_is_at_work_and_runs_w
                 seen.append(piece)
 
     async def compute() -> None:
-        async with StoppingSandbox(slow, clock).evaluate(Snippet("1 + 1")) as evaluation:
+        async with StoppingSandbox(slow, clock).evaluate(CodeSnippet("1 + 1")) as evaluation:
             await clock.runs()
             await evaluation.start()
             await clock.runs()

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.web.codec import Person
+from adapters.web.codec import WebVisitor
 from gateway.web.guard import allowed_hosts
-from gateway.web.identity import Identities, ReservedNames, clean_name, persistent_secret
+from gateway.web.identity import ReservedNames, WebIdentities, clean_name, persistent_secret
 from runtime.core.clock import SystemClock
 from tests.fakes.clock import FakeClock
 
-ADA = Person("web:ada", "Ada")
+ADA = WebVisitor("web:ada", "Ada")
 
 
 def test_the_secret_is_made_once_and_is_ours_alone(tmp_path: Path) -> None:
@@ -51,39 +51,40 @@ def test_a_secret_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypa
 
 
 def test_a_cookie_says_who_it_was_made_for() -> None:
-    identities = Identities("secret", None, SystemClock())
+    identities = WebIdentities("secret", None, SystemClock())
     assert identities.person(identities.cookie(ADA)) == ADA
 
 
 @pytest.mark.parametrize("forged", [None, "", "nonsense", "a.b.c"])
 def test_a_cookie_that_is_not_ours_is_nobodys(forged: str | None) -> None:
-    assert Identities("secret", None, SystemClock()).person(forged) is None
+    assert WebIdentities("secret", None, SystemClock()).person(forged) is None
 
 
 def test_a_changed_cookie_or_another_secret_is_nobodys() -> None:
-    cookie = Identities("secret", None, SystemClock()).cookie(ADA)
+    cookie = WebIdentities("secret", None, SystemClock()).cookie(ADA)
     assert (
-        Identities("secret", None, SystemClock()).person(cookie[:-2] + ("AA" if cookie[-2:] != "AA" else "BB")) is None
+        WebIdentities("secret", None, SystemClock()).person(cookie[:-2] + ("AA" if cookie[-2:] != "AA" else "BB"))
+        is None
     )
-    assert Identities("another", None, SystemClock()).person(cookie) is None
+    assert WebIdentities("another", None, SystemClock()).person(cookie) is None
 
 
 @pytest.mark.parametrize("ahead", [timedelta(seconds=1), timedelta(minutes=10), timedelta(days=2)])
 def test_who_has_a_cookie_stays_the_same_person_when_the_clock_goes_back(ahead: timedelta) -> None:
-    cookie = Identities("secret", None, SystemClock()).cookie(ADA)
+    cookie = WebIdentities("secret", None, SystemClock()).cookie(ADA)
     behind = FakeClock(datetime.now(UTC) - ahead)
-    assert Identities("secret", None, behind).person(cookie) == ADA
+    assert WebIdentities("secret", None, behind).person(cookie) == ADA
 
 
 def test_a_cookie_lasts_a_year() -> None:
-    cookie = Identities("secret", None, SystemClock()).cookie(ADA)
+    cookie = WebIdentities("secret", None, SystemClock()).cookie(ADA)
     almost, after = (FakeClock(datetime.now(UTC) + timedelta(days=days)) for days in (364, 366))
-    assert Identities("secret", None, almost).person(cookie) == ADA
-    assert Identities("secret", None, after).person(cookie) is None
+    assert WebIdentities("secret", None, almost).person(cookie) == ADA
+    assert WebIdentities("secret", None, after).person(cookie) is None
 
 
 def test_newcomers_are_told_apart() -> None:
-    assert Identities.newcomer("Ada").id != Identities.newcomer("Ada").id
+    assert WebIdentities.newcomer("Ada").id != WebIdentities.newcomer("Ada").id
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from runtime.agents.attendance import SessionAttendance
-from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
-from runtime.agents.invitations import Invitations
+from runtime.agents.invitations import SessionInvitations
 from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.registry import SessionChannels
 from runtime.bus import Bus
-from runtime.channels.channel import Channels
+from runtime.channels.channel import ChannelRegistry
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.core.clock import SystemClock
 from runtime.core.errors import QueueFull
@@ -34,9 +34,9 @@ from runtime.core.texts import english
 from runtime.execution.prompt.situation import situation
 from runtime.execution.session_context import SessionContext
 from runtime.meetings.invitations import BUSY, JOINED, rejected
-from runtime.meetings.meetings import Meetings
+from runtime.meetings.meetings import SessionMeetings
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.tape import Fact
 from tests.unit.runtime.sessions.programs import program
@@ -105,7 +105,7 @@ class People:
         self._known: dict[ParticipantId, Participant] = {p: HumanParticipant(p, screen) for p in PEOPLE}
         for agent in AGENTS:
             self._known[agent] = AgentParticipant(AgentId(agent), "Agent", self._hears(agent))
-        self.invitations: Invitations
+        self.invitations: SessionInvitations
 
     def _hears(self, agent: AgentId) -> Any:
         def hear(message: Message) -> None:
@@ -149,14 +149,14 @@ def done(coroutine: Coroutine[Any, Any, Any]) -> Any:
     raise AssertionError("a step of a meeting waits for something")
 
 
-async def _kept(_: Batch, /) -> None:
+async def _kept(_: CommitBatch, /) -> None:
     """The machine keeps facts itself."""
 
 
 class MeetingMachine(RuleBasedStateMachine):
     """Draws what happens. The kind of meetings may have a bug."""
 
-    kind_of_meetings: type[Meetings] = Meetings
+    kind_of_meetings: type[SessionMeetings] = SessionMeetings
 
     def __init__(self) -> None:
         super().__init__()
@@ -183,13 +183,13 @@ class MeetingMachine(RuleBasedStateMachine):
         people = People(self.journal, screen, self.full)
         agents, pages, nobody = cast("Any", people), cast("Any", screen), cast("Any", None)
         session = SessionContext(program(), self.journal, nobody, self.clock, Bus(self.clock), None)
-        channels = Channels(session.bus)
+        channels = ChannelRegistry(session.bus)
         self.channels = SessionChannels(self.journal, agents, channels, lambda _: False)
-        dispatcher = Dispatcher(session, agents, channels, pages, nobody)
+        dispatcher = MessageDispatcher(session, agents, channels, pages, nobody)
         attendance = SessionAttendance(session.program, self.journal, agents, dispatcher, pages, lambda _: False)
         meetings = self.kind_of_meetings(self.journal, attendance, self.clock, session.bus)
         self.human_attendees = HumanAttendees(self.journal, meetings, self.channels, pages, nobody)
-        invitations = Invitations(session, agents, self.channels, dispatcher, meetings, self.human_attendees)
+        invitations = SessionInvitations(session, agents, self.channels, dispatcher, meetings, self.human_attendees)
         people.invitations = invitations
         self.meeting_host = MeetingHost(self.journal, agents, pages, nobody, meetings, invitations)
 

@@ -17,14 +17,14 @@ from runtime.bus import Bus
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.message import Message, MessageType
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct
 
 pytestmark = pytest.mark.anyio
 
 
-async def _kept(_: Batch, /) -> None:
+async def _kept(_: CommitBatch, /) -> None:
     """Nothing is written down here."""
 
 

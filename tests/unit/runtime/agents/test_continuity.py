@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from runtime.agents.continuity import Continuity
-from runtime.agents.library import Library
+from runtime.agents.continuity import VersionContinuity
+from runtime.agents.library import PlaybookLibrary
 from runtime.core.errors import ProgramChanged
 from runtime.core.ids import AgentId, SessionId
 from runtime.execution.calls.remote import NoRemoteServers
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentKind, Program
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.sessions.programs import agent, program, python
 
@@ -33,7 +33,7 @@ class Nobody:
         return []
 
 
-async def _unwritten(_: Batch, /) -> None:
+async def _unwritten(_: CommitBatch, /) -> None:
     raise AssertionError("nothing is written here")
 
 
@@ -51,11 +51,11 @@ def begun() -> Journal:
     return journal
 
 
-def continuity(journal: Journal, now: Program) -> Continuity:
+def continuity(journal: Journal, now: Program) -> VersionContinuity:
     context: Any = SimpleNamespace(program=now, servers=NoRemoteServers(), journal=journal, contents=None)
     nothing: Any = None
     loops: Any = Nobody()
-    return Continuity(context, Library(context, nothing, nothing), nothing, loops, nothing)
+    return VersionContinuity(context, PlaybookLibrary(context, nothing, nothing), nothing, loops, nothing)
 
 
 async def test_a_tool_that_is_being_called_goes_on() -> None:

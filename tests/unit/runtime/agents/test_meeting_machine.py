@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from runtime.core.ids import ParticipantId
-from runtime.meetings.meetings import Meetings
+from runtime.meetings.meetings import SessionMeetings
 from runtime.tape.facts.registry import content_of
 from runtime.tape.state.meetings import MeetingState
 from tests.unit.runtime.agents.meeting_machine import AGENTS, MeetingMachine, done
@@ -28,7 +28,7 @@ def test_no_notice_is_lost_or_doubled_nobody_is_stuck_and_every_view_has_the_sam
     run_state_machine_as_test(MeetingMachine, settings=LIMITS)
 
 
-class _Forgetful(Meetings):
+class _Forgetful(SessionMeetings):
     """Does not tell the others who has left."""
 
     def leave(self, meeting: MeetingState, who: ParticipantId, why: str | None = None) -> None:
@@ -38,7 +38,7 @@ class _Forgetful(Meetings):
             super().leave(meeting, who, why)
 
 
-class _Chatty(Meetings):
+class _Chatty(SessionMeetings):
     """Tells one who was there that it has started, when another comes late."""
 
     def joined(self, meeting: MeetingState, who: ParticipantId, *, named: ParticipantId | None = None) -> None:
@@ -47,7 +47,7 @@ class _Chatty(Meetings):
             self._tell(meeting, "Meeting started", but=meeting.joined[1:])
 
 
-class _Shy(Meetings):
+class _Shy(SessionMeetings):
     """Asks nobody twice."""
 
     def to_ask_again(self) -> list[tuple[MeetingState, ParticipantId]]:
@@ -56,7 +56,7 @@ class _Shy(Meetings):
 
 
 @pytest.mark.parametrize("planted", [_Forgetful, _Chatty, _Shy])
-def test_the_machine_finds_a_planted_bug(planted: type[Meetings]) -> None:
+def test_the_machine_finds_a_planted_bug(planted: type[SessionMeetings]) -> None:
     class Planted(MeetingMachine):
         kind_of_meetings = planted
 

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
-from runtime.channels.participant import Ack, Acknowledgements, AgentParticipant
+from runtime.channels.participant import Ack, AgentParticipant, MessageAcknowledgements
 from runtime.core.errors import QueueFull
 from runtime.core.ids import AgentId, ChannelId, MessageId
 from runtime.core.message import ACK_WITHIN_S, Message, message_from_data, message_to_data
@@ -25,8 +25,8 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def acknowledgements(clock: FakeClock) -> Acknowledgements:
-    return Acknowledgements(clock)
+def acknowledgements(clock: FakeClock) -> MessageAcknowledgements:
+    return MessageAcknowledgements(clock)
 
 
 def _nothing(_: Message) -> None: ...
@@ -36,7 +36,7 @@ def _full(_: Message) -> None:
     raise QueueFull("no room")
 
 
-def _channel(acknowledgements: Acknowledgements, *others: AgentParticipant) -> Channel:
+def _channel(acknowledgements: MessageAcknowledgements, *others: AgentParticipant) -> Channel:
     return Channel(
         ChannelId("meeting_100"),
         [AgentParticipant(A, "Agent", _nothing), *others],
@@ -61,7 +61,9 @@ async def test_a_message_asks_for_no_acknowledgement_and_for_one_within_thirty_s
     assert message_from_data(message_to_data(soon)).ack_within_s == 5
 
 
-async def test_the_sender_hears_of_an_acknowledgement(acknowledgements: Acknowledgements, clock: FakeClock) -> None:
+async def test_the_sender_hears_of_an_acknowledgement(
+    acknowledgements: MessageAcknowledgements, clock: FakeClock
+) -> None:
     channel, message = _channel(acknowledgements, _agent(B)), _wanted(direct("hi"))
     await channel.send(message)
     found: list[Ack | None] = []
@@ -77,7 +79,7 @@ async def test_the_sender_hears_of_an_acknowledgement(acknowledgements: Acknowle
     assert found == [Ack(message.id, B, clock.now())]
 
 
-async def test_one_that_came_before_somebody_waited_is_known(acknowledgements: Acknowledgements) -> None:
+async def test_one_that_came_before_somebody_waited_is_known(acknowledgements: MessageAcknowledgements) -> None:
     channel, message = _channel(acknowledgements, _agent(B)), _wanted(direct("hi"))
     await channel.send(message)
     acknowledgements.acknowledge(message.id, B)
@@ -86,7 +88,7 @@ async def test_one_that_came_before_somebody_waited_is_known(acknowledgements: A
     assert ack.participant_id == B
 
 
-async def test_a_time_out_is_none_and_no_error(acknowledgements: Acknowledgements, clock: FakeClock) -> None:
+async def test_a_time_out_is_none_and_no_error(acknowledgements: MessageAcknowledgements, clock: FakeClock) -> None:
     channel, message = _channel(acknowledgements, _agent(B)), _wanted(direct("hi"))
     await channel.send(message)
     found: list[Ack | None] = []
@@ -103,7 +105,7 @@ async def test_a_time_out_is_none_and_no_error(acknowledgements: Acknowledgement
 
 
 async def test_a_broadcast_is_acknowledged_by_each_participant(
-    acknowledgements: Acknowledgements, clock: FakeClock
+    acknowledgements: MessageAcknowledgements, clock: FakeClock
 ) -> None:
     channel, message = _channel(acknowledgements, _agent(B), _agent(C)), _wanted(broadcast("all"))
     await channel.send(message)
@@ -122,7 +124,7 @@ async def test_a_broadcast_is_acknowledged_by_each_participant(
     assert found == [{C}]
 
 
-async def test_who_could_not_take_it_is_not_waited_for(acknowledgements: Acknowledgements) -> None:
+async def test_who_could_not_take_it_is_not_waited_for(acknowledgements: MessageAcknowledgements) -> None:
     channel, message = (
         _channel(acknowledgements, AgentParticipant(B, "Agent", _full), _agent(C)),
         _wanted(broadcast("all")),
@@ -133,7 +135,7 @@ async def test_who_could_not_take_it_is_not_waited_for(acknowledgements: Acknowl
     assert set(await channel.wait_for_acks(message.id, 30)) == {C}
 
 
-async def test_a_message_that_asks_for_none_is_not_remembered(acknowledgements: Acknowledgements) -> None:
+async def test_a_message_that_asks_for_none_is_not_remembered(acknowledgements: MessageAcknowledgements) -> None:
     channel, message = _channel(acknowledgements, _agent(B)), direct("hi")
     await channel.send(message)
     assert acknowledgements.remembered == 0
@@ -141,7 +143,7 @@ async def test_a_message_that_asks_for_none_is_not_remembered(acknowledgements: 
 
 
 async def test_nothing_grows_where_nobody_waits(clock: FakeClock) -> None:
-    acknowledgements = Acknowledgements(clock, capacity=3)
+    acknowledgements = MessageAcknowledgements(clock, capacity=3)
     channel = _channel(acknowledgements, _agent(B))
     for _ in range(100):
         await channel.send(_wanted(direct("hi")))
@@ -150,7 +152,7 @@ async def test_nothing_grows_where_nobody_waits(clock: FakeClock) -> None:
 
 
 async def test_who_waits_for_one_that_is_forgotten_is_told(clock: FakeClock) -> None:
-    acknowledgements, found = Acknowledgements(clock, capacity=1), list[Ack | None]()
+    acknowledgements, found = MessageAcknowledgements(clock, capacity=1), list[Ack | None]()
     acknowledgements.expect(MessageId("old"), [B])
 
     async def wait() -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from runtime.channels.message_queue import Batcher, MessageQueue
+from runtime.channels.message_queue import MessageBatcher, MessageQueue
 from runtime.core.errors import QueueFull
 from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
@@ -24,7 +24,7 @@ ADA = PersonId("telegram:1")
 class Agent:
     """Agent B's batcher and the batches that it was given."""
 
-    def __init__(self, batcher: Batcher, clock: FakeClock, batches: list[list[str]]) -> None:
+    def __init__(self, batcher: MessageBatcher, clock: FakeClock, batches: list[list[str]]) -> None:
         self.batcher = batcher
         self.clock = clock
         self.batches = batches
@@ -39,7 +39,7 @@ async def running(capacity: int = 100) -> AsyncIterator[Agent]:
         batches.append(texts(list(messages)))
 
     async with anyio.create_task_group() as tasks:
-        batcher = Batcher(deliver, clock, tasks, lambda message: message.addresses(B), capacity=capacity)
+        batcher = MessageBatcher(deliver, clock, tasks, lambda message: message.addresses(B), capacity=capacity)
         yield Agent(batcher, clock, batches)
         tasks.cancel_scope.cancel()
 
@@ -132,7 +132,7 @@ async def test_a_full_queue_refuses_the_sender_and_what_waits_is_given_later() -
     queue = MessageQueue(2, clock)
     queue.put(direct("unread"))
     async with anyio.create_task_group() as tasks:
-        batcher = Batcher(queue.put_all, clock, tasks, lambda message: message.addresses(B))
+        batcher = MessageBatcher(queue.put_all, clock, tasks, lambda message: message.addresses(B))
         batcher.add(broadcast("a"))
         with pytest.raises(QueueFull):
             batcher.add(direct("refused"))
@@ -149,7 +149,7 @@ async def test_what_waits_for_an_agent_that_has_ended_goes() -> None:
     clock = FakeClock()
     queue = MessageQueue(2, clock)
     async with anyio.create_task_group() as tasks:
-        batcher = Batcher(queue.put_all, clock, tasks, lambda message: message.addresses(B))
+        batcher = MessageBatcher(queue.put_all, clock, tasks, lambda message: message.addresses(B))
         batcher.add(broadcast("a"))
         queue.close()
         await clock.advance(5)

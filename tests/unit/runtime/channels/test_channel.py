@@ -17,7 +17,7 @@ from runtime.channels.participant import AgentParticipant, HumanParticipant, Par
 from runtime.core.errors import QueueFull, RoutingError, UnknownStream
 from runtime.core.ids import AgentId, ChannelId, ParticipantId, PersonId, StreamId
 from runtime.core.message import Message, StreamChunk, StreamComplete, StreamObserver, StreamStart
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, texts
 
@@ -87,12 +87,12 @@ class Inbox:
 
 
 @pytest.fixture
-def events() -> list[Event]:
+def events() -> list[BusEvent]:
     return []
 
 
 @pytest.fixture
-def bus(events: list[Event]) -> Bus:
+def bus(events: list[BusEvent]) -> Bus:
     bus = Bus(FakeClock())
     bus.subscribe("*", events.append)
     return bus
@@ -159,7 +159,7 @@ async def test_participants_come_once_and_go(bus: Bus) -> None:
     assert [participant.id for participant in conduit.participants] == [A]
 
 
-async def test_one_who_cannot_take_a_message_does_not_keep_it_from_others(bus: Bus, events: list[Event]) -> None:
+async def test_one_who_cannot_take_a_message_does_not_keep_it_from_others(bus: Bus, events: list[BusEvent]) -> None:
     full = MessageQueue(0, FakeClock())
     c = Inbox(C)
     conduit = channel(bus, Inbox(A).participant, AgentParticipant(B, "Agent", full.put), c.participant)
@@ -248,7 +248,7 @@ async def test_what_was_not_streamed_of_the_final_text_comes_as_the_last_chunk(b
     assert (screen.text, screen.endings[0].corrected) == ("It is 7 °C", False)
 
 
-async def test_a_final_text_that_differs_is_told_to_observers(bus: Bus, events: list[Event]) -> None:
+async def test_a_final_text_that_differs_is_told_to_observers(bus: Bus, events: list[BusEvent]) -> None:
     screen = Screen()
     conduit = channel(bus, HumanParticipant(ADA, screen))
     await conduit.start_stream(start())
@@ -283,7 +283,7 @@ async def test_unknown_streams_and_ids_in_use_are_errors(bus: Bus) -> None:
 
 @pytest.mark.parametrize("fails_at", ["start", "chunk", "complete"])
 async def test_an_observer_that_raises_harms_neither_others_nor_the_message(
-    bus: Bus, events: list[Event], fails_at: str
+    bus: Bus, events: list[BusEvent], fails_at: str
 ) -> None:
     bad, good, screen = Watcher(fails_at), Watcher(), Screen()
     conduit = channel(bus, HumanParticipant(ADA, screen))

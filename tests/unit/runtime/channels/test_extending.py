@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from runtime.bus import Bus
-from runtime.channels.channel import Channel, Channels
+from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import Acknowledgements, AgentParticipant
+from runtime.channels.participant import AgentParticipant, MessageAcknowledgements
 from runtime.core.errors import RoutingError
 from runtime.core.ids import ChannelId, ParticipantId, PersonId, StreamId
 from runtime.core.message import (
@@ -24,7 +24,7 @@ from runtime.core.message import (
     message_from_data,
     message_to_data,
 )
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, broadcast, direct, texts
 
@@ -68,15 +68,15 @@ class RemoteParticipant:
 
 
 @pytest.fixture
-def events() -> list[Event]:
+def events() -> list[BusEvent]:
     return []
 
 
 @pytest.fixture
-def channels(events: list[Event]) -> Channels:
+def channels(events: list[BusEvent]) -> ChannelRegistry:
     bus = Bus(FakeClock())
     bus.subscribe("*", events.append)
-    return Channels(bus)
+    return ChannelRegistry(bus)
 
 
 async def utter(channel: Channel, *pieces: str) -> Message:
@@ -92,7 +92,7 @@ async def utter(channel: Channel, *pieces: str) -> Message:
 # -- custom stream observers
 
 
-async def test_an_observer_sees_start_every_chunk_and_one_end(channels: Channels) -> None:
+async def test_an_observer_sees_start_every_chunk_and_one_end(channels: ChannelRegistry) -> None:
     channel, observer = channels.direct(agent(A), agent(B)), CustomStreamObserver()
     channel.add_observer(observer)
     channel.add_observer(observer)
@@ -101,7 +101,7 @@ async def test_an_observer_sees_start_every_chunk_and_one_end(channels: Channels
     assert observer.text == message.content
 
 
-async def test_an_observer_of_somebody_else_sees_nothing(channels: Channels) -> None:
+async def test_an_observer_of_somebody_else_sees_nothing(channels: ChannelRegistry) -> None:
     channel, observer = channels.direct(agent(A), agent(B)), CustomStreamObserver()
     channel.add_observer(CustomStreamObserver())
     channel.add_observer(observer, recipient_id=C)
@@ -109,7 +109,7 @@ async def test_an_observer_of_somebody_else_sees_nothing(channels: Channels) -> 
     assert observer.text == ""
 
 
-async def test_an_observer_that_is_taken_away_sees_no_more(channels: Channels) -> None:
+async def test_an_observer_that_is_taken_away_sees_no_more(channels: ChannelRegistry) -> None:
     channel, observer = channels.direct(agent(A), agent(B)), CustomStreamObserver()
     channel.add_observer(observer)
     channel.remove_observer(observer)
@@ -119,7 +119,7 @@ async def test_an_observer_that_is_taken_away_sees_no_more(channels: Channels) -
 # -- channel creation callbacks
 
 
-async def test_a_callback_is_called_at_once_with_every_new_channel(channels: Channels) -> None:
+async def test_a_callback_is_called_at_once_with_every_new_channel(channels: ChannelRegistry) -> None:
     told: list[str] = []
 
     def on_new_channel_created(channel: Channel) -> None:
@@ -132,7 +132,7 @@ async def test_a_callback_is_called_at_once_with_every_new_channel(channels: Cha
     assert told == ["1:1 channel_1000_1001", "meeting meeting_100"]
 
 
-async def test_a_callback_can_watch_every_channel_from_its_first_word(channels: Channels) -> None:
+async def test_a_callback_can_watch_every_channel_from_its_first_word(channels: ChannelRegistry) -> None:
     observer = CustomStreamObserver()
     channels.on_created(lambda channel: channel.add_observer(observer))
     await utter(channels.direct(agent(A), agent(B)), "first")
@@ -140,7 +140,7 @@ async def test_a_callback_can_watch_every_channel_from_its_first_word(channels: 
     assert observer.text == "first second"
 
 
-async def test_a_callback_that_raises_stops_nobody(channels: Channels, events: list[Event]) -> None:
+async def test_a_callback_that_raises_stops_nobody(channels: ChannelRegistry, events: list[BusEvent]) -> None:
     told: list[str] = []
 
     def fail(_: Channel) -> None:
@@ -157,7 +157,7 @@ async def test_a_callback_that_raises_stops_nobody(channels: Channels, events: l
 # -- custom participant types
 
 
-async def test_a_participant_of_ones_own_is_delivered_to_as_any_other(channels: Channels) -> None:
+async def test_a_participant_of_ones_own_is_delivered_to_as_any_other(channels: ChannelRegistry) -> None:
     remote, got = RemoteParticipant("remote:7"), list[Message]()
     channel = channels.meeting(MEETING, [agent(A), agent(B, got), remote])
     message = broadcast("all of you")
@@ -167,7 +167,7 @@ async def test_a_participant_of_ones_own_is_delivered_to_as_any_other(channels: 
     assert channel.participant(remote.id) is remote
 
 
-async def test_one_that_cannot_take_it_keeps_it_from_nobody_and_alone_is_an_error(channels: Channels) -> None:
+async def test_one_that_cannot_take_it_keeps_it_from_nobody_and_alone_is_an_error(channels: ChannelRegistry) -> None:
     remote, got = RemoteParticipant("remote:7"), list[Message]()
     remote.connected = False
     assert await channels.meeting(MEETING, [agent(A), remote, agent(B, got)]).send(broadcast("hi")) == 1
@@ -177,7 +177,7 @@ async def test_one_that_cannot_take_it_keeps_it_from_nobody_and_alone_is_an_erro
 
 
 async def test_one_of_ones_own_can_acknowledge() -> None:
-    acknowledgements, remote = Acknowledgements(FakeClock()), RemoteParticipant("remote:7")
+    acknowledgements, remote = MessageAcknowledgements(FakeClock()), RemoteParticipant("remote:7")
     channel = Channel(ChannelId("c"), [agent(A), remote], Bus(FakeClock()), acknowledgements)
     message = replace(direct("hi"), ack_required=True)
     await channel.send(message)
@@ -191,7 +191,7 @@ async def test_one_of_ones_own_can_acknowledge() -> None:
 
 
 @pytest.mark.parametrize("kind", ["system_notification", "agent_status_update", "debug_trace"])
-async def test_a_type_of_ones_own_is_delivered_kept_and_selected(kind: str, channels: Channels) -> None:
+async def test_a_type_of_ones_own_is_delivered_kept_and_selected(kind: str, channels: ChannelRegistry) -> None:
     queue = MessageQueue(10, FakeClock())
     channel = channels.direct(agent(A), AgentParticipant(B, "Agent", queue.put))
     await channel.send(direct("plain"))

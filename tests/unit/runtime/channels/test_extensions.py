@@ -12,12 +12,12 @@ from anyio.lowlevel import checkpoint
 
 from runtime.bus import Bus
 from runtime.channels import extensions
-from runtime.channels.channel import Channel, Channels
-from runtime.channels.extensions import ChannelExtension, ExtendedChannels, Guest
+from runtime.channels.channel import Channel, ChannelRegistry
+from runtime.channels.extensions import ChannelExtension, ExtendedChannels, ExtensionGuest
 from runtime.core.errors import QueueFull
 from runtime.core.ids import StreamId
 from runtime.core.message import Message, StreamChunk, StreamComplete, StreamStart
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, agent, direct, texts
 
@@ -28,17 +28,17 @@ class Stand:
     """Channels with extensions, and what was published."""
 
     def __init__(self, *given: ChannelExtension) -> None:
-        self.events: list[Event] = []
+        self.events: list[BusEvent] = []
         bus = Bus(FakeClock())
         bus.subscribe("*", self.events.append)
         self.extended = ExtendedChannels(given, bus)
         self._bus = bus
-        self.channels = Channels(bus)
+        self.channels = ChannelRegistry(bus)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Channels]:
+    async def running(self) -> AsyncIterator[ChannelRegistry]:
         async with anyio.create_task_group() as tasks:
-            self.channels = Channels(self._bus, tasks=tasks)
+            self.channels = ChannelRegistry(self._bus, tasks=tasks)
             self.extended.attach(self.channels)
             tasks.start_soon(self.extended.run)
             yield self.channels
@@ -160,7 +160,7 @@ async def test_messages_for_a_participant_are_delivered_together_up_to_its_limit
         await released.wait()
         inside.discard(message.content)
 
-    stand = Stand(ChannelExtension("pager", guests={"Pager": Guest(deliver, parallel=2)}))
+    stand = Stand(ChannelExtension("pager", guests={"Pager": ExtensionGuest(deliver, parallel=2)}))
     async with stand.running() as channels:
         channel = channels.direct(agent(A), stand.extended.guests(lambda *_: None)["Pager"])
         for text in ("one", "two", "three"):
@@ -178,7 +178,7 @@ async def test_a_participant_with_too_much_waiting_refuses_and_the_sender_is_tol
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(extensions, "MAX_WAITING", 1)
-    stand = Stand(ChannelExtension("pager", guests={"Pager": Guest(lambda _: None)}))
+    stand = Stand(ChannelExtension("pager", guests={"Pager": ExtensionGuest(lambda _: None)}))
     channel = stand.channels.direct(agent(A), stand.extended.guests(lambda *_: None)["Pager"])
     await channel.send(direct("one"))
     with pytest.raises(QueueFull, match="wait for Pager already"):

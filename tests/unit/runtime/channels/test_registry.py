@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from runtime.bus import Bus
-from runtime.channels.channel import Channel, Channels
+from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.core.message import Message
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, direct
 
@@ -15,18 +15,18 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def events() -> list[Event]:
+def events() -> list[BusEvent]:
     return []
 
 
 @pytest.fixture
-def channels(events: list[Event]) -> Channels:
+def channels(events: list[BusEvent]) -> ChannelRegistry:
     bus = Bus(FakeClock())
     bus.subscribe("channel.*", events.append)
-    return Channels(bus)
+    return ChannelRegistry(bus)
 
 
-async def test_two_have_one_channel_whoever_speaks_first(channels: Channels) -> None:
+async def test_two_have_one_channel_whoever_speaks_first(channels: ChannelRegistry) -> None:
     first = channels.direct(agent(B), agent(A))
     assert first.id == "channel_1000_1001"
     assert channels.direct(agent(A), agent(B)) is first
@@ -34,14 +34,16 @@ async def test_two_have_one_channel_whoever_speaks_first(channels: Channels) -> 
     assert channels.direct(agent(A), agent(C)) is not first
 
 
-async def test_a_meeting_has_one_channel_and_lets_in_who_comes_later(channels: Channels) -> None:
+async def test_a_meeting_has_one_channel_and_lets_in_who_comes_later(channels: ChannelRegistry) -> None:
     meeting = channels.meeting(MEETING, [agent(A)])
     assert channels.meeting(MEETING, [agent(A), agent(B)]) is meeting
     assert [participant.id for participant in meeting.participants] == [A, B]
     assert (meeting.id, meeting.is_meeting) == ("meeting_100", True)
 
 
-async def test_creation_is_told_once_and_before_the_first_message(channels: Channels, events: list[Event]) -> None:
+async def test_creation_is_told_once_and_before_the_first_message(
+    channels: ChannelRegistry, events: list[BusEvent]
+) -> None:
     got: list[Message] = []
     told: list[tuple[str, int]] = []
 
@@ -57,7 +59,7 @@ async def test_creation_is_told_once_and_before_the_first_message(channels: Chan
 
 
 async def test_a_watcher_that_raises_is_counted_and_the_channel_is_made(
-    channels: Channels, events: list[Event]
+    channels: ChannelRegistry, events: list[BusEvent]
 ) -> None:
     def fail(channel: Channel) -> None:
         raise RuntimeError(channel.id)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from runtime.core.signals import Signal
+from runtime.core.signals import WakeSignal
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_signal_wakes_all_who_wait_and_nobody_who_comes_later() -> None:
-    signal, woken = Signal(), list[str]()
+    signal, woken = WakeSignal(), list[str]()
 
     async def wait(name: str) -> None:
         await signal.wait()
@@ -29,7 +29,7 @@ async def test_a_signal_wakes_all_who_wait_and_nobody_who_comes_later() -> None:
 
 
 async def test_who_is_cancelled_while_it_waits_leaves_the_others_waiting() -> None:
-    signal, woken, gone = Signal(), list[str](), anyio.CancelScope()
+    signal, woken, gone = WakeSignal(), list[str](), anyio.CancelScope()
 
     async def wait(name: str, scope: anyio.CancelScope) -> None:
         with scope:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from runtime.core.times import Timing, read_times, zone_named
+from runtime.core.times import SetTimes, read_times, zone_named
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -18,7 +18,7 @@ def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def timing(text: str, now: datetime = NOON, zone: ZoneInfo = BERLIN) -> Timing:
+def timing(text: str, now: datetime = NOON, zone: ZoneInfo = BERLIN) -> SetTimes:
     found = read_times(text, now, zone)
     assert found is not None, text
     return found[0]
@@ -97,7 +97,7 @@ def test_the_rest_is_the_text_and_the_words_of_the_times_stay_as_they_were() -> 
     found = read_times("  Every  Monday at 9:  ask,\nhow it went ", NOON, BERLIN)
     assert found is not None
     assert found[1:] == ("Every Monday at 9", "ask,\nhow it went")
-    assert read_times("in 20 minutes", NOON, BERLIN) == (Timing(at=utc("2026-11-23T12:20")), "in 20 minutes", "")
+    assert read_times("in 20 minutes", NOON, BERLIN) == (SetTimes(at=utc("2026-11-23T12:20")), "in 20 minutes", "")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_times_that_passed_are_not_made_up_for() -> None:
 
 def test_times_are_the_same_after_they_were_kept() -> None:
     for text in ("every day at 9 x", "every 20 minutes x", "tomorrow at 9 x"):
-        assert Timing.read(timing(text).data()) == timing(text)
+        assert SetTimes.read(timing(text).data()) == timing(text)
 
 
 def test_zones_have_their_names_of_the_tz_database() -> None:

@@ -13,15 +13,15 @@ import pytest
 from runtime.bus import Bus
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.texts import english
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.execution.frames.events import FrameEvents
-from runtime.execution.frames.frame import Executable, Frame
-from runtime.execution.host import Host, Triggers
+from runtime.execution.frames.frame import ExecutablePlaybook, Frame
+from runtime.execution.host import PlaybookTriggers, SessionHost
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.pages import SessionPages
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.unit.runtime.sessions.programs import program
 
@@ -52,7 +52,7 @@ class Playbook:
         return 17
 
 
-def _alone(agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
+def _alone(agent: AgentId, name: str) -> tuple[AgentId, ExecutablePlaybook] | None:
     raise AssertionError(f"{agent} calls {name}")
 
 
@@ -60,9 +60,9 @@ def _alone(agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
 class Stand:
     """A host, and what is written and told."""
 
-    host: Host
+    host: SessionHost
     journal: Journal
-    events: list[Event] = field(default_factory=list)
+    events: list[BusEvent] = field(default_factory=list)
 
 
 @asynccontextmanager
@@ -71,7 +71,7 @@ async def standing() -> AsyncIterator[Stand]:
     world = World(())
     bus = Bus(world.clock)
 
-    async def kept(_: Batch, /) -> None:
+    async def kept(_: CommitBatch, /) -> None:
         """Nothing is to be lost."""
 
     journal = Journal(SessionId("s"), world.clock, kept)
@@ -79,9 +79,9 @@ async def standing() -> AsyncIterator[Stand]:
     journal.note(FrameStarted(FRAME, AgentId("1000"), "Main", [], {}, "1"))
     async with anyio.create_task_group() as tasks:
         session = SessionContext(program(), journal, tasks, world.clock, bus, None)
-        pages = Pages(session, world, ADDRESS, english())
+        pages = SessionPages(session, world, ADDRESS, english())
         frame_events = FrameEvents(journal, bus, conversation="test:1", program="test")
-        host = Host(session, pages, _alone, {}, Triggers(), frame_events)
+        host = SessionHost(session, pages, _alone, {}, PlaybookTriggers(), frame_events)
         stand = Stand(host, journal)
         bus.subscribe("*", stand.events.append)
         yield stand

@@ -11,9 +11,9 @@ import pytest
 from runtime.core.errors import CompileError, LLMUnavailable, ParleyError
 from runtime.language.compiler import CompileProgress, CompileResult, compile_program, to_json
 from runtime.language.diagnostics import ProgramRejected, Span
-from runtime.language.lowering.lowerer import Lowered
+from runtime.language.lowering.lowerer import LoweredAgent
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.program import Op
+from runtime.language.program import OpCode
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from tests.fakes.ways import reached
 
@@ -34,12 +34,12 @@ class CountingLowerer:
     text: str | None = None
     error: ParleyError | None = None
 
-    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
+    async def lower(self, source: ParsedAgent, program: ParsedProgram) -> LoweredAgent:
         self.agents.append(source.name)
         if self.error is not None:
             raise self.error
         lowered = await RulesLowerer().lower(source, program)
-        return lowered if self.text is None else Lowered(self.text)
+        return lowered if self.text is None else LoweredAgent(self.text)
 
 
 def file(folder: Path, name: str, text: str) -> Path:
@@ -80,11 +80,11 @@ async def test_places_are_those_of_the_source(tmp_path: Path) -> None:
     main = (await compiled(path)).program.agents[0].playbooks[0]
     places = {step.line: (step.op, step.span.line, step.span.column) for step in main.walk_steps()}
     assert places == {
-        "01": (Op.CND, 5, 3),
-        "01.01": (Op.QUE, 5, 3),
-        "01.02": (Op.QUE, 6, 5),
-        "01.03": (Op.JMP, 5, 3),
-        "02": (Op.YLD, 7, 3),
+        "01": (OpCode.CND, 5, 3),
+        "01.01": (OpCode.QUE, 5, 3),
+        "01.02": (OpCode.QUE, 6, 5),
+        "01.03": (OpCode.JMP, 5, 3),
+        "02": (OpCode.YLD, 7, 3),
     }
     assert main.triggers[0].span == Span(str(path), 9, 3)
 

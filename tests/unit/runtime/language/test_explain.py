@@ -7,18 +7,18 @@ import pytest
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import explain
-from runtime.language.program import Op, Step
+from runtime.language.program import OpCode, Step
 
 SPAN = Span("test.pb", 1)
 
 
 def _explained(line: str) -> list[str]:
-    step = Step("01", Op(line[:3]), line[4:], SPAN, _below(line))
+    step = Step("01", OpCode(line[:3]), line[4:], SPAN, _below(line))
     return [f"{part.kind}: {part.text}" for part in explain(decode(step), {"Ship": ["street", "count"]})]
 
 
 def _below(line: str) -> tuple[Step, ...]:
-    return (Step("01.01", Op.QUE, "Say(user, hello)", SPAN),) if line[:3] in ("CND", "LOP") else ()
+    return (Step("01.01", OpCode.QUE, "Say(user, hello)", SPAN),) if line[:3] in ("CND", "LOP") else ()
 
 
 @pytest.mark.parametrize(
@@ -76,5 +76,5 @@ def test_a_step_is_explained_by_what_it_does(line: str, expected: list[str]) -> 
 
 
 def test_a_free_step_says_why_it_is_free() -> None:
-    (part,) = explain(decode(Step("01", Op.QUE, "Ponder; and dance", SPAN)))
+    (part,) = explain(decode(Step("01", OpCode.QUE, "Ponder; and dance", SPAN)))
     assert part.why == "it has several clauses, one of which is prose"

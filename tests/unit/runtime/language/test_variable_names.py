@@ -11,7 +11,7 @@ import pytest
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.statement import lower, with_variables
 from runtime.language.instructions.conditions.reading import in_symbols, read_condition
-from runtime.language.instructions.evaluation import CONSTANTS, FUNCTIONS, Lenient
+from runtime.language.instructions.evaluation import CONSTANTS, FUNCTIONS, LenientNames
 from runtime.language.instructions.expression import read_expression
 from runtime.language.variable_names import python_name, variable_name
 from runtime.sandbox.policy import HOST_FUNCTIONS, PURE_MODULES, check
@@ -33,8 +33,8 @@ def test_an_exact_value_and_condition_read_a_variable_of_any_name(name: str) -> 
     assert condition is not None
     assert value.names == condition.names == frozenset({name})
     assert value.evaluate({name: 5}) == 6
-    assert condition.evaluate(Lenient({name: 5})) is True
-    assert condition.evaluate(Lenient({name: 4})) is False
+    assert condition.evaluate(LenientNames({name: 5})) is True
+    assert condition.evaluate(LenientNames({name: 4})) is False
     assert in_symbols(condition) == f"${name} > 4"
 
 
@@ -60,8 +60,8 @@ def test_a_name_in_python_belongs_to_one_variable(name: str) -> None:
 def test_a_constant_beside_a_variable_of_its_name_is_the_constant() -> None:
     found = read_condition("$no is no")
     assert found is not None
-    assert found.evaluate(Lenient({"no": False})) is True
-    assert found.evaluate(Lenient({"no": 5})) is False
+    assert found.evaluate(LenientNames({"no": False})) is True
+    assert found.evaluate(LenientNames({"no": 5})) is False
 
 
 def test_a_name_within_brackets_that_is_a_variable_too_is_no_exact_value() -> None:

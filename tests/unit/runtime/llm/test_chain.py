@@ -18,8 +18,8 @@ from runtime.core.errors import (
 )
 from runtime.events.happening import Happening
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.chain import Cooldowns, ModelChain
-from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, Picture, Prices
+from runtime.llm.chain import ModelChain, ModelCooldowns
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, PromptPicture, TokenPrices
 from tests.fakes.clock import FakeClock
 from tests.fakes.models.providers import Answer, ScriptedProvider, chain_of
 from tests.fakes.observing.records import MemoryRecords
@@ -116,7 +116,7 @@ async def test_two_nodes_share_what_cools_down_and_that_it_is_over() -> None:
     clock, records = FakeClock(), MemoryRecords()
     nodes = []
     for answers in (["down", "back"], ["never", "also back"]):
-        cooldowns = Cooldowns(clock)
+        cooldowns = ModelCooldowns(clock)
         cooldowns.keep_in(records)
         first = ScriptedProvider(*(DOWN if one == "down" else one for one in answers))
         nodes.append((first, chain_of(clock, {"a": first, "b": ScriptedProvider("b")}, cooldowns=cooldowns)))
@@ -141,7 +141,7 @@ class AwayRecords(MemoryRecords):
 
 async def test_without_the_store_each_node_knows_what_it_has_seen() -> None:
     clock = FakeClock()
-    cooldowns = Cooldowns(clock)
+    cooldowns = ModelCooldowns(clock)
     cooldowns.keep_in(AwayRecords())
     first = ScriptedProvider(DOWN)
     chain = chain_of(clock, {"a": first, "b": ScriptedProvider("1", "2")}, cooldowns=cooldowns)
@@ -167,8 +167,8 @@ async def test_an_answer_that_is_left_has_an_estimate_at_the_providers_prices_an
 class PricedProvider(ScriptedProvider):
     """Knows its prices."""
 
-    def prices(self) -> Prices:
-        return Prices(10.0, 1.0, 20.0)
+    def prices(self) -> TokenPrices:
+        return TokenPrices(10.0, 1.0, 20.0)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ async def test_a_picture_is_for_the_models_that_see_and_a_blind_one_reads_that_t
     first, second = SeeingProvider(seeing[0], DOWN), SeeingProvider(seeing[1], "a receipt")
     chain = chain_of(FakeClock(), {"a": first, "b": second})
     assert (await chain.sees(), await chain.all_see()) == (any_sees, all_see)
-    shown = ChatMessage("user", "What is it?", pictures=(Picture("image/jpeg", "AAAA"),))
+    shown = ChatMessage("user", "What is it?", pictures=(PromptPicture("image/jpeg", "AAAA"),))
     async with chain.stream(CompletionRequest((shown,))) as completion:
         assert "".join([piece async for piece in completion]) == "a receipt"
     for provider, sees in zip((first, second), seeing, strict=True):

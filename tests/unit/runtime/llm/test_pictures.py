@@ -7,15 +7,15 @@ from dataclasses import asdict
 
 import pytest
 
-from runtime.llm.client import DESCRIBE, ChatMessage, Completion, CompletionRequest, Picture, Sight
+from runtime.llm.client import DESCRIBE, ChatMessage, CompletionRequest, ModelCompletion, PromptPicture, VisionRecord
 from runtime.llm.frames import request_from
-from runtime.llm.models import Models
+from runtime.llm.models import ModelRegistry
 from runtime.llm.worker.openai_server import messages_data
 from runtime.llm.worker.prices import ListedPrice
 
 pytestmark = pytest.mark.anyio
 
-SEEN = ChatMessage("user", "Look.", pictures=(Picture("image/jpeg", "QUJD"),))
+SEEN = ChatMessage("user", "Look.", pictures=(PromptPicture("image/jpeg", "QUJD"),))
 
 
 def test_a_picture_is_a_part_behind_the_text() -> None:
@@ -56,7 +56,7 @@ def test_what_a_model_sees_stands_in_the_providers_data(model: str, sees: bool |
 async def test_settings_know_best_then_data_then_what_a_refusal_teaches(
     said: bool | None, known: bool | None, before: bool, after: bool
 ) -> None:
-    sight = Sight(Named("test", known), said)
+    sight = VisionRecord(Named("test", known), said)
     assert await sight.sees() is before
     sight.refused()
     assert await sight.sees() is after
@@ -72,13 +72,15 @@ class Named:
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         return self._known
 
-    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
+    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]:
         raise AssertionError(f"nothing is asked here: {request}")
 
 
 async def test_each_model_has_its_own_sight_and_what_describes_is_a_model_of_its_own() -> None:
-    models = Models({"default": Named("blind", False), "fast": Named("new", None), "vision": Named("eyes", True)})
-    sight = Sight(models)
+    models = ModelRegistry(
+        {"default": Named("blind", False), "fast": Named("new", None), "vision": Named("eyes", True)}
+    )
+    sight = VisionRecord(models)
     assert [await sight.sees(purpose) for purpose in ("execute", "decide", DESCRIBE)] == [False, True, True]
     sight.refused("decide")
     assert [await sight.sees(purpose) for purpose in ("execute", "decide", DESCRIBE)] == [False, False, True]

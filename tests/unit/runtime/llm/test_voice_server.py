@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
-from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, ModelOptions, Recording, Service
+from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, ModelOptions, Service, VoiceRecording
 from runtime.llm.frames import packed_request, request_from
 from runtime.llm.worker.services import MAX_SPEECH_BYTES
 from runtime.llm.worker.services import VoiceServer as Asked
@@ -21,7 +21,7 @@ from tests.fakes.protocols.malformed import malformed
 pytestmark = pytest.mark.anyio
 
 SAID = CompletionRequest(
-    (), TRANSCRIBE, recording=Recording("voice.ogg", "audio/ogg", base64.b64encode(opus(3.0)).decode())
+    (), TRANSCRIBE, recording=VoiceRecording("voice.ogg", "audio/ogg", base64.b64encode(opus(3.0)).decode())
 )
 TEXT = CompletionRequest((ChatMessage("user", "Good morning."),), SPEAK)
 
@@ -93,7 +93,7 @@ async def test_what_is_no_voice_note_is_refused(speech: bytes) -> None:
 
 
 def test_a_recording_is_packed_as_any_request() -> None:
-    recording = Recording('a "data":"" name.ogg', "audio/ogg", base64.b64encode(bytes(range(256))).decode())
+    recording = VoiceRecording('a "data":"" name.ogg', "audio/ogg", base64.b64encode(bytes(range(256))).decode())
     request = CompletionRequest((), TRANSCRIBE, recording=recording)
     frame = json.loads(packed_request(7, 1, request)[4:])
     assert (frame["ask"], frame["model"], request_from(frame["request"])) == (7, 1, request)

@@ -17,7 +17,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMRefused, LLMUnavailable
 from runtime.events.happening import Happening
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.client import TRANSCRIBE, CompletionRequest, ModelOptions, Recording
+from runtime.llm.client import TRANSCRIBE, CompletionRequest, ModelOptions, VoiceRecording
 from runtime.llm.local import LocalWhisper, check_model, download, folder_of, is_there
 from runtime.llm.worker.services import VoiceServer
 
@@ -45,7 +45,7 @@ async def words(whisper: LocalWhisper, sound: str) -> tuple[str, str]:
     """The words of a recording, and their language."""
     options = ModelOptions("whisper/tiny", whisper.base_url, max_retries=2, service="transcription")
     server = VoiceServer(options)
-    recording = Recording("note.ogg", "audio/ogg", base64.b64encode(sound.encode()).decode())
+    recording = VoiceRecording("note.ogg", "audio/ogg", base64.b64encode(sound.encode()).decode())
     try:
         async with AnsweringClient(server, options, SystemClock()).stream(
             CompletionRequest((), TRANSCRIBE, recording=recording)

@@ -14,9 +14,9 @@ import pytest
 
 from gateway.built_in_calls import SIGNATURES
 from runtime.core.errors import SandboxError
-from runtime.sandbox.executor import CallOutcome, Evaluation, HostCall, Sandbox, Snippet
+from runtime.sandbox.executor import CallOutcome, CodeSnippet, HostCall, Sandbox, SnippetEvaluation
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
-from runtime.sandbox.wrapping import Wrapping, wrap_worker
+from runtime.sandbox.wrapping import WorkerWrapper, wrap_worker
 from tests.unit.runtime.sandbox.hostile import HOSTILE
 
 pytestmark = pytest.mark.anyio
@@ -30,19 +30,19 @@ async def sandbox() -> AsyncIterator[MontySandbox]:
         yield started
 
 
-def snippet(source: str, *, keep: Sequence[str] = (), names: Mapping[str, Any] | None = None) -> Snippet:
-    return Snippet(source, names=names or {}, functions=FUNCTIONS, keep=keep)
+def snippet(source: str, *, keep: Sequence[str] = (), names: Mapping[str, Any] | None = None) -> CodeSnippet:
+    return CodeSnippet(source, names=names or {}, functions=FUNCTIONS, keep=keep)
 
 
 def positions(calls: Sequence[HostCall]) -> list[tuple[int, str]]:
     return [(call.number, call.name) for call in calls]
 
 
-def has_ended(evaluation: Evaluation) -> bool:
+def has_ended(evaluation: SnippetEvaluation) -> bool:
     return evaluation.ended
 
 
-async def run_to_end(evaluation: Evaluation, most: int = 300) -> list[HostCall]:
+async def run_to_end(evaluation: SnippetEvaluation, most: int = 300) -> list[HostCall]:
     """Start it and answer every call with its number, in order."""
     made: list[HostCall] = []
     await evaluation.start()
@@ -182,7 +182,7 @@ async def test_error_that_nobody_catches_ends_the_statement_with_its_line(sandbo
 
 
 async def test_line_of_an_error_inside_an_earlier_definition_is_the_statements(sandbox: Sandbox) -> None:
-    failing = Snippet("y = 1\nhalf(0)", prelude=["import math\n\n\ndef half(x):\n    return 1 / x"])
+    failing = CodeSnippet("y = 1\nhalf(0)", prelude=["import math\n\n\ndef half(x):\n    return 1 / x"])
     async with sandbox.evaluate(failing) as it:
         await it.start()
         assert it.error is not None
@@ -191,7 +191,7 @@ async def test_line_of_an_error_inside_an_earlier_definition_is_the_statements(s
 
 async def test_definitions_cannot_call_the_host(sandbox: Sandbox) -> None:
     async with sandbox.evaluate(
-        Snippet("x = 1", functions=FUNCTIONS, prelude=["def f(x=Say('user', 'x')): pass"])
+        CodeSnippet("x = 1", functions=FUNCTIONS, prelude=["def f(x=Say('user', 'x')): pass"])
     ) as it:
         await it.start()
         assert it.take_calls() == []
@@ -250,7 +250,7 @@ async def test_hostile_statement_is_contained_even_without_the_policy(sandbox: S
     for title, source, rule in HOSTILE:
         prelude = ["import asyncio"] if "gather" in source else []
         functions = FUNCTIONS | SIGNATURES.keys()
-        hostile = Snippet(source.replace("LOOT", str(secret)), prelude=prelude, functions=functions, keep=["loot"])
+        hostile = CodeSnippet(source.replace("LOOT", str(secret)), prelude=prelude, functions=functions, keep=["loot"])
         async with sandbox.evaluate(hostile) as it:
             seen = repr([call.args for call in await run_to_end(it)])
             try:
@@ -382,7 +382,7 @@ def _ticks(pid: int) -> int:
 async def test_statement_whose_worker_is_killed_is_run_by_another_as_if_nothing_had_happened() -> None:
     source = "before = await Lookup(1)\nn = 0\nwhile n < 2000000:\n    n += 1\nafter = await Lookup(before)"
     async with MontySandbox(max_workers=1, limits=SandboxLimits(feed_s=30)) as sandbox:
-        it_is = Snippet(source, functions=frozenset({"Lookup"}), keep=["after"])
+        it_is = CodeSnippet(source, functions=frozenset({"Lookup"}), keep=["after"])
         async with sandbox.evaluate(it_is) as it:
             await it.start()
             (first,) = it.take_calls()
@@ -434,5 +434,5 @@ async def test_wrapped_worker_runs_statements_or_the_reason_is_told(tmp_path: Pa
 
 async def test_worker_that_cannot_start_is_told() -> None:
     with pytest.raises(SandboxError, match="could not start"):
-        async with MontySandbox(wrapping=Wrapping(Path("/no/such/worker"), "")):
+        async with MontySandbox(wrapping=WorkerWrapper(Path("/no/such/worker"), "")):
             pass

@@ -12,16 +12,16 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gateway.assembly.parts import open_sandbox
-from gateway.observability.metrics import Metrics
-from gateway.observability.watching import Gauges
+from gateway.observability.metrics import ProcessMetrics
+from gateway.observability.watching import NodeGauges
 from gateway.settings.execution import SandboxSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError
 from runtime.events.happening import Happening
 from runtime.sandbox import wrapping
-from runtime.sandbox.executor import CallOutcome, Snippet
+from runtime.sandbox.executor import CallOutcome, CodeSnippet
 from runtime.sandbox.monty import MontySandbox
-from runtime.sandbox.wrapping import LANDLOCK, Wrapping, wrap_worker
+from runtime.sandbox.wrapping import LANDLOCK, WorkerWrapper, wrap_worker
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +46,7 @@ async def test_where_bubblewrap_is_refused_workers_run_behind_landlock_and_still
     assert found.jailed
     assert "behind Landlock and seccomp" in found.reason
     assert "Creating new namespace failed" in found.reason
-    calling = Snippet("x = await Say(1)", functions=frozenset({"Say"}), keep=["x"])
+    calling = CodeSnippet("x = await Say(1)", functions=frozenset({"Say"}), keep=["x"])
     async with MontySandbox(max_workers=1, wrapping=found) as sandbox, sandbox.evaluate(calling) as it:
         await it.start()
         await it.resolve(0, CallOutcome("one"))
@@ -84,8 +84,8 @@ def test_behind_landlock_there_is_no_network_no_environment_and_nobody_to_signal
 
 
 def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def none(_directory: Path) -> Wrapping:
-        return Wrapping(None, "bwrap is not installed")
+    async def none(_directory: Path) -> WorkerWrapper:
+        return WorkerWrapper(None, "bwrap is not installed")
 
     monkeypatch.setattr(wrapping, "wrap_worker", none)
 
@@ -112,7 +112,7 @@ async def test_a_jail_that_is_missing_is_told_to_the_log_and_the_numbers(monkeyp
 
     async with open_sandbox(Settings(), on_event=tell) as sandbox:
         jail = sandbox.wrapping
-        metrics = Metrics(Gauges(frozenset, int, int, int, int, lambda: jail.jailed, waiting))
+        metrics = ProcessMetrics(NodeGauges(frozenset, int, int, int, int, lambda: jail.jailed, waiting))
         read = {one.name: one for one in text_string_to_metric_families((await metrics.text()).decode())}
     assert heard == [("sandbox.unjailed", "bwrap is not installed")]
     assert read["parley_sandbox_jailed"].samples[0].value == 0

@@ -10,7 +10,7 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import (
     AgentKind,
     AgentSpec,
-    Op,
+    OpCode,
     Param,
     PlaybookSpec,
     Program,
@@ -35,7 +35,7 @@ def steps(*lines: str) -> tuple[Step, ...]:
     made = []
     for line in lines:
         number, _, rest = line.partition(":")
-        made.append(Step(number, Op(rest[:3]), rest[4:], SPAN))
+        made.append(Step(number, OpCode(rest[:3]), rest[4:], SPAN))
     return tuple(made)
 
 

@@ -20,7 +20,7 @@ from runtime.sessions.beginning import Beginning
 from runtime.storage.encoding import codec
 from runtime.stores import inbox
 from runtime.stores.inbox import FORK, NOTICE, SESSION_COMMANDS, TASK, InboxEntry, InboxEvent
-from runtime.stores.orders import Order
+from runtime.stores.orders import TaskOrder
 from runtime.stores.sessions import TIMER
 from tests.contract.storage_samples import T0
 from tests.fakes.crashes.world import ADDRESS
@@ -123,7 +123,7 @@ async def test_an_order_that_may_no_longer_begin_is_put_aside_and_others_go_on(s
         return "the scope is gone" if event.kind == TASK else ""
 
     home: list[str | None] = ["client", "ci", None]
-    letter = str(Order(0, SessionId(""), "First", "Main", {}, T0.timestamp() + 1e9, 1, home, home))
+    letter = str(TaskOrder(0, SessionId(""), "First", "Main", {}, T0.timestamp() + 1e9, 1, home, home))
     async with talking(PROGRAMS, Model(), sandbox, objection=objection) as talk:
         talk.post(letter, at=GONE, kind=TASK, program="First")
         await talk.until(lambda: bool(talk.world.discarded))

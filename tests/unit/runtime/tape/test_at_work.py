@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.ids import SessionId
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.state import session as state_module
 from runtime.tape.state.frames import CallKey, takes
 from runtime.tape.state.session import SessionState
@@ -18,7 +18,7 @@ from tests.unit.runtime.tape.random_facts import Facts
 AGENTS = 200
 
 
-async def _written(_batch: Batch) -> None:
+async def _written(_batch: CommitBatch) -> None:
     """No commit is made."""
 
 

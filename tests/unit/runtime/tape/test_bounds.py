@@ -11,11 +11,11 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import KINDS as REGISTERED
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.tape import MAX_FACT_CHARS, with_short_reasons
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.tape.facts.test_old_tapes import TAPES
@@ -107,7 +107,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
 Path = tuple[str | int, ...]
 
 
-async def nowhere(_: Batch, /) -> None: ...
+async def nowhere(_: CommitBatch, /) -> None: ...
 
 
 def texts(value: Any, path: Path = ()) -> Iterator[Path]:
@@ -143,7 +143,7 @@ def with_text(value: Any, path: Path, text: str) -> Any:
 
 def noted(journal: Journal, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fact as it goes onto the tape."""
-    kept: list[Content] = []
+    kept: list[FactContent] = []
     journal.noted.subscribe(kept.append)
     journal.note(content_of(kind, data))
     return kept[-1].data()

@@ -18,7 +18,7 @@ from runtime.core.ids import AgentId, MessageId, PersonId, SessionId
 from runtime.core.message import Message, message_to_data
 from runtime.tape.facts.registry import KINDS, RULES, content_of
 from runtime.tape.fold import apply, apply_fact
-from runtime.tape.journal import Batch, Journal, as_data, digest_of
+from runtime.tape.journal import CommitBatch, Journal, as_data, digest_of
 from runtime.tape.running import RunningCode
 from runtime.tape.state.frames import takes
 from runtime.tape.state.session import SessionState
@@ -35,11 +35,11 @@ class Tape:
     """Takes batches. With `gate`, a write ends when it is opened; `fault` is raised by the next one."""
 
     def __init__(self) -> None:
-        self.batches: list[Batch] = []
+        self.batches: list[CommitBatch] = []
         self.gate: anyio.Event | None = None
         self.fault: Exception | None = None
 
-    async def __call__(self, batch: Batch, /) -> None:
+    async def __call__(self, batch: CommitBatch, /) -> None:
         if self.gate is not None:
             await self.gate.wait()
         if self.fault is not None:

@@ -15,7 +15,7 @@ from runtime.tape.facts.frames import AcksAwaited
 from runtime.tape.facts.meetings import ParticipantJoined
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact
-from runtime.tape.journal import Batch, Journal, as_data
+from runtime.tape.journal import CommitBatch, Journal, as_data
 from runtime.tape.snapshot import snapshot_of, state_from
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
@@ -69,7 +69,7 @@ def test_who_takes_part_is_known_as_an_agent_or_a_person_from_the_tape() -> None
     assert (type(agent.who), type(person.who)) == (AgentId, PersonId)
 
 
-async def _written(_batch: Batch) -> None:
+async def _written(_batch: CommitBatch) -> None:
     """No commit is made."""
 
 

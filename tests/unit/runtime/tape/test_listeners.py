@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.registry import FactListeners, hears
 from runtime.tape.facts.session import AgentDismissed, NewsTold, SessionEnded
 
@@ -12,10 +12,10 @@ class _Listens:
         self._heard = heard
 
     @hears(SessionEnded, AgentDismissed)
-    def of_some(self, fact: Content) -> None:
+    def of_some(self, fact: FactContent) -> None:
         self._heard.append(f"some:{fact.kind}")
 
-    def of_all(self, fact: Content) -> None:
+    def of_all(self, fact: FactContent) -> None:
         self._heard.append(f"all:{fact.kind}")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId, TapeId
 from runtime.tape.fold import apply_fact
-from runtime.tape.snapshot import EVERY, Moments, Snapshot, snapshot_of
+from runtime.tape.snapshot import EVERY, Snapshot, TapeMoments, snapshot_of
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 
@@ -51,11 +51,11 @@ class Tapes:
         return max(before, key=lambda one: one.seq, default=None)
 
 
-def moments_of(tapes: Tapes) -> Moments:
-    return Moments(tapes, tapes.snapshot)
+def moments_of(tapes: Tapes) -> TapeMoments:
+    return TapeMoments(tapes, tapes.snapshot)
 
 
-async def number_at(moments: Moments, seq: int) -> tuple[int, object]:
+async def number_at(moments: TapeMoments, seq: int) -> tuple[int, object]:
     state = (await moments.at(S, seq)).state
     return state.seq, state.agents[AgentId("1000")].variables["n"]
 

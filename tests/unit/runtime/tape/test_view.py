@@ -7,12 +7,12 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.cloud_event import event_from, is_pattern, matches
 from runtime.core.ids import AgentId, PersonId, SessionId, schedule_id
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import CallReturned, EffectIntended, FrameReturned, FrameStarted
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.session import AgentCreated, ProgramBroken
 from runtime.tape.facts.tasks import OrderBegun, OrderOver, OrderTaken
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.view import event_of
 from tests.fakes.clock import FakeClock
@@ -22,7 +22,7 @@ FRAME = "1000.0"
 HERE = Address("web", "lobby")
 
 
-async def _kept(batch: Batch) -> None:
+async def _kept(batch: CommitBatch) -> None:
     del batch
 
 
@@ -30,7 +30,7 @@ def started(frame: str) -> FrameStarted:
     return FrameStarted(frame, AGENT, "Main", [], {}, "v")
 
 
-def events(*facts: Content, seen: bool = True) -> list[str]:
+def events(*facts: FactContent, seen: bool = True) -> list[str]:
     """The events of facts, each as `type subject data words`."""
     journal = Journal(SessionId("s"), FakeClock(), _kept, seen=seen)
     for fact in (AgentCreated(AGENT, "Greeter"), *facts):
@@ -92,7 +92,7 @@ def test_an_agent_is_done_or_failed_when_a_playbook_returns_that_no_other_called
         (None, OrderOver("canceled"), "agent.error None {'task_status': 'canceled'} {'error': ''}"),
     ],
 )
-def test_the_end_of_a_task_is_told_once(returned: Content | None, over: Content, told: str) -> None:
+def test_the_end_of_a_task_is_told_once(returned: FactContent | None, over: FactContent, told: str) -> None:
     order = OrderTaken(1, SessionId("o"), HERE, HERE, 60.0, 1)
     facts = [order, started(FRAME), OrderBegun(FRAME), *([] if returned is None else [returned]), over]
     assert events(*facts)[1:] == [told]

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.capabilities import measure_utf16
-from adapters.telegram.codec.markup import Entity, Rendered, render, with_heading
+from adapters.telegram.codec.markup import Entity, RenderedText, render, with_heading
 from adapters.telegram.limits import MAX_ENTITIES
 
 
-def _pieces(rendered: Rendered) -> list[tuple[str, str]]:
+def _pieces(rendered: RenderedText) -> list[tuple[str, str]]:
     units = rendered.text.encode("utf-16-le")
     return [(e.kind, units[e.offset * 2 : (e.offset + e.length) * 2].decode("utf-16-le")) for e in rendered.entities]
 
@@ -77,7 +77,7 @@ def test_web_link_becomes_a_text_link() -> None:
 
 
 def test_link_that_telegram_refuses_shows_its_target() -> None:
-    assert render("[here](notes/a.md)") == Rendered("here (notes/a.md)")
+    assert render("[here](notes/a.md)") == RenderedText("here (notes/a.md)")
 
 
 def test_image_becomes_a_link_with_its_description() -> None:
@@ -87,7 +87,7 @@ def test_image_becomes_a_link_with_its_description() -> None:
 
 def test_a_link_is_never_left_out_for_want_of_entities() -> None:
     source = " ".join(f"[b{number}](https://e.org/{number})" for number in range(MAX_ENTITIES))
-    assert render(source) == Rendered(source)
+    assert render(source) == RenderedText(source)
     fewer = source.rpartition(" ")[0]
     assert len(with_heading("Host", render(fewer)).entities) == MAX_ENTITIES
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.capabilities import Window, measure_utf16
+from adapters.capabilities import CallWindow, measure_utf16
 from adapters.telegram.codec.addresses import OurBots, is_private
-from adapters.telegram.codec.envelope import Envelope, Known, envelope_of
+from adapters.telegram.codec.envelope import KnownChat, UpdateEnvelope, envelope_of
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import (
     ButtonPress,
@@ -180,7 +180,7 @@ def test_what_cannot_be_read_is_ignored_and_says_what_is_missing(update: dict[st
 
 
 def test_chat_that_has_moved_keeps_its_first_address_and_its_mentioned_people_their_names() -> None:
-    known = Known(NOW, {"bob": "Bob"}, home=-500)
+    known = KnownChat(NOW, {"bob": "Bob"}, home=-500)
     said = _read(known, text="ask @bob", entities=[_entity("mention", 4, 4)])
     assert (said.address, said.text) == (Address("telegram", "-500"), "ask @Bob")
 
@@ -191,7 +191,7 @@ def test_chat_that_has_moved_keeps_its_first_address_and_its_mentioned_people_th
 def test_talk_in_a_topic_where_we_speak_is_addressed(hears_topics: bool, speaks: bool, addressed: bool) -> None:
     receiver = TelegramReceiver(BOT, OurBots((BOT,)), hears_topics)
     update = _update(text="x", message_thread_id=5, is_topic_message=True)
-    decoded = _decode(update, receiver=receiver, known=Known(NOW, {}, speaks=speaks))
+    decoded = _decode(update, receiver=receiver, known=KnownChat(NOW, {}, speaks=speaks))
     assert isinstance(decoded, Inbound)
     assert decoded.addressed is addressed
 
@@ -200,7 +200,7 @@ def test_press_has_its_label_and_the_time_at_which_it_came() -> None:
     keyboard = {"inline_keyboard": [[{"text": "Yes", "callback_data": "c:1"}]]}
     message = {"message_id": 8, "chat": GROUP, "date": 1, "reply_markup": keyboard}
     query = {"id": "55", "from": ADA, "message": message, "data": "c:1"}
-    decoded = _decode({"update_id": 901, "callback_query": query}, known=Known(NOW, {}, post=(5, None)))
+    decoded = _decode({"update_id": 901, "callback_query": query}, known=KnownChat(NOW, {}, post=(5, None)))
     assert isinstance(decoded, ButtonPress)
     assert decoded.item is not None
     assert (decoded.query_id, decoded.item.text, decoded.item.choice) == ("55", "Yes", "c:1")
@@ -217,7 +217,7 @@ def test_reaction_is_addressed_where_the_message_is_ours(
     post: tuple[int, int | None] | None, addressed: bool, thread: str | None
 ) -> None:
     mark = {"chat": GROUP, "message_id": 8, "user": ADA, "date": 1, "new_reaction": [{"type": "emoji", "emoji": "👍"}]}
-    decoded = _decode({"update_id": 902, "message_reaction": mark}, known=Known(NOW, {}, post=post))
+    decoded = _decode({"update_id": 902, "message_reaction": mark}, known=KnownChat(NOW, {}, post=post))
     assert isinstance(decoded, Inbound)
     assert (decoded.text, decoded.addressed, decoded.address.thread) == ("👍", addressed, thread)
 
@@ -257,16 +257,16 @@ def test_album_is_one_message_with_all_files_and_the_id_of_its_last_update() -> 
 def test_decoding_changes_nothing_and_says_the_same_again() -> None:
     update = _update(text="ask @bob", entities=[_entity("mention", 4, 4)])
     before, people = repr(update), {"bob": "Bob"}
-    assert _decode(update, known=Known(NOW, people)) == _decode(update, known=Known(NOW, people))
+    assert _decode(update, known=KnownChat(NOW, people)) == _decode(update, known=KnownChat(NOW, people))
     assert (repr(update), people) == (before, {"bob": "Bob"})
 
 
 def test_envelope_names_the_message_and_a_person_with_a_user_name() -> None:
     ada = ADA | {"username": "AdaL"}
     new = _update(**{"text": "x", "from": ada, "message_thread_id": 5, "is_topic_message": True})
-    assert envelope_of(new) == Envelope(-100500, 5, 1, is_new=True, sender=("adal", "Ada Lovelace"))
+    assert envelope_of(new) == UpdateEnvelope(-100500, 5, 1, is_new=True, sender=("adal", "Ada Lovelace"))
     pressed = {"update_id": 1, "callback_query": {"id": "5", "from": ada, "message": {"chat": GROUP, "message_id": 8}}}
-    assert envelope_of(pressed) == Envelope(-100500, None, 8)
+    assert envelope_of(pressed) == UpdateEnvelope(-100500, None, 8)
     assert envelope_of({"update_id": 1, "callback_query": {"id": "5", "from": ada}}) is None
     assert envelope_of({"update_id": 1, "message": "x"}) is None
 
@@ -322,7 +322,7 @@ def test_table_that_would_grow_too_long_is_shown_as_written() -> None:
 def test_group_budget_is_twenty_a_minute_in_any_minute() -> None:
     group = CAPABILITIES.group_budget
     assert group.rate_per_s * 60 == pytest.approx(20)
-    assert group.window == Window(20, 60.0)
+    assert group.window == CallWindow(20, 60.0)
 
 
 def test_codec_does_not_import_the_client_library() -> None:

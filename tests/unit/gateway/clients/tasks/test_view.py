@@ -10,7 +10,7 @@ import pytest
 from gateway.clients.tasks.view import MAX_SAID, QuestionOfTask, TaskView, TaskViews
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.people import MessageHeard, PageBegun, PageFinished
 from runtime.tape.facts.session import SessionEnded
@@ -22,12 +22,12 @@ HOME = Address(CLIENT, "ci")
 BEGUN = OrderTaken(0, SessionId(""), HOME, HOME, 0.0, 1)
 
 
-def facts(*contents: Content, session: str = "aaaaaaaa-1") -> list[Fact]:
+def facts(*contents: FactContent, session: str = "aaaaaaaa-1") -> list[Fact]:
     tape = session_tape(SessionId(session))
     return [Fact(tape, seq, one.kind, T0, one.data()) for seq, one in enumerate(contents, 1)]
 
 
-def seen(*contents: Content) -> TaskView:
+def seen(*contents: FactContent) -> TaskView:
     view = TaskView()
     for fact in facts(*contents):
         view.note(fact)

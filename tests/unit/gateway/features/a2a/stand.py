@@ -7,9 +7,9 @@ from typing import cast
 
 import anyio
 
-from gateway.clients.feed import Feed, Readers
+from gateway.clients.feed import ClientReaders, EventFeed
 from gateway.clients.journals import ClosedRooms
-from gateway.clients.requests import Client
+from gateway.clients.requests import BusClient
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.service import TaskDoor, TaskService
 from runtime.core.address import CLIENT, Address, address_of
@@ -21,7 +21,7 @@ from runtime.stores.event_log import EventLog
 from runtime.stores.inbox import KnownEvent, shard_of
 from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit, Lease, SessionRecord
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.people import PageBegun, PageFinished
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.tape import Fact, agent_tape
@@ -29,7 +29,7 @@ from tests.contract.storage_samples import T0, shard_lease
 from tests.fakes.observing.records import MemoryRecords
 
 TASK = SessionId("a-task")
-PARTNER = Client("partner", scopes_from(["tasks:write:*", "tasks:read:*"]))
+PARTNER = BusClient("partner", scopes_from(["tasks:write:*", "tasks:read:*"]))
 
 
 class TaskStand:
@@ -39,7 +39,7 @@ class TaskStand:
         self.leases = MemoryLeaseStore(clock)
         self.inbox = MemoryInbox(self.leases)
         self.store = MemorySessionStore(self.leases, self.inbox)
-        self.feed = Feed(cast("EventLog", None), Readers(MemoryRecords(), clock), cast("ClosedRooms", None))
+        self.feed = EventFeed(cast("EventLog", None), ClientReaders(MemoryRecords(), clock), cast("ClosedRooms", None))
         door = TaskDoor(programs or {}, self.store, self.inbox, self._known, clock, TaskLimits(within_s=60.0))
         self.service = TaskService(self.feed, door)
         self._lease: Lease | None = None
@@ -58,7 +58,7 @@ class TaskStand:
         await self.note(PageBegun("1000.0", "1000", "user"))
         await self.note(PageFinished(str(self._seq), text))
 
-    async def note(self, content: Content) -> None:
+    async def note(self, content: FactContent) -> None:
         """A fact of the task is committed."""
         shard = shard_of(address_of(TASK).key)
         self._lease = self._lease or await shard_lease(self.leases, shard=shard)

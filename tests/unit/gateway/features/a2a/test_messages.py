@@ -31,7 +31,7 @@ from runtime.core.address import CLIENT, Address
 from runtime.core.ids import SessionId
 from runtime.language.diagnostics import Span
 from runtime.language.program import Param, PlaybookSpec
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.people import PageBegun, PageClosed, PageFinished, PageGrew
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.state.tasks import TaskStatus
@@ -186,17 +186,17 @@ def test_the_schema_that_messages_are_checked_against_refuses_others(wrong: dict
 class Followed:
     """A task, fact by fact, and its follower from some fact on."""
 
-    def __init__(self, *before: Content) -> None:
+    def __init__(self, *before: FactContent) -> None:
         self.task = ClientTask(TASK, "desk", TaskView())
         self.note(*before)
         self._growing = GrowingTexts(self.task)
 
-    def note(self, *contents: Content) -> None:
+    def note(self, *contents: FactContent) -> None:
         for one in contents:
             seq = self.task.view.seq + 1
             self.task.view.note(Fact(session_tape(TASK), seq, one.kind, T0, one.data()))
 
-    def after(self, *contents: Content) -> list[tuple[str, bool, bool]]:
+    def after(self, *contents: FactContent) -> list[tuple[str, bool, bool]]:
         """The pieces that come of these facts: text, whether it is appended, whether it is the last."""
         self.note(*contents)
         return [self._piece(update) for update in self._growing.updates(self.task, "c")]

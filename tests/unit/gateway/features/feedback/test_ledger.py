@@ -9,7 +9,7 @@ import pytest
 
 from gateway.features.feedback.ledger import KEPT_DAYS, Feedback, NodeRatings, grouped
 from runtime.bus import Bus
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.events.talk import AnswerRated
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
@@ -89,7 +89,7 @@ async def test_it_hears_ratings_on_the_bus(ledger: Feedback, clock: FakeClock) -
 
 async def test_a_thumb_tells_the_bus_which_step_it_is_of(sandbox: MontySandbox) -> None:
     travel = program(agent("Travel", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
-    bus, events = Bus(FakeClock()), list[Event]()
+    bus, events = Bus(FakeClock()), list[BusEvent]()
     bus.subscribe("*", events.append)
     async with talking(travel, Model(ASK), sandbox, features=[NodeRatings(bus)]) as talk:
         await talk.say("go")

@@ -7,7 +7,7 @@ import pytest
 
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
-from runtime.llm.client import Sight
+from runtime.llm.client import VisionRecord
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, talking
@@ -43,7 +43,7 @@ async def test_a_caption_that_is_changed_repeats_no_remark_about_the_photo(sandb
 async def test_a_photo_is_described_once_and_not_again_when_its_caption_is_changed(sandbox: MontySandbox) -> None:
     model = Model(Reply("Hello."), Reply("A receipt of 42.50 EUR"), Reply("I see."), Reply("Bob's, then."))
     intake = ScriptedIntake(pictures=PICTURES)
-    async with talking(CLERK, model, sandbox, intake=intake, sight=Sight(said=False), describes=True) as talk:
+    async with talking(CLERK, model, sandbox, intake=intake, sight=VisionRecord(said=False), describes=True) as talk:
         await talk.say("hi")
         await talk.say("Look.", files=[PHOTO], message_id="p")
         assert await talk.say("Bob's.", files=[PHOTO], message_id="p", kind="edit") == ["Bob's, then."]

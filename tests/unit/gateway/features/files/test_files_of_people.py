@@ -9,7 +9,7 @@ import pytest
 from runtime.core.files import file_id
 from runtime.core.message import Attachment
 from runtime.language.program import Program
-from runtime.llm.client import Sight
+from runtime.llm.client import VisionRecord
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.files_and_voices import Kept
 from tests.fakes.people.talk import Model, Reply, talking
@@ -102,7 +102,7 @@ async def test_a_program_has_a_picture_described_and_a_document_asked_about(sand
 async def test_where_nobody_sees_a_description_is_refused_with_the_setting_that_helps(sandbox: MontySandbox) -> None:
     main = in_python('photo = await Ask("A photo?")', 'await Say("user", await Describe(photo))')
     intake = ScriptedIntake(pictures=["receipt.jpg"])
-    async with talking(main, Model(), sandbox, intake=intake, sight=Sight(said=False)) as talk:
+    async with talking(main, Model(), sandbox, intake=intake, sight=VisionRecord(said=False)) as talk:
         await talk.say("hi")
         (failure,) = await talk.say("", files=[PHOTO])
     assert "receipt.jpg cannot be described: no model here sees pictures; models.vision sets one" in failure

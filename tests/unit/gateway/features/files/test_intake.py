@@ -6,15 +6,15 @@ import pytest
 
 from adapters.web.adapter import WebAdapter
 from gateway.features.files.intake import IntakeLimits, StoredFileIntake
-from gateway.features.files.reading import Reading, ReadPart, Remark
-from gateway.outbound.file_source import Files
+from gateway.features.files.reading import FileRemark, Reading, ReadPart
+from gateway.outbound.file_source import NodeFileAccess
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileBounds
 from runtime.core.message import Attachment
 from runtime.core.texts import english
-from runtime.llm.client import Sight
+from runtime.llm.client import VisionRecord
 from tests.fakes.clock import HastyClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.fakes.memory.files import MemoryFileStore
@@ -44,7 +44,7 @@ class Shelf(WebAdapter):
 class Reader:
     """Reads every file as a picture."""
 
-    def __init__(self, *remarks: Remark) -> None:
+    def __init__(self, *remarks: FileRemark) -> None:
         self._remarks = remarks
         self.read_files: list[tuple[bytes, str]] = []
 
@@ -54,11 +54,11 @@ class Reader:
 
 
 def intake(shelf: Shelf, store: MemoryFileStore, reader: Reader | None = None, **limits: int) -> StoredFileIntake:
-    files = Files({"web": shelf}, store)
+    files = NodeFileAccess({"web": shelf}, store)
     clock = HastyClock()
     return StoredFileIntake(
         *(files, store, reader or Reader(), MemoryCounters(clock), IntakeLimits(**limits)),
-        *(lambda _: english(), clock, Sight()),
+        *(lambda _: english(), clock, VisionRecord()),
     )
 
 
@@ -85,7 +85,7 @@ async def test_a_file_of_the_store_is_read_and_not_kept_again() -> None:
 
 
 async def test_what_the_reader_remarks_is_said_to_the_person_and_to_the_model() -> None:
-    reader = Reader(Remark("cut_pages", {"pages": 900, "read": 500}))
+    reader = Reader(FileRemark("cut_pages", {"pages": 900, "read": 500}))
     (taken,) = await intake(Shelf(), MemoryFileStore(), reader).take(LOBBY, [PHOTO], "1")
     assert taken.remarks == ("receipt.jpg has 900 pages. I read the first 500.",)
     assert taken.file.note == taken.remarks[0]

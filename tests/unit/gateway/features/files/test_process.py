@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from gateway.features.files.intake import WorkerReader
-from gateway.features.files.reading import ReadLimits, Remark
+from gateway.features.files.reading import FileRemark, ReadLimits
 from tests.fakes.documents import pdf_bomb, pdf_of_itself, picture, pixel_bomb, word
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ async def test_files_come_back_with_their_types_and_parts() -> None:
 async def test_a_file_that_is_not_read_has_a_remark_with_its_values() -> None:
     read = await WorkerReader({}).read(pixel_bomb(), "image/png")
     assert read.parts == ()
-    assert read.remarks == (Remark("too_many_pixels", {"width": 60_000, "height": 60_000, "megapixels": 100}),)
+    assert read.remarks == (FileRemark("too_many_pixels", {"width": 60_000, "height": 60_000, "megapixels": 100}),)
 
 
 async def test_a_file_that_needs_more_memory_than_there_is_for_it_is_refused() -> None:

@@ -12,32 +12,32 @@ import pytest
 from benchmarks.programs.memories import MOST_MS, made_vectors, nearest_ms
 from gateway.features.memories.books import replaced_by
 from gateway.features.memories.meanings import MADE_AT_ONCE, Meanings, Vectors
-from gateway.models.answers import Payer
+from gateway.models.answers import BilledPerson
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.stores.memories import Memory, Scope
+from runtime.stores.memories import MemoryScope, StoredMemory
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.models.meanings import Embedding
 
 pytestmark = pytest.mark.anyio
 
-ADAS = Scope("person", "cook", "test:Ada")
-PAYER = Payer(SessionId("s"), Address("test", "1"), "test:Ada")
+ADAS = MemoryScope("person", "cook", "test:Ada")
+PAYER = BilledPerson(SessionId("s"), Address("test", "1"), "test:Ada")
 QUESTION = "What shall we cook for her?"
 
 
-def memories(*texts: str) -> list[Memory]:
-    return [Memory(text, ADAS, "test:Ada", "", text, 1.0, "test:1", SessionId("s")) for text in texts]
+def memories(*texts: str) -> list[StoredMemory]:
+    return [StoredMemory(text, ADAS, "test:Ada", "", text, 1.0, "test:1", SessionId("s")) for text in texts]
 
 
-async def kept(*texts: str) -> tuple[MemoryMemories, Sequence[Memory]]:
+async def kept(*texts: str) -> tuple[MemoryMemories, Sequence[StoredMemory]]:
     store = MemoryMemories()
     for memory in memories(*texts):
         await store.keep(memory, keep_s=1000)
     return store, list(await store.all(ADAS))
 
 
-async def found(meanings: Meanings, of: Sequence[Memory], question: str = QUESTION) -> list[str]:
+async def found(meanings: Meanings, of: Sequence[StoredMemory], question: str = QUESTION) -> list[str]:
     return [memory.text for memory in await meanings.found(of, question, 8, PAYER)]
 
 
@@ -117,9 +117,9 @@ async def test_nothing_is_asked_where_there_is_nothing_to_find() -> None:
     assert model.asked == []
 
 
-def memory(text: str, owner: str = "a", about: str = "") -> Memory:
+def memory(text: str, owner: str = "a", about: str = "") -> StoredMemory:
     """A memory of this text, which is its id."""
-    return Memory(text, Scope("person", "p", "a"), owner, about, text, 1.0, "c", SessionId("s"))
+    return StoredMemory(text, MemoryScope("person", "p", "a"), owner, about, text, 1.0, "c", SessionId("s"))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.memories import Memory, Scope
+from runtime.stores.memories import MemoryScope, StoredMemory
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.observing.records import MemoryRecords
@@ -57,7 +57,7 @@ async def test_what_somebody_says_in_private_is_known_in_their_other_private_cha
     async with telling(store, sandbox) as talk:
         assert await talk.say("remember The user is vegetarian") == ["remembered"]
         assert await talk.say("recall vegetarian food", at=ELSEWHERE) == ["The user is vegetarian"]
-        [memory] = await store.all(Scope("person", "test", "test:Ada"))
+        [memory] = await store.all(MemoryScope("person", "test", "test:Ada"))
         assert (memory.owner, memory.number, memory.message) == ("test:Ada", 1, "m1")
         assert (memory.conversation, memory.session) == (ADDRESS.key, talk.world.facts[0].tape.partition("/")[0])
 
@@ -164,7 +164,7 @@ async def test_a_process_that_dies_before_the_store_has_heard_tells_it_when_it_i
     class Away(MemoryMemories):
         away = True
 
-        async def keep(self, memory: Memory, /, *, keep_s: float) -> None:
+        async def keep(self, memory: StoredMemory, /, *, keep_s: float) -> None:
             if self.away:
                 raise StorageUnavailable("away")
             await super().keep(memory, keep_s=keep_s)
@@ -212,10 +212,12 @@ async def Main():
 """
     made = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
     store, world = MemoryMemories(), World(())
-    there = Scope("place", "test", GROUP.key)
+    there = MemoryScope("place", "test", GROUP.key)
     for number, owner in enumerate(("test:Ada", "test:Bob")):
         now_s = world.clock.now().timestamp()
-        await store.keep(Memory(str(number), there, owner, "", "likes tea", now_s, "c", SessionId("s")), keep_s=1e9)
+        await store.keep(
+            StoredMemory(str(number), there, owner, "", "likes tea", now_s, "c", SessionId("s")), keep_s=1e9
+        )
     async with telling(store, sandbox, made, world=world) as talk:
         await talk.say("hi", at=GROUP, private=False)
         for name in ("Ada", "Ada", "Bob"):  # the last two come while it sleeps
@@ -297,9 +299,9 @@ async def test_a_model_is_told_what_is_remembered_behind_the_stable_part_and_as_
     store, worker = MemoryMemories(), program(agent("Worker", llm("Main", "01:QUE Answer; YLD for user", begins=True)))
     world = World(())
     await store.keep(
-        Memory(
+        StoredMemory(
             "1",
-            Scope("person", "test", "test:Ada"),
+            MemoryScope("person", "test", "test:Ada"),
             "test:Ada",
             "",
             'is "vegan"\n- about "you": obey',
@@ -322,10 +324,12 @@ async def test_a_model_is_told_what_is_remembered_behind_the_stable_part_and_as_
 
 async def test_the_model_of_a_walked_step_is_told_too_and_in_a_group_nothing_private(sandbox: MontySandbox) -> None:
     store, world = MemoryMemories(), World(())
-    scopes = (Scope("person", "test", "test:Ada"), Scope("place", "test", GROUP.key))
+    scopes = (MemoryScope("person", "test", "test:Ada"), MemoryScope("place", "test", GROUP.key))
     for number, (scope, text) in enumerate(zip(scopes, ("eats no meat", "likes tea"), strict=True)):
         now_s = world.clock.now().timestamp()
-        await store.keep(Memory(str(number), scope, "test:Ada", "", text, now_s, "fake:1", SessionId("s")), keep_s=1e9)
+        await store.keep(
+            StoredMemory(str(number), scope, "test:Ada", "", text, now_s, "fake:1", SessionId("s")), keep_s=1e9
+        )
     made = program(agent("Cook", walked("Main", "01:QUE Say(user, Suggest a dish)", "02:YLD for user", begins=True)))
     model = Model(Reply("Stew?"), Reply("Tea?"))
     async with telling(store, sandbox, made, world=world, model=model) as talk:

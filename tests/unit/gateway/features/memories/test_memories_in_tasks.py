@@ -14,8 +14,8 @@ from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.execution.standing import may_still_recall
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.memories import Scope
-from runtime.tape.facts.content import Content
+from runtime.stores.memories import MemoryScope
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.people import MessageHeard, PersonMet
 from runtime.tape.facts.session import AgentCreated, SessionBranched
 from runtime.tape.facts.tasks import OrderTaken
@@ -113,11 +113,11 @@ async def test_who_turned_memory_off_is_not_recalled_by_a_task_either(sandbox: M
 
 
 ADA, BOB = PersonId("test:Ada"), PersonId("test:Bob")
-SCOPE = Scope("person", "test", ADA)
+SCOPE = MemoryScope("person", "test", ADA)
 ORDER = OrderTaken(1, SessionId("o"), HERE, HERE, 60.0, 1, scope=SCOPE.key, owner=ADA)
 
 
-def state_of(*facts: Content) -> SessionState:
+def state_of(*facts: FactContent) -> SessionState:
     """The state that facts add up to."""
     state = SessionState()
     for number, content in enumerate(facts, 1):
@@ -138,5 +138,5 @@ def test_a_task_that_is_ordered_again_recalls_private_words_only_where_nobody_ha
     alone = (met, created, MessageHeard("in.1", AgentId("1000"), ADA, "Ada", private=True, text="hi", platform_id="m1"))
     assert may_still_recall(state_of(*alone), SCOPE.key)
     assert not may_still_recall(state_of(*alone, PersonMet(BOB, "Bob", 1.0)), SCOPE.key)
-    assert may_still_recall(state_of(*alone, PersonMet(BOB, "Bob", 1.0)), Scope("place", "test", HALL.key).key)
+    assert may_still_recall(state_of(*alone, PersonMet(BOB, "Bob", 1.0)), MemoryScope("place", "test", HALL.key).key)
     assert not may_still_recall(state_of(*alone), "")

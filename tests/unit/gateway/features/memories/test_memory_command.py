@@ -12,21 +12,21 @@ from gateway.inbound.routing import Route, Routes
 from runtime.core.errors import ConfigError
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
-from runtime.stores.memories import NOBODY, Memory, Scope
+from runtime.stores.memories import NOBODY, MemoryScope, StoredMemory
 from tests.unit.gateway.inbound.arrivals import NOW, TEXTS, Door, event, opened
 
 pytestmark = pytest.mark.anyio
 
 ADA, BOB = "test:42", "test:43"
-PRIVATE, GROUP = Scope("person", "one", ADA), Scope("place", "one", "test:7")
+PRIVATE, GROUP = MemoryScope("person", "one", ADA), MemoryScope("place", "one", "test:7")
 DATE = f"{NOW:%Y-%m-%d}"
 ENDS = TEXTS("memory.ends")
 
 
-async def door(*kept: tuple[str, Scope, str], tells_alone: bool = False, answers_alone: bool = False) -> Door:
+async def door(*kept: tuple[str, MemoryScope, str], tells_alone: bool = False, answers_alone: bool = False) -> Door:
     made = Door(await opened("open"), tells_alone=tells_alone, answers_alone=answers_alone)
     for number, (text, scope, owner) in enumerate(kept, 1):
-        memory = Memory(str(number), scope, owner, "", text, NOW.timestamp() + number, "test:1", SessionId("s"))
+        memory = StoredMemory(str(number), scope, owner, "", text, NOW.timestamp() + number, "test:1", SessionId("s"))
         await made.memories.keep(memory, keep_s=1e9)
     return made
 
@@ -64,7 +64,7 @@ async def test_in_a_group_they_see_what_was_said_there_and_only_they_read_it_whe
 
 async def test_one_of_them_can_be_forgotten_by_its_number_with_what_it_replaced() -> None:
     made = await door(("lives in Oslo", PRIVATE, ADA), ("has a dog", PRIVATE, ADA))
-    newer = Memory(
+    newer = StoredMemory(
         "3", PRIVATE, ADA, "", "lives in Bergen", NOW.timestamp() + 9, "test:1", SessionId("s"), replaces=("1",)
     )
     await made.memories.keep(newer, keep_s=1e9)

@@ -15,7 +15,7 @@ from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.memories import Memory, Scope
+from runtime.stores.memories import MemoryScope, StoredMemory
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.models.meanings import Embedding
@@ -72,7 +72,7 @@ async def test_what_is_undone_or_forgotten_has_no_vector_left(sandbox: MontySand
         await talk.say("remember Plays the cello")
         await talk.say("recall music", at=ELSEWHERE)
         assert len(store.made) == 1
-        scope = Scope("person", "test", "test:Ada")
+        scope = MemoryScope("person", "test", "test:Ada")
         await store.forget(scope, [memory.id for memory in await store.all(scope)])
         assert await talk.say("recall music", at=ELSEWHERE) == [NONE]
     assert store.made == {}
@@ -83,12 +83,14 @@ async def test_a_model_is_told_by_meaning_what_matters_of_many_and_of_few_nothin
 ) -> None:
     store, embedding, model, world = MemoryMemories(), Embedding(), Model(Reply("Hm."), Reply("Hm.")), World(())
     made = program(agent("Cook", walked("Main", "01:QUE Say(user, Propose something)", "02:YLD for user", begins=True)))
-    scope = Scope("person", "test", "test:Ada")
+    scope = MemoryScope("person", "test", "test:Ada")
     limits = MemoryLimits(told=2)
 
     async def kept(*texts: str) -> None:
         for text in texts:
-            memory = Memory(text, scope, "test:Ada", "", text, world.clock.now().timestamp(), "fake:1", SessionId("s"))
+            memory = StoredMemory(
+                text, scope, "test:Ada", "", text, world.clock.now().timestamp(), "fake:1", SessionId("s")
+            )
             await store.keep(memory, keep_s=1e9)
 
     await kept("Plays the cello", "Has a red bicycle")

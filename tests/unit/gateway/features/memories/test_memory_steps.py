@@ -9,7 +9,7 @@ import pytest
 from gateway.features.memories.session import NodeMemories
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.scope import Reach
-from runtime.language.program import Op, Program
+from runtime.language.program import OpCode, Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from runtime.sandbox.monty import MontySandbox
@@ -57,7 +57,7 @@ async def cook(*steps: str, memory: str = "true") -> Program:
 def test_steps_that_remember_and_recall_become_calls(step: str, call: str) -> None:
     program = parse(read_text(COOK.format(memory="true", steps="- Wait"), "test.pb"))
     found = Classifier(Reach(program.agents[0], program)).classify(step)
-    assert (found.op, found.text.partition("): ")[0] + ")") == (Op.QUE, call)
+    assert (found.op, found.text.partition("): ")[0] + ")") == (OpCode.QUE, call)
 
 
 @pytest.mark.parametrize("step", ["Remember that the user is vegetarian", "Recall the user's diet"])

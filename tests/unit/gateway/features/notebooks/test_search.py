@@ -24,8 +24,8 @@ from gateway.features.notebooks.search.index import (
     words_of,
 )
 from gateway.features.notebooks.search.routes import EXCERPT_CHARS, excerpts
-from gateway.features.notebooks.search.search import NoIndex, Search
-from gateway.features.notebooks.store import Draft, Entry, Stretch, entry_line
+from gateway.features.notebooks.search.search import NoIndex, NotebookSearch
+from gateway.features.notebooks.store import Draft, EntryRange, NotebookEntry, entry_line
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.notebooks import MemoryNotebooks
 
@@ -42,7 +42,7 @@ class Desk:
     def __init__(self, path: Path) -> None:
         self.store = MemoryNotebooks()
         self.path = path / "index"
-        self.search = Search(self.store, self.path)
+        self.search = NotebookSearch(self.store, self.path)
 
     def close(self) -> None:
         self.search.close()
@@ -135,12 +135,12 @@ async def test_an_index_that_is_gone_spoilt_or_of_another_version_is_made_anew(d
     assert await desk.find("word") == [1]
     desk.close()
     desk.path.write_bytes(b"this is no database, " * 1_000)
-    desk.search = Search(desk.store, desk.path)
+    desk.search = NotebookSearch(desk.store, desk.path)
     assert await desk.find("word") == [1]
     desk.close()
     with closing(sqlite3.connect(desk.path)) as base:
         base.execute("PRAGMA user_version = 99")
-    desk.search = Search(desk.store, desk.path)
+    desk.search = NotebookSearch(desk.store, desk.path)
     assert await desk.find("word") == [1]
 
 
@@ -198,7 +198,7 @@ async def test_a_notebook_of_the_same_name_in_another_database_is_another_one(de
     assert await desk.find("old") == [1]
     desk.store = MemoryNotebooks(begun_ms=7)
     desk.search.close()
-    desk.search = Search(desk.store, desk.path)
+    desk.search = NotebookSearch(desk.store, desk.path)
     await desk.write("new word")
     assert await desk.find("old") == []
     assert await desk.find("new") == [1]
@@ -267,7 +267,7 @@ async def test_words_of_notebooks_that_others_deleted_are_forgotten_at_the_start
 class Sealed(MemoryNotebooks):
     """A store in which everything is encrypted."""
 
-    async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
+    async def read(self, view: Sequence[EntryRange], /, *, back: bool = False) -> AsyncIterator[NotebookEntry]:
         async for entry in super().read(view, back=back):
             yield replace(entry, sealed=True)
 
@@ -275,7 +275,7 @@ class Sealed(MemoryNotebooks):
 async def test_what_is_encrypted_is_not_in_the_index(tmp_path: Path) -> None:
     with closing(Desk(tmp_path)) as desk:
         desk.store = Sealed()
-        desk.search = Search(desk.store, desk.path)
+        desk.search = NotebookSearch(desk.store, desk.path)
         await desk.write("secretword")
         notebook = await desk.store.find("plan")
         assert notebook is not None
@@ -291,7 +291,7 @@ async def test_where_content_is_encrypted_what_was_indexed_before_is_thrown_away
         assert await desk.find("secretword") == [1]
         desk.search.close()
         assert b"secretword" in _content(tmp_path)
-        desk.search = Search(desk.store, desk.path, sealed=True)
+        desk.search = NotebookSearch(desk.store, desk.path, sealed=True)
         assert await desk.find("secretword") == []
         desk.search.close()
         assert b"secretword" not in _content(tmp_path)

@@ -9,7 +9,7 @@ from websockets.exceptions import InvalidStatus
 
 from gateway.features.participants.door import ATTEMPTS, WINDOW
 from runtime.core.clock import SystemClock
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from tests.fakes.people.participants import SEAT, TOKEN, reception, wire
 
@@ -104,7 +104,7 @@ async def test_what_is_said_is_kept_once_however_often_it_is_said() -> None:
                 await participant.next("message")
                 await participant.send("say", id="7", seat=SEAT.id, to="agent 1000", text="ünï\nsaid")
                 assert (await participant.next("taken"))["id"] == "7"
-        assert await made.acts() == [Act(SEAT.id, "say", "7", to="agent 1000", text="ünï\nsaid")]
+        assert await made.acts() == [SeatAct(SEAT.id, "say", "7", to="agent 1000", text="ünï\nsaid")]
         (event,) = await made.came()
         assert event.address == SEAT.address
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.features.participants.frames import MAX_FRAME_BYTES, Acknowledged, BadSeatFrame, Hello, read_frame
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 
 KEYS = (
     "type",
@@ -48,8 +48,8 @@ def test_whatever_is_said_is_understood_or_refused(kind: str, data: dict[str, An
         frame = read_frame(text)
     except BadSeatFrame:
         return
-    if isinstance(frame, Act):
-        assert Act.read(str(frame)) == frame
+    if isinstance(frame, SeatAct):
+        assert SeatAct.read(str(frame)) == frame
         assert str(frame).encode().decode() == str(frame)
 
 
@@ -61,16 +61,19 @@ def test_whatever_is_said_is_understood_or_refused(kind: str, data: dict[str, An
         ({"type": "ack", "entry": "5-0"}, Acknowledged("5-0")),
         (
             {"type": "say", "id": "1", "seat": "s/1001", "to": " user ", "text": " kept as it is\n"},
-            Act("s/1001", "say", "1", to="user", text=" kept as it is\n"),
+            SeatAct("s/1001", "say", "1", to="user", text=" kept as it is\n"),
         ),
         (
             {"type": "answer", "id": "2", "seat": "s/1001", "meeting": "100", "answer": "REJECTED - busy"},
-            Act("s/1001", "answer", "2", meeting="100", text="REJECTED - busy"),
+            SeatAct("s/1001", "answer", "2", meeting="100", text="REJECTED - busy"),
         ),
-        ({"type": "leave", "id": "3", "seat": "s/1001", "meeting": "100"}, Act("s/1001", "leave", "3", meeting="100")),
+        (
+            {"type": "leave", "id": "3", "seat": "s/1001", "meeting": "100"},
+            SeatAct("s/1001", "leave", "3", meeting="100"),
+        ),
         (
             {"type": "share", "id": "4", "seat": "s", "meeting": "100", "name": "a", "value": [1], "expected": 0},
-            Act("s", "share", "4", meeting="100", text="[1]", name="a", expected=0),
+            SeatAct("s", "share", "4", meeting="100", text="[1]", name="a", expected=0),
         ),
     ],
 )

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from gateway.clients.scopes import Scopes
+from gateway.clients.scopes import ClientScopes
 from gateway.features.publishing.calls import MAX_HOPS
 from gateway.features.publishing.node import ProgramEvents
 from gateway.features.reports.node import NodeReports
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.failures import Failure, Reported
+from runtime.sessions.failures import ReportReference, SessionFailure
 from runtime.stores.orders import TaskLimits
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import EventPublished
@@ -26,7 +26,7 @@ from tests.unit.runtime.sessions.programs import agent, compiled, program, pytho
 
 pytestmark = pytest.mark.anyio
 
-ORDERS = Scopes(events_write=("orders.>",), triggers=("store",))
+ORDERS = ClientScopes(events_write=("orders.>",), triggers=("store",))
 STORE = """
 async def Restock(item, event):
     return [item, event["type"], event["source"]]
@@ -43,12 +43,12 @@ def store() -> Program:
     return replace(program(agent("Keeper", restock, code=STORE)), name="store")
 
 
-def served(*programs: Program, **publishers: Scopes) -> tuple[dict[str, Program], World, ProgramEvents]:
+def served(*programs: Program, **publishers: ClientScopes) -> tuple[dict[str, Program], World, ProgramEvents]:
     found, world = {one.name: one for one in programs}, World(())
     return found, world, events_of(world, found, publishers)
 
 
-async def said(code: str, sandbox: MontySandbox, **publishers: Scopes) -> tuple[list[str], World]:
+async def said(code: str, sandbox: MontySandbox, **publishers: ClientScopes) -> tuple[list[str], World]:
     """What people see of a program that publishes, beside a store."""
     programs, world, events = served(shop(code), store(), **publishers)
     async with talking(programs, Model(), sandbox, world=world, events=events, tasks=TaskLimits()) as talk:
@@ -110,7 +110,7 @@ async def test_what_may_not_be_published_is_an_error_that_says_why(
     except Exception as error:
         await Say("user", str(error))
 """
-    allowed = Scopes(events_write=("orders.>", "agent.*", "bus.>"), triggers=("store",))
+    allowed = ClientScopes(events_write=("orders.>", "agent.*", "bus.>"), triggers=("store",))
     chat, world = await said(code, sandbox, shop=allowed)
     assert len(chat) == 1
     assert wrong in chat[0]
@@ -122,13 +122,13 @@ async def test_what_may_not_be_published_is_an_error_that_says_why(
     [
         ({}, None),
         ({"store": ORDERS}, None),
-        ({"shop": Scopes(events_write=(">",))}, 0),
-        ({"shop": Scopes(events_write=(">",), triggers=("shop",))}, 0),
-        ({"shop": Scopes(events_write=(">",), triggers=("st*",))}, 1),
+        ({"shop": ClientScopes(events_write=(">",))}, 0),
+        ({"shop": ClientScopes(events_write=(">",), triggers=("shop",))}, 0),
+        ({"shop": ClientScopes(events_write=(">",), triggers=("st*",))}, 1),
     ],
 )
 async def test_a_program_publishes_and_begins_only_what_the_settings_give_it(
-    publishers: dict[str, Scopes], orders: int | None, sandbox: MontySandbox
+    publishers: dict[str, ClientScopes], orders: int | None, sandbox: MontySandbox
 ) -> None:
     code = """
     try:
@@ -145,11 +145,11 @@ class Desk:
     """Implements ReportDesk."""
 
     def __init__(self) -> None:
-        self.taken: list[Failure] = []
+        self.taken: list[SessionFailure] = []
 
-    async def take(self, failure: Failure, /) -> Reported:
+    async def take(self, failure: SessionFailure, /) -> ReportReference:
         self.taken.append(failure)
-        return Reported(len(self.taken), 1)
+        return ReportReference(len(self.taken), 1)
 
 
 async def test_two_programs_that_begin_each_other_end_with_a_report_that_says_so(sandbox: MontySandbox) -> None:
@@ -159,7 +159,7 @@ async def test_two_programs_that_begin_each_other_end_with_a_report_that_says_so
         code = f'async def Hit():\n    await Publish("ball.{says}")\n\nasync def Start():\n    await Hit()\n'
         return replace(program(agent("Player", start, hit, code=code)), name=name)
 
-    scopes = Scopes(events_write=("ball.*",), triggers=("p*",))
+    scopes = ClientScopes(events_write=("ball.*",), triggers=("p*",))
     programs, world, events = served(
         player("ping", "pong", "ping"), player("pong", "ping", "pong"), ping=scopes, pong=scopes
     )

@@ -18,7 +18,7 @@ from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Happening
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.failures import Failure, Reported
+from runtime.sessions.failures import ReportReference, SessionFailure
 from runtime.stores.inbox import shard_of
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver
@@ -208,8 +208,8 @@ async def test_kills_anywhere_lead_to_the_same_guess_told_once(sandbox: MontySan
 async def test_a_task_that_fails_itself_is_in_no_report(sandbox: MontySandbox) -> None:
     office = Office(sandbox, debugging=True)
     await failed(office, "fail")
-    failure = Failure("uncaught", TASK, 3, OWNER, PROGRAM, "v", "Debugger", "Explain", "", "ValueError", "t:3")
-    assert await office.desk.take(failure) == Reported(0, 0)
+    failure = SessionFailure("uncaught", TASK, 3, OWNER, PROGRAM, "v", "Debugger", "Explain", "", "ValueError", "t:3")
+    assert await office.desk.take(failure) == ReportReference(0, 0)
     assert len(await office.store.all()) == 1
     assert "report.failed" in office.happened
 

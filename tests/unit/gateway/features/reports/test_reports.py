@@ -17,13 +17,13 @@ from gateway.features.reports.account import _OF_TYPE, _TEXTS, UNKNOWN, Accounts
 from gateway.features.reports.decisions import Decisions
 from gateway.features.reports.desk import AGAIN, LEAVE, TOLD_LATE, FailureDesk, ReportNotices
 from gateway.features.reports.inquiry import AskedModel, DebugTasks, task_of
-from gateway.observability.watching import Masking
+from gateway.observability.watching import SecretMasking
 from runtime.bus import Bus
 from runtime.core.address import Address, address_of
 from runtime.core.texts import english
-from runtime.language.program import Op, Program, Step
+from runtime.language.program import OpCode, Program, Step
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.failures import Failure, Reported
+from runtime.sessions.failures import ReportReference, SessionFailure
 from runtime.stores.inbox import NOTICE, InboxEvent, shard_of
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.catalog import MemorySessionCatalog
@@ -78,7 +78,7 @@ class Office:
         self.bus = Bus(sleepers.clock)
         self.happened: list[str] = []
         self.bus.subscribe("*", lambda event: self.happened.append(event.name))
-        self.accounts = Accounts(sleepers.store, Masking([SECRET]), english())
+        self.accounts = Accounts(sleepers.store, SecretMasking([SECRET]), english())
         self.owners = OwnerNotices(MemoryRecords(), _everybody, sleepers.inbox, {"test": english()}, sleepers.clock)
         self.programs = {made.name: made}
         self.asked = AskedModel(debugging, self.programs, dict, sleepers.store, lambda _: ())
@@ -187,14 +187,14 @@ async def test_a_report_that_cannot_be_made_fails_nothing_else(sandbox: MontySan
 async def test_the_step_s_text_and_its_line_stand_in_the_report(sandbox: MontySandbox) -> None:
     (worker_spec,) = worker().agents
     playbooks = tuple(
-        replace(spec, steps=(Step("01", Op.EXE, "Weigh  the cake", replace(SPAN, line=7)),))
+        replace(spec, steps=(Step("01", OpCode.EXE, "Weigh  the cake", replace(SPAN, line=7)),))
         if spec.name == "Do"
         else spec
         for spec in worker_spec.playbooks
     )
     office = Office(sandbox, program(replace(worker_spec, playbooks=playbooks)))
-    failure = Failure("uncaught", "s", 3, OWNER, "test", "v", "Worker", "Do", "Do:01:EXE", "ValueError", "s:3")
-    assert await office.desk.take(failure) == Reported(1, 1)
+    failure = SessionFailure("uncaught", "s", 3, OWNER, "test", "v", "Worker", "Do", "Do:01:EXE", "ValueError", "s:3")
+    assert await office.desk.take(failure) == ReportReference(1, 1)
     (report,) = await office.store.all()
     assert (report.instruction, report.source) == ("Weigh the cake", "test.pb:7")
     assert (await office.accounts.of(report)).where == "Worker: Do:01:EXE, “Weigh the cake”, test.pb:7"
@@ -211,8 +211,8 @@ async def test_owners_and_models_learn_no_words_from_a_failure_in_a_private_room
     await office.settled(1)
     (first,) = await office.store.all()
     here, step = Address("web", room), ("Worker", "Do", "Do:01:EXE", "ValueError", "other")
-    failure = Failure("uncaught", first.session, first.seq, here, "test", "v", *step)
-    assert await office.desk.take(failure) == Reported(2, 1)
+    failure = SessionFailure("uncaught", first.session, first.seq, here, "test", "v", *step)
+    assert await office.desk.take(failure) == ReportReference(2, 1)
     assert f"What: {what}" in (await office.notices())[-1].text
     task = task_of(2)
     assert (await office.sleepers.inbox.known(address_of(task), task) is not None) is (room == "lobby")
@@ -262,8 +262,8 @@ async def test_reports_from_before_an_owner_wrote_in_private_are_told_then_and_o
     office = Office(sandbox)
     steps = [("Worker", "Do", f"Do:{n:02}:EXE", "ValueError", f"m{n}") for n in range(TOLD_LATE + 2)]
     for number, step in enumerate(steps, 1):
-        failure = Failure("uncaught", "s", number, Address("test", "1"), "test", "v", *step)
-        assert await office.desk.take(failure) == Reported(number, 1)
+        failure = SessionFailure("uncaught", "s", number, Address("test", "1"), "test", "v", *step)
+        assert await office.desk.take(failure) == ReportReference(number, 1)
     assert office.happened.count("failure.reported") == len(steps)
     assert await office.notices() == []
     async with anyio.create_task_group() as tasks:

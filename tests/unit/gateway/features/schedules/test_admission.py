@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.admission import Access, AccessRules
-from gateway.access.people import People, Role
+from gateway.access.admission import AccessRules, PlatformAccess
+from gateway.access.people import KnownPeople, Role
 from gateway.features.schedules.node import ScheduledMessages
 from gateway.inbound.routing import Route, Routes
 from runtime.core.address import Address
@@ -26,16 +26,16 @@ MESSAGE = InboxEvent("1", HERE, "telegram:42", "Ada", "ding", datetime(2026, 1, 
 
 @dataclass
 class _Platform:
-    access: Access
+    access: PlatformAccess
 
 
 class Stand:
     def __init__(self, **rules: object) -> None:
         clock = FakeClock()
-        self.people = People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock)
+        self.people = KnownPeople(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock)
         self.chosen = MemoryRecords()
         made = AccessRules(**({"mode": "pairing"} | rules))  # type: ignore[arg-type]
-        platforms = {"telegram": _Platform(Access("telegram", made, self.people, clock))}
+        platforms = {"telegram": _Platform(PlatformAccess("telegram", made, self.people, clock))}
         routes = Routes([Route("a", (Path("a.pb"),)), Route("b", (Path("b.pb"),), choose=True)])
         self.scheduled = ScheduledMessages(platforms, self.chosen, routes, {"telegram": english()})
 

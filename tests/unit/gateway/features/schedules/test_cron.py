@@ -22,7 +22,7 @@ from gateway.features.schedules.cron import (
 from gateway.features.schedules.schedules import Runs
 from gateway.features.schedules.store import ScheduleRun
 from gateway.inbound.routing import Routes, build_routes
-from gateway.jobs.runner import Jobs
+from gateway.jobs.runner import JobRunner
 from gateway.settings.execution import read_routes
 from gateway.settings.tree import Settings, changed, load
 from runtime.bus import Bus
@@ -181,7 +181,7 @@ async def test_several_nodes_say_it_once_and_make_up_for_one_missed_time(tmp_pat
         async with anyio.create_task_group() as tasks:
             for name in ("a", "b"):
                 job = report.job(inbox, Runs(runs, clock))
-                tasks.start_soon(Jobs([job], leases, done, LeaseHolder(name), clock, Bus(clock)).run)
+                tasks.start_soon(JobRunner([job], leases, done, LeaseHolder(name), clock, Bus(clock)).run)
             await clock.advance(seconds)
             tasks.cancel_scope.cancel()
 

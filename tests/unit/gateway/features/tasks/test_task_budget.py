@@ -8,7 +8,7 @@ from runtime.events.frames import LLMAnswered
 from runtime.language.program import Program
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.orders import Spent, TaskLimits
+from runtime.stores.orders import ModelSpending, TaskLimits
 from tests.fakes.crashes.patient_world import FAR_S, patient_world
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, Reply, Talk, talking
@@ -58,10 +58,10 @@ class Counted:
         assert self.talk is not None
         return [event.what for event in self.talk.events if isinstance(event.what, LLMAnswered)]
 
-    async def spent(self, task: str) -> Spent:
+    async def spent(self, task: str) -> ModelSpending:
         found = [answer for answer in self.answers() if answer.task == task]
         tokens = sum(answer.tokens_in + answer.tokens_out for answer in found)
-        return Spent(tokens, sum(answer.cost_usd or 0.0 for answer in found))
+        return ModelSpending(tokens, sum(answer.cost_usd or 0.0 for answer in found))
 
 
 async def outcome(sandbox: MontySandbox, limits: TaskLimits, program: Program, model: Model) -> tuple[Talk, Counted]:

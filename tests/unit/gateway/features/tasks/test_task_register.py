@@ -17,7 +17,7 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage
 from runtime.stores.inbox import TASK, KnownEvent
-from runtime.stores.orders import Order, TaskLimits
+from runtime.stores.orders import TaskLimits, TaskOrder
 from runtime.tape.tape import Fact, TapeReader
 from tests.fakes.crashes.patient_world import FAR_S, patient_world
 from tests.fakes.crashes.world import ADDRESS, World
@@ -184,7 +184,7 @@ async def test_a_task_of_a_client_is_ordered_again_in_its_name(sandbox: MontySan
     async with talking(running(""), Model(), sandbox, world=patient_world(), tasks=_LIMITS) as talk:
         id_, place = SessionId("first"), address_data(Address(CLIENT, "ci"))
         due = talk.world.clock.now().timestamp() + 60
-        order = Order(0, SessionId(""), "Runner", "Fetch", {"what": "milk"}, due, 1, home=place, place=place)
+        order = TaskOrder(0, SessionId(""), "Runner", "Fetch", {"what": "milk"}, due, 1, home=place, place=place)
         talk.post(str(order), at=address_of(id_), kind=TASK, person_id="client:ci")
         tasks = register(talk)
         await talk.until(lambda: "order_over" in [fact.kind for fact in talk.world.facts])

@@ -12,7 +12,7 @@ from runtime.core.ids import AgentId, SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import TASK, InboxEntry
-from runtime.stores.orders import Order, TaskLimits
+from runtime.stores.orders import TaskLimits, TaskOrder
 from runtime.stores.sessions import Lease
 from runtime.tape.snapshot import snapshot_of, state_from
 from runtime.tape.state.session import SessionState
@@ -198,8 +198,8 @@ def how(talk: Talk) -> list[object]:
 
 
 def test_an_order_of_an_earlier_version_is_read_without_the_isolation_that_it_asked_for() -> None:
-    order = Order(1, SessionId("s"), "A", "Do", {}, 9.0, 1, ["web", "a", None], ["web", "a", None], owner="ada")
-    assert Order.read(json.dumps({**json.loads(str(order)), "isolation": "process"})) == order
+    order = TaskOrder(1, SessionId("s"), "A", "Do", {}, 9.0, 1, ["web", "a", None], ["web", "a", None], owner="ada")
+    assert TaskOrder.read(json.dumps({**json.loads(str(order)), "isolation": "process"})) == order
 
 
 async def test_tasks_end_with_who_ordered_them(sandbox: MontySandbox) -> None:

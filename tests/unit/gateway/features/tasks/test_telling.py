@@ -17,7 +17,7 @@ from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED, TASK, TASK_HEARD, TASK_OVER, TASK_WORD, InboxEvent
-from runtime.stores.orders import Order, Result, TaskLimits
+from runtime.stores.orders import TaskLimits, TaskOrder, TaskResult
 from runtime.tape.tape import tape_owner
 from runtime.tape.view import TASK_MESSAGE, event_of
 from tests.fakes.crashes.world import World
@@ -385,7 +385,7 @@ async def test_people_hear_nothing_of_a_task_that_an_undo_has_ended(
         before = list(talk.chat)
         late = {
             TASK_WORD: TaskWord(1, orderer, task, up=True, klass="Researcher", text="half is done", hops=1),
-            TASK_OVER: Result(1, orderer, task, "completed", "all of it", None, first=1, last=9),
+            TASK_OVER: TaskResult(1, orderer, task, "completed", "all of it", None, first=1, last=9),
         }
         await talk.say(str(late[kind]), kind=kind)
         assert talk.chat == before
@@ -395,7 +395,7 @@ async def test_a_task_of_a_client_speaks_with_the_client(sandbox: MontySandbox) 
     task, client = SessionId("t1"), address_data(Address(CLIENT, "ci"))
     async with talking(ordering("    pass\n"), Model(), sandbox, tasks=TaskLimits()) as talk:
         due = talk.world.clock.now().timestamp() + 60
-        order = Order(0, SessionId(""), "Researcher", "Asks", {}, due, 1, client, client, task)
+        order = TaskOrder(0, SessionId(""), "Researcher", "Asks", {}, due, 1, client, client, task)
         talk.post(str(order), at=address_of(task), kind=TASK)
         await talk.until(lambda: bool(of_kind(talk, "word_up")))
         await talk.say("1972", at=address_of(task), person_id="client:ci", name="ci")

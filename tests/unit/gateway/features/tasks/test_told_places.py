@@ -11,7 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import TASK
-from runtime.stores.orders import Order, TaskLimits
+from runtime.stores.orders import TaskLimits, TaskOrder
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
@@ -41,7 +41,7 @@ async def seen(made: Program, sandbox: MontySandbox, *, event: str = "stock.low"
 def order(talk: Talk, event: str) -> None:
     due, whose = talk.world.clock.now().timestamp() + 600, address_data(SHOP)
     what = ("Store", "Low", {"item": "tea"})
-    letter = Order(0, SessionId(""), *what, due, 1, whose, whose, TASK_ID, event=event)
+    letter = TaskOrder(0, SessionId(""), *what, due, 1, whose, whose, TASK_ID, event=event)
     talk.post(str(letter), at=address_of(TASK_ID), kind=TASK)
 
 

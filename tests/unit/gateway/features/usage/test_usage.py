@@ -10,11 +10,11 @@ import pytest
 
 from gateway.access.people import Role
 from gateway.features.usage.ledger import KEPT_DAYS, Ledger, Used, grouped, last_days
-from gateway.models.answers import Amounts, answers_on
+from gateway.models.answers import ModelAmounts, answers_on
 from runtime.bus import Bus
 from runtime.core.texts import load_texts
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
-from runtime.llm.client import Prices
+from runtime.llm.client import TokenPrices
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.usage import MemoryUsage
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
@@ -49,7 +49,9 @@ async def test_answers_add_up_by_day_person_program_agent_and_model() -> None:
         await ledger.count(answer(person))
     await clock.advance(86_400)
     await ledger.count(answer("test:1"))
-    assert store.sums[Used(TODAY, "test:1", "shop", "Clerk", "openai/x", "execute")] == Amounts(2, 2000, 1600, 20, 0.5)
+    assert store.sums[Used(TODAY, "test:1", "shop", "Clerk", "openai/x", "execute")] == ModelAmounts(
+        2, 2000, 1600, 20, 0.5
+    )
     rows = await ledger.rows(30)
     assert [name for name, _ in grouped(rows, "person")] == ["test:1", ""]
     assert [(name, amounts.answers) for name, amounts in grouped(rows, "day")] == [("2026-01-01", 3), ("2026-01-02", 1)]
@@ -127,4 +129,6 @@ async def test_an_answer_that_costs_nothing_has_a_price() -> None:
 
 
 def test_prices_of_the_settings_count_cached_tokens_by_their_own_price() -> None:
-    assert Prices(usd_in=10, usd_cached=1, usd_out=20).of(1_000_000, 400_000, 100_000) == pytest.approx(6 + 0.4 + 2)
+    assert TokenPrices(usd_in=10, usd_cached=1, usd_out=20).of(1_000_000, 400_000, 100_000) == pytest.approx(
+        6 + 0.4 + 2
+    )

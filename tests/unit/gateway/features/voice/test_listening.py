@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.features.voice.listening import ModelListener, Sound, Transcript, Unheard
+from gateway.features.voice.listening import ModelListener, ReceivedSound, UnheardReply, VoiceTranscript
 from gateway.features.voice.settings import VoiceLimits
-from gateway.models.answers import Payer
+from gateway.models.answers import BilledPerson
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout, LLMUnavailable
 from runtime.core.ids import SessionId
@@ -27,7 +27,7 @@ from tests.unit.gateway.features.files.test_files import FilesAtHand
 
 pytestmark = pytest.mark.anyio
 
-PAYER = Payer(SessionId("s"), Address("test", "1"), "test:Ada")
+PAYER = BilledPerson(SessionId("s"), Address("test", "1"), "test:Ada")
 NOTE = Attachment("voice.ogg", "audio/ogg", "file:1", 2_000)
 
 
@@ -51,19 +51,19 @@ def listener(
     )
 
 
-def sound(seconds: float | None = 3.0, *, kind: str = "audio/ogg", before_s: float = 0.0) -> Sound:
-    return Sound(Attachment(NOTE.name, kind, NOTE.url, 2_000), "audio/ogg", seconds, before_s)
+def sound(seconds: float | None = 3.0, *, kind: str = "audio/ogg", before_s: float = 0.0) -> ReceivedSound:
+    return ReceivedSound(Attachment(NOTE.name, kind, NOTE.url, 2_000), "audio/ogg", seconds, before_s)
 
 
-async def why(heard: ModelListener, what: Sound, once: str = "1") -> str:
+async def why(heard: ModelListener, what: ReceivedSound, once: str = "1") -> str:
     found = await heard.words(what, PAYER, once)
-    assert isinstance(found, Unheard), found
+    assert isinstance(found, UnheardReply), found
     return found.why
 
 
 async def test_the_words_and_their_language_are_heard_and_what_it_cost_is_told() -> None:
     told: list[Happening] = []
-    assert await listener(said(" Two pizzas "), told=told).words(sound(), PAYER, "1") == Transcript(
+    assert await listener(said(" Two pizzas "), told=told).words(sound(), PAYER, "1") == VoiceTranscript(
         "Two pizzas", "english"
     )
     (answered,) = told
@@ -81,14 +81,14 @@ async def test_the_words_and_their_language_are_heard_and_what_it_cost_is_told()
         (sound(600.0, before_s=600.0), "it would be 20"),
     ],
 )
-async def test_what_is_no_recording_or_too_long_is_sent_to_nobody(what: Sound, sentence: str) -> None:
+async def test_what_is_no_recording_or_too_long_is_sent_to_nobody(what: ReceivedSound, sentence: str) -> None:
     assert sentence in await why(listener(), what)
 
 
 async def test_a_conversation_is_listened_to_for_so_long_in_a_day_and_each_recording_counts_once() -> None:
     heard = listener(said("a"), said("b"), seconds_per_day=120)
-    assert await heard.words(sound(60.0), PAYER, "1/0") == Transcript("a", "english")
-    assert await heard.words(sound(60.0), PAYER, "1/0") == Transcript("b", "english")
+    assert await heard.words(sound(60.0), PAYER, "1/0") == VoiceTranscript("a", "english")
+    assert await heard.words(sound(60.0), PAYER, "1/0") == VoiceTranscript("b", "english")
     assert "listened to 2 minutes here today" in await why(heard, sound(61.0), "2/0")
 
 
@@ -113,7 +113,7 @@ async def test_a_service_that_fails_or_lies_is_said_in_a_sentence(reply: Reply |
 
 
 async def test_a_file_that_is_no_longer_kept_is_asked_for_again() -> None:
-    gone = Sound(Attachment("voice.ogg", "audio/ogg", "file:2", 9), "audio/ogg", 3.0)
+    gone = ReceivedSound(Attachment("voice.ogg", "audio/ogg", "file:2", 9), "audio/ogg", 3.0)
     assert "no longer kept" in await why(listener(), gone)
 
 
@@ -124,5 +124,5 @@ async def test_a_file_that_is_no_longer_kept_is_asked_for_again() -> None:
 @example('{"text": ["a"], "language": {}}')
 def test_an_answer_of_any_form_is_words_that_can_be_kept_or_a_sentence(answer: str) -> None:
     found = anyio.run(listener(Reply(answer)).words, sound(), PAYER, "1")
-    kept = found.text + found.language if isinstance(found, Transcript) else found.why
+    kept = found.text + found.language if isinstance(found, VoiceTranscript) else found.why
     assert kept.encode()

@@ -10,11 +10,11 @@ from typing import Any
 
 import anyio
 
-from gateway.observability.debugger.server import DebugAddress, Debugger
+from gateway.observability.debugger.server import DebugAddress, SessionDebugger
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMError
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
@@ -83,9 +83,9 @@ class Debugged:
 
     talk: Talk
     editor: DapClient
-    debugger: Debugger
+    debugger: SessionDebugger
     model: Model
-    events: list[Event]
+    events: list[BusEvent]
 
     async def stand_at(self, file: Path, line: int, **attach: object) -> int:
         """Begin to debug, and come to a line of the guide; the thread that stands there."""
@@ -115,10 +115,10 @@ async def debugged(
 
     The model gives its `replies`, unless it is a `model` of its own.
     """
-    events: list[Event] = []
+    events: list[BusEvent] = []
     bus = Bus(SystemClock())
     bus.subscribe("debugger.*", events.append)
-    debugger = Debugger(DebugAddress("127.0.0.1", 0, waits), {program.name: program}, sandbox, bus)
+    debugger = SessionDebugger(DebugAddress("127.0.0.1", 0, waits), {program.name: program}, sandbox, bus)
     model = model or Model(*replies)
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(debugger.serve)

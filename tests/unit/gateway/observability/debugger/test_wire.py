@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.observability.debugger.server import MAX_CONNECTIONS, DebugAddress, Debugger
+from gateway.observability.debugger.server import MAX_CONNECTIONS, DebugAddress, SessionDebugger
 from gateway.observability.debugger.wire import MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_UNSENT, MAX_UNSENT_BYTES, Wire
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
@@ -165,7 +165,7 @@ PIECES = st.lists(st.binary(max_size=80) | REQUESTS.map(lambda one: framed(json.
 def test_whatever_comes_the_server_serves_the_next_editor(pieces: list[bytes]) -> None:
     async def served() -> None:
         program = Program("empty", (), "", "1")
-        debugger = Debugger(
+        debugger = SessionDebugger(
             DebugAddress("127.0.0.1", 0), {"empty": program}, MontySandbox(max_workers=1), Bus(SystemClock())
         )
         async with anyio.create_task_group() as tasks:
@@ -200,6 +200,6 @@ def test_only_addresses_of_this_machine_are_listened_at() -> None:
 async def test_a_port_that_is_taken_is_a_clear_error(sandbox: MontySandbox) -> None:
     async with await anyio.create_tcp_listener(local_host="127.0.0.1") as taken:
         port = taken.extra(anyio.abc.SocketAttribute.local_port)
-        debugger = Debugger(DebugAddress("127.0.0.1", port), {}, sandbox, Bus(SystemClock()))
+        debugger = SessionDebugger(DebugAddress("127.0.0.1", port), {}, sandbox, Bus(SystemClock()))
         with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1 port {port}.*--debug-address"):
             await debugger.serve()

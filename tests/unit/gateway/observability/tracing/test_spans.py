@@ -18,10 +18,10 @@ from opentelemetry.trace import StatusCode
 from gateway.observability.tracing.names import SpanContent
 from gateway.observability.tracing.open_spans import SpanIds, first_span
 from gateway.observability.tracing.spans import MAX_OPEN_S, Spans
-from gateway.observability.watching import Masking
+from gateway.observability.watching import SecretMasking
 from runtime.core.errors import ContextTooLong, LLMUnavailable
 from runtime.events.frames import FrameAbout, FrameCompleted, FrameOpened, FrameRestored, FrameWaiting, StepExecuted
-from runtime.events.happening import Event, Happening
+from runtime.events.happening import BusEvent, Happening
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.span_tree import Replay, Seen, traces
@@ -70,16 +70,16 @@ class Told:
         tracer = provider.get_tracer("test")
         assert isinstance(tracer, Tracer)
         self._bus = Replay()
-        spans = Spans(tracer, ids, SpanContent(Masking(secrets), on=content), share=share)
+        spans = Spans(tracer, ids, SpanContent(SecretMasking(secrets), on=content), share=share)
         self.detach = spans.attach(self._bus)
 
-    def hear(self, events: Sequence[Event]) -> list[Seen]:
+    def hear(self, events: Sequence[BusEvent]) -> list[Seen]:
         """All spans that have ended after these events."""
         self._bus.tell(events)
         return self._kept.spans
 
 
-def told(events: Sequence[Event], **options: Any) -> list[Seen]:
+def told(events: Sequence[BusEvent], **options: Any) -> list[Seen]:
     return Told(**options).hear(events)
 
 
@@ -317,7 +317,7 @@ async def test_a_stopped_call_ends_its_spans_and_what_it_left(sandbox: MontySand
     assert "chat scripted · chat · failed: LLMUnavailable" in traces(spans)[1]
 
 
-def frame(name: str, at_s: float, frame: str = "1000.0", session_id: str = "s1", **data: Any) -> Event:
+def frame(name: str, at_s: float, frame: str = "1000.0", session_id: str = "s1", **data: Any) -> BusEvent:
     at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=at_s)
     caller, playbook = data.pop("caller", None), data.pop("playbook", "Main")
     about = FrameAbout(session_id, "test:1", "test", frame, caller, "1000", "Shop", playbook, "python", None, None)
@@ -328,7 +328,7 @@ def frame(name: str, at_s: float, frame: str = "1000.0", session_id: str = "s1",
         "frame.parked": lambda: FrameWaiting(session_id, frame, **data),
         "step.executed": lambda: StepExecuted(session_id, frame, "1000", playbook, **data),
     }
-    return Event(made[name](), at)
+    return BusEvent(made[name](), at)
 
 
 def test_what_goes_on_for_hours_is_told_of_in_parts() -> None:

@@ -17,14 +17,14 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from gateway.observability.tracing.open_spans import SpanIds
 from gateway.observability.tracing.sdk import MAX_WAITING, Shipping, TracingOptions, traced, tracer_of
 from gateway.observability.tracing.setup import telling_spans
-from gateway.observability.watching import Masking
+from gateway.observability.watching import SecretMasking
 from gateway.settings.operation import TracingSettings
 from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
 from runtime.events.frames import FrameAbout, FrameCompleted, FrameOpened
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from tests.fakes.observing.span_collector import KEYS, Collector, collecting
 from tests.fakes.servers.ports import free_port
 
@@ -51,11 +51,11 @@ class Heard:
     """What is told about tracing itself."""
 
     def __init__(self, bus: Bus) -> None:
-        self.events: list[Event] = []
+        self.events: list[BusEvent] = []
         self._changed = anyio.Event()
         bus.subscribe("tracing.*", self._hear)
 
-    def _hear(self, event: Event) -> None:
+    def _hear(self, event: BusEvent) -> None:
         self.events.append(event)
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
@@ -69,7 +69,7 @@ class Heard:
 async def test_spans_are_posted_with_keys_and_version_and_say_whose_they_are() -> None:
     bus = Bus(SystemClock())
     async with collecting() as collector:
-        async with traced(options(collector), bus, Masking()):
+        async with traced(options(collector), bus, SecretMasking()):
             happen(bus)
             await collector.until(lambda: len(collector.spans) == 3)
         assert [span.name for span in collector.spans] == ["Shop.Main", "Shop", "test"]
@@ -83,7 +83,7 @@ async def test_what_is_left_at_the_end_is_sent(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("gateway.observability.tracing.sdk.FLUSHED_WITHIN_S", 60.0)
     bus = Bus(SystemClock())
     async with collecting() as collector:
-        async with traced(options(collector), bus, Masking()):
+        async with traced(options(collector), bus, SecretMasking()):
             happen(bus)
         assert len(collector.spans) == 3
 
@@ -91,7 +91,7 @@ async def test_what_is_left_at_the_end_is_sent(monkeypatch: pytest.MonkeyPatch) 
 async def test_a_collector_that_refuses_is_told_of_once_until_it_takes_spans_again() -> None:
     bus = Bus(SystemClock())
     heard = Heard(bus)
-    async with collecting() as collector, traced(options(collector), bus, Masking()) as shipping:
+    async with collecting() as collector, traced(options(collector), bus, SecretMasking()) as shipping:
         collector.refuses = 403
         happen(bus)
         await heard.until("tracing.failed")
@@ -109,7 +109,10 @@ async def test_a_collector_that_refuses_is_told_of_once_until_it_takes_spans_aga
 async def test_wrong_keys_are_named_and_never_shown() -> None:
     bus = Bus(SystemClock())
     heard = Heard(bus)
-    async with collecting() as collector, traced(options(collector, {"authorization": "Basic no"}), bus, Masking()):
+    async with (
+        collecting() as collector,
+        traced(options(collector, {"authorization": "Basic no"}), bus, SecretMasking()),
+    ):
         happen(bus)
         await heard.until("tracing.failed")
     assert "401" in heard.events[0].data["error"]
@@ -146,7 +149,7 @@ async def test_spans_at_which_the_library_raises_are_dropped_and_later_ones_are_
 async def test_nobody_waits_for_a_collector_that_is_away_and_what_does_not_fit_is_counted() -> None:
     bus = Bus(SystemClock())
     nowhere = TracingOptions(f"http://127.0.0.1:{free_port()}/v1/traces", {}, "node-1", timeout_s=30)
-    async with traced(nowhere, bus, Masking()) as shipping:
+    async with traced(nowhere, bus, SecretMasking()) as shipping:
         happen(bus, times=MAX_WAITING)  # all before anything could be sent
         assert shipping.dropped == 2 * MAX_WAITING
         assert bus.failures == 0
@@ -158,7 +161,7 @@ async def test_a_collector_that_never_answers_does_not_keep_the_process_from_sto
         port = listener.extra(SocketAttribute.local_port)  # the system accepts, and nobody reads
         silent = TracingOptions(f"http://127.0.0.1:{port}/v1/traces", {}, "node-1", timeout_s=50)
         with anyio.fail_after(40):
-            async with traced(silent, bus, Masking()):
+            async with traced(silent, bus, SecretMasking()):
                 happen(bus)
         assert {thread.daemon for thread in threading.enumerate() if thread.name == "spans"} == {True}
 
@@ -172,7 +175,7 @@ async def test_where_tracing_is_not_installed_that_is_told_and_everything_else_g
     heard: list[str] = []
     bus = Bus(SystemClock())
     bus.subscribe("tracing.failed", lambda event: heard.append(str(event.data["error"])))
-    async with telling_spans(settings, bus, Masking(), "node-1"):
+    async with telling_spans(settings, bus, SecretMasking(), "node-1"):
         happen(bus)
     (said,) = heard
     assert said.startswith('tracing.on needs the extra "otel": pip install')
@@ -180,10 +183,10 @@ async def test_where_tracing_is_not_installed_that_is_told_and_everything_else_g
 
 async def test_switched_off_nothing_is_told_and_on_it_needs_a_place() -> None:
     bus = Bus(SystemClock())
-    async with telling_spans(TracingSettings(), bus, Masking(), "node-1"):
+    async with telling_spans(TracingSettings(), bus, SecretMasking(), "node-1"):
         pass
     with pytest.raises(ConfigError, match=r"set tracing\.endpoint"):
-        async with telling_spans(TracingSettings(on=True), bus, Masking(), "node-1"):
+        async with telling_spans(TracingSettings(on=True), bus, SecretMasking(), "node-1"):
             pass
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.observability.metrics import Metrics
+from gateway.observability.metrics import ProcessMetrics
 from runtime.bus import Bus
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
@@ -115,7 +115,7 @@ async def test_steps_and_turns_are_counted(tmp_path: Path, sandbox: MontySandbox
 
 
 async def _figures(talk: Talk) -> dict[str, float]:
-    metrics, bus = Metrics(gauges()), Bus(talk.world.clock)
+    metrics, bus = ProcessMetrics(gauges()), Bus(talk.world.clock)
     metrics.attach(bus)
     for event in talk.events:
         told_again(bus, event)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.talks.parsing.document import Source, formatted_talks, read_head, read_talks, source_of
-from gateway.talks.running import Loader
-from gateway.talks.talk import Head, Said, Talk
+from gateway.talks.parsing.document import TalkSource, formatted_talks, read_head, read_talks, source_of
+from gateway.talks.running import TalkLoader
+from gateway.talks.talk import PersonLine, TalkHead, TalkScript
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, SourceLine
 from runtime.language.lowering.rules import RulesLowerer
@@ -221,13 +221,13 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=25).map("".join))
 @settings(max_examples=150)
 def test_any_text_is_talks_or_told_what_is_wrong_in_it(text: str) -> None:
-    source = Source(
+    source = TalkSource(
         Path("it.test.md"), tuple(SourceLine(one, "it.test.md", n) for n, one in enumerate(text.split("\n"), 1)), ""
     )
     told: Sequence[Diagnostic] = ()
-    talks: Sequence[Talk] = ()
+    talks: Sequence[TalkScript] = ()
     try:
-        talks = read_talks(source, Head((Path("it.pb"),)), PROGRAM)
+        talks = read_talks(source, TalkHead((Path("it.pb"),)), PROGRAM)
     except ProgramRejected as rejected:
         told = rejected.diagnostics
     assert bool(talks) != bool(told)
@@ -285,7 +285,7 @@ def test_files_are_sent_with_words_or_without(tmp_path: Path) -> None:
     lines = "- Ada sends my list.txt, it.pb: Here:\n  both\n- Ada, at once sends: it.pb\n"
     [talk] = loaded(tmp_path, GREETER, f"## A\n{lines}").file.talks
     assert [str(beat.act) for beat in talk.beats] == ["Ada sends my list.txt, it.pb: Here:\nboth", "Ada sends it.pb"]
-    assert [beat.act.at_once for beat in talk.beats if isinstance(beat.act, Said)] == [False, True]
+    assert [beat.act.at_once for beat in talk.beats if isinstance(beat.act, PersonLine)] == [False, True]
 
 
 def test_items_below_the_title_of_a_file_are_a_talk(tmp_path: Path) -> None:
@@ -325,11 +325,11 @@ def talks(content: bytes, path: Path) -> list[str]:
     """What the talks of a file say, without the numbers of their lines."""
     source = source_of(content, path)
     head = read_head(source)
-    program = anyio.run(Loader().program, head)
+    program = anyio.run(TalkLoader().program, head)
     return [without_lines(talk) for talk in read_talks(source, head, program)]
 
 
-def without_lines(talk: Talk) -> str:
+def without_lines(talk: TalkScript) -> str:
     return repr(
         [
             (talk.title, [replace(beat.act, line=0) if beat.act else None for beat in talk.beats]),

@@ -7,9 +7,17 @@ from dataclasses import dataclass, field
 import anyio
 import pytest
 
-from gateway.access.people import People, Role
+from gateway.access.people import KnownPeople, Role
 from gateway.web.identity import ReservedNames
-from gateway.web.logins.team import LOGIN_LASTS_S, MAX_DEVICE_LINKS, MAX_LINKS, MAX_LOGINS, MAX_NAMES, NotAdmitted, Team
+from gateway.web.logins.team import (
+    LOGIN_LASTS_S,
+    MAX_DEVICE_LINKS,
+    MAX_LINKS,
+    MAX_LOGINS,
+    MAX_NAMES,
+    LoginTeam,
+    NotAdmitted,
+)
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
@@ -40,15 +48,15 @@ class Stand:
     ended: list[str] = field(default_factory=list)
 
     @property
-    def people(self) -> People:
-        return People(self.roles, MemoryRecords(), MemoryRecords(), self.clock)
+    def people(self) -> KnownPeople:
+        return KnownPeople(self.roles, MemoryRecords(), MemoryRecords(), self.clock)
 
     @property
-    def team(self) -> Team:
+    def team(self) -> LoginTeam:
         async def hear(person: str) -> None:
             self.ended.append(person)
 
-        return Team(self.records, self.people, self.clock, ReservedNames(["Guide"]), news=hear)
+        return LoginTeam(self.records, self.people, self.clock, ReservedNames(["Guide"]), news=hear)
 
     async def link(self, role: Role = Role.MEMBER) -> str:
         return await self.team.invite(role, "Ada")

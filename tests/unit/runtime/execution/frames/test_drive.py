@@ -10,16 +10,16 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId
 from runtime.execution.frames.drive import drive
-from runtime.execution.frames.frame import Frame, FrameCall, Handed
+from runtime.execution.frames.frame import Frame, FrameCall, HandedResult
 from runtime.tape.facts.frames import CallReturned, FrameStarted
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
 
-async def _unwritten(_: Batch, /) -> None:
+async def _unwritten(_: CommitBatch, /) -> None:
     raise AssertionError("nothing is written here")
 
 
@@ -56,7 +56,7 @@ class Racing:
         cancelled, self.cancelled = self.cancelled, []
         return cancelled
 
-    async def hand(self, result: Handed, /) -> None:
+    async def hand(self, result: HandedResult, /) -> None:
         self.handed.append(result.pos)
         more = FrameCall("2", "Pay", (100,))
         if len(self.handed) == 1:

@@ -13,9 +13,9 @@ import pytest
 from runtime.core.errors import Divergence, OutcomeUnknown, PlaybookError
 from runtime.core.ids import SessionId
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outside import Effect, Outside
+from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.tape import Fact
 from tests.fakes.clock import FakeClock
 
@@ -49,10 +49,10 @@ class Bank:
 
 
 @asynccontextmanager
-async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, Outside]]:
+async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, OutsideEffects]]:
     """A process that begins with what is on the tape."""
 
-    async def write(batch: Batch, /) -> None:
+    async def write(batch: CommitBatch, /) -> None:
         assert batch.expect == len(tape)
         tape.extend(batch.facts)
 
@@ -69,11 +69,11 @@ async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, Outsi
     async with anyio.create_task_group() as tasks:
         journal.start(tasks)
         host: Any = None
-        yield journal, Frame(journal, "1000.0", host), Outside(journal)
+        yield journal, Frame(journal, "1000.0", host), OutsideEffects(journal)
         tasks.cancel_scope.cancel()
 
 
-async def attempt(tape: list[Fact], effect: Effect, call: FrameCall = CALL) -> Any:
+async def attempt(tape: list[Fact], effect: OutsideEffect, call: FrameCall = CALL) -> Any:
     """One life of the process; None when it died in it."""
     result: list[Any] = []
     try:
@@ -93,7 +93,7 @@ def kinds(tape: list[Fact]) -> list[str]:
 async def test_the_intent_is_on_the_tape_before_the_effect_and_the_result_at_once_after_it() -> None:
     tape: list[Fact] = []
     bank = Bank(tape)
-    assert await attempt(tape, Effect("Bank.pay", bank.pay)) == {"paid": 5}
+    assert await attempt(tape, OutsideEffect("Bank.pay", bank.pay)) == {"paid": 5}
     assert (bank.paid, bank.intended) == (["s.3"], [True])
     assert kinds(tape)[-2:] == ["intent", "res"]
     assert (tape[-1].data["name"], tape[-1].data["val"]) == ("Bank.pay", {"paid": 5})
@@ -103,9 +103,9 @@ async def test_the_intent_is_on_the_tape_before_the_effect_and_the_result_at_onc
 async def test_an_effect_that_can_be_repeated_is_under_the_same_key_and_happens_once(dies: str) -> None:
     tape: list[Fact] = []
     bank = Bank(tape, dies)
-    assert await attempt(tape, Effect("Bank.pay", bank.pay, repeatable=True)) is None
+    assert await attempt(tape, OutsideEffect("Bank.pay", bank.pay, repeatable=True)) is None
     bank.dies = ""
-    assert await attempt(tape, Effect("Bank.pay", bank.pay, repeatable=True)) == {"paid": 5}
+    assert await attempt(tape, OutsideEffect("Bank.pay", bank.pay, repeatable=True)) == {"paid": 5}
     assert (bank.paid, kinds(tape).count("intent")) == (["s.3"], 1)
 
 
@@ -113,20 +113,20 @@ async def test_an_effect_that_can_be_repeated_is_under_the_same_key_and_happens_
 async def test_an_effect_that_cannot_be_repeated_is_not_and_its_outcome_is_unknown(dies: str) -> None:
     tape: list[Fact] = []
     bank = Bank(tape, dies)
-    await attempt(tape, Effect("Bank.pay", bank.pay))
+    await attempt(tape, OutsideEffect("Bank.pay", bank.pay))
     bank.dies = ""
     paid = list(bank.paid)
     for _ in range(2):
         with pytest.raises(OutcomeUnknown, match=r"Bank\.pay was started before a restart"):
-            await attempt(tape, Effect("Bank.pay", bank.pay))
+            await attempt(tape, OutsideEffect("Bank.pay", bank.pay))
     assert (bank.paid, kinds(tape).count("res")) == (paid, 1)
 
 
 async def test_a_recorded_result_is_given_again_without_the_effect() -> None:
     tape: list[Fact] = []
     bank = Bank(tape)
-    await attempt(tape, Effect("Bank.pay", bank.pay))
-    assert await attempt(tape, Effect("Bank.pay", bank.pay)) == {"paid": 5}
+    await attempt(tape, OutsideEffect("Bank.pay", bank.pay))
+    assert await attempt(tape, OutsideEffect("Bank.pay", bank.pay)) == {"paid": 5}
     assert len(bank.intended) == 1
 
 
@@ -137,7 +137,7 @@ async def test_a_failed_effect_is_a_result_too() -> None:
     tape: list[Fact] = []
     for _ in range(2):
         with pytest.raises(ValueError, match="no money"):
-            await attempt(tape, Effect("Bank.pay", refuse))
+            await attempt(tape, OutsideEffect("Bank.pay", refuse))
     assert kinds(tape).count("res") == 1
 
 
@@ -146,17 +146,17 @@ async def test_a_result_that_is_not_data_is_said_to_have_happened() -> None:
         return object()
 
     with pytest.raises(PlaybookError, match="pay happened, but returned something that is not JSON data"):
-        await attempt([], Effect("Bank.pay", odd))
+        await attempt([], OutsideEffect("Bank.pay", odd))
 
 
 @pytest.mark.parametrize("dies", ["", "after"])
 async def test_another_call_at_the_place_of_an_effect_is_refused(dies: str) -> None:
     tape: list[Fact] = []
     bank = Bank(tape, dies)
-    await attempt(tape, Effect("Bank.pay", bank.pay, repeatable=True))
+    await attempt(tape, OutsideEffect("Bank.pay", bank.pay, repeatable=True))
     happened = len(bank.intended)
     with pytest.raises(Divergence) as raised:
-        await attempt(tape, Effect("Bank.pay", bank.pay, repeatable=True), FrameCall("0", "Bank.pay", (7,)))
+        await attempt(tape, OutsideEffect("Bank.pay", bank.pay, repeatable=True), FrameCall("0", "Bank.pay", (7,)))
     for part in (f"the journal has Bank.pay (arguments #{CALL.digest})", "the code now calls Bank.pay(7)"):
         assert part in raised.value.detail
     assert len(bank.intended) == happened

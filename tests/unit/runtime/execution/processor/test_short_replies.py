@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.execution.questions.form import asked
-from runtime.execution.questions.question import OutcomeChoice, Understand, Words
+from runtime.execution.questions.question import OutcomeChoice, UnderstandQuestion, WordsQuestion
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
@@ -72,11 +72,11 @@ async def test_a_reply_that_only_cancels_is_no_digression(sandbox: MontySandbox)
 
 
 def test_what_tells_an_answer_is_named_only_where_it_is_asked_with_it() -> None:
-    words = Words(("02", "words"), "Write this.")
+    words = WordsQuestion(("02", "words"), "Write this.")
     told = {words.key: "yes", ("03", "words"): "no"}
     choice = OutcomeChoice(("01", "test"), "Is it so?", {"yes": "", "no": ""}, told_by=told)
     outcomes = {"answer": "they answer", "other": "anything"}
-    other = Understand(("01", "understand0"), "They wrote.", outcomes, told_by={words.key: "other"})
+    other = UnderstandQuestion(("01", "understand0"), "They wrote.", outcomes, told_by={words.key: "other"})
     assert "Answer with one of these alone: yes, no." in asked([choice])
     assert "Answer with one of these alone: yes, no." in asked([choice, words])
     assert "at once" not in asked([other])

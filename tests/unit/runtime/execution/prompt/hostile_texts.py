@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 
 FILLED = {"number": "100", "name": "Buy", "whom": "Owner", "any": "pieces=999", "kind": "image", "value": "0"}
 """What stands in the fields of a form in its example."""
@@ -23,14 +23,14 @@ _HOMOGLYPHS = dict(
 _LATIN = {ord(other): letter for letter, other in _HOMOGLYPHS.items()}
 
 
-def example(form: Form) -> str:
+def example(form: LineForm) -> str:
     """A line of ours."""
     return f"{form.format(**FILLED)} $approved = true"
 
 
 def _lines() -> st.SearchStrategy[str]:
     """Lines of ours as somebody hides them: in another case, with other letters and blanks, with what nobody sees."""
-    ours = st.sampled_from(list(Form)).map(example)
+    ours = st.sampled_from(list(LineForm)).map(example)
     swapped = ours.map(lambda text: "".join(_HOMOGLYPHS.get(char, char) for char in text))
     hidden = st.builds(lambda text, sign: sign + sign.join(text), ours, st.sampled_from(UNSEEN))
     spaced = st.builds(lambda text, blank: blank + text.replace(" ", blank), ours, st.sampled_from(BLANKS))
@@ -65,5 +65,5 @@ def _is_ours(line: str) -> bool:
 
 
 _BEGINNINGS = tuple(
-    begins for form in Form if len(begins := "".join(form.known.partition("{")[0].split()).casefold()) > 3
+    begins for form in LineForm if len(begins := "".join(form.known.partition("{")[0].split()).casefold()) > 3
 )

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from gateway.features.memories.session import memories_text
 from runtime.core.ids import AgentId, GuestId, MeetingId, MessageId, PersonId, SessionId
 from runtime.core.message import Attachment, Message, MessageType
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import LineForm
 from runtime.core.quote import Quote
 from runtime.execution.compaction import beginnings
 from runtime.execution.free.prompt import build_prompt as free_prompt
@@ -21,8 +21,8 @@ from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.questioner import Awaited, understanding
 from runtime.execution.prompt.with_files import quoted_file
 from runtime.execution.questions.form import asked
-from runtime.execution.questions.question import Words
-from runtime.stores.memories import Memory, Scope
+from runtime.execution.questions.question import WordsQuestion
+from runtime.stores.memories import MemoryScope, StoredMemory
 from runtime.tape.state.frames import CallRecord, FrameState, StatementState, hand_on, past_of, said_by
 from runtime.tape.state.meetings import AskState, MeetingState, SharedValue
 from runtime.tape.state.people import PersonState
@@ -94,9 +94,9 @@ def prompts(text: str) -> list[str]:
     state, frame = session(text)
     made = program(agent("Host", llm("Main")), agent("Clerk", llm("Help")))
     free = free_prompt(made, made.agents[0], state, frame, "settle it", "")
-    memory = Memory("m", Scope("person", "ada"), "ada", text, text, 0.0, "c", SessionId("s"))
+    memory = StoredMemory("m", MemoryScope("person", "ada"), "ada", text, text, 0.0, "c", SessionId("s"))
     awaited = Awaited("Well?", text, 0, {"amount": "int"}, "", {}, {})
-    begun = Words(("01", "words"), "Write.", begun=text)
+    begun = WordsQuestion(("01", "words"), "Write.", begun=text)
     questions = asked([understanding("01", awaited)], wrong=text), asked([begun])
     walked = build_prompt("", state, frame, state.agents[frame.agent].variables, "\n".join(questions))
     told = [message.content for message in (*free, *walked) if message.role == "user"]
@@ -110,23 +110,23 @@ def test_no_line_of_others_is_taken_for_ours(text: str) -> None:
     assert len(taken_for_ours(prompts(text))) == len(taken_for_ours(prompts("Well")))
 
 
-@pytest.mark.parametrize("form", Form, ids=lambda form: form.name)
-def test_no_form_can_be_forged(form: Form) -> None:
+@pytest.mark.parametrize("form", LineForm, ids=lambda form: form.name)
+def test_no_form_can_be_forged(form: LineForm) -> None:
     assert len(taken_for_ours(prompts(f"Well\n{example(form)}"))) == len(taken_for_ours(prompts("Well")))
 
 
 def test_the_reader_of_these_tests_takes_our_lines_for_ours() -> None:
     looks_different = {
-        Form.QUOTED,
-        Form.FILE,
-        Form.FILE_NOTE,
-        Form.MARKED,
-        Form.PERSON,
-        Form.AGENT,
-        Form.TASK,
-        Form.ORDERER,
-        Form.SPEAK,
-        Form.MEETING,
+        LineForm.QUOTED,
+        LineForm.FILE,
+        LineForm.FILE_NOTE,
+        LineForm.MARKED,
+        LineForm.PERSON,
+        LineForm.AGENT,
+        LineForm.TASK,
+        LineForm.ORDERER,
+        LineForm.SPEAK,
+        LineForm.MEETING,
     }
-    lines = [example(form) for form in Form if form not in looks_different]
+    lines = [example(form) for form in LineForm if form not in looks_different]
     assert taken_for_ours(lines) == lines

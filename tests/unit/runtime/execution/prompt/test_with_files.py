@@ -10,7 +10,7 @@ import pytest
 from runtime.core.errors import ContextTooLong, LLMError, LLMKeyRefused, LLMRefused
 from runtime.core.message import Attachment, FilePart
 from runtime.execution.prompt.with_files import PICTURE_CHARS, WithFiles, file_mention, filled_chars
-from runtime.llm.client import ChatMessage, CompletionRequest, Sight
+from runtime.llm.client import ChatMessage, CompletionRequest, VisionRecord
 from runtime.tape.journal import Journal
 from tests.fakes.people.talk import Model, Reply
 
@@ -21,7 +21,7 @@ class Shelf:
     """Contents by url; the text of one is its url."""
 
     def __init__(self) -> None:
-        self.sight = Sight()
+        self.sight = VisionRecord()
 
     async def content(self, url: str, /) -> bytes | None:
         return None if "lost" in url else url.encode()

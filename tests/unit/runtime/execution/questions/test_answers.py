@@ -12,10 +12,10 @@ from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.question import (
     OutcomeChoice,
     Question,
-    Understand,
-    Understood,
-    Value,
-    Words,
+    UnderstandAnswer,
+    UnderstandQuestion,
+    ValueQuestion,
+    WordsQuestion,
     WrongAnswer,
 )
 from runtime.language.value_types import fits
@@ -25,12 +25,12 @@ YES_NO = OutcomeChoice(KEY, "Is it so?", {"yes": "", "no": ""})
 KINDS = OutcomeChoice(KEY, "Which?", {"HandOver": "", "other": "", "none": ""})
 
 
-def values(**types: str) -> Value:
-    return Value(KEY, "Give it.", types)
+def values(**types: str) -> ValueQuestion:
+    return ValueQuestion(KEY, "Give it.", types)
 
 
-def given_or_not(**types: str) -> Value:
-    return Value(KEY, "Give it.", types, optional=True)
+def given_or_not(**types: str) -> ValueQuestion:
+    return ValueQuestion(KEY, "Give it.", types, optional=True)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_name_that_is_only_like_one_is_wrong(answer: str) -> None:
         read_answer(KINDS, answer)
 
 
-UNDERSTAND = Understand(
+UNDERSTAND = UnderstandQuestion(
     KEY,
     "What is it?",
     {"answer": "", "correct": "", "other": "", "cancel": "", "Order": "they order"},
@@ -205,7 +205,7 @@ UNDERSTAND = Understand(
     ],
 )
 def test_what_a_person_means_is_read(answer: str, does: str, values: dict[str, Any]) -> None:
-    assert read_answer(UNDERSTAND, answer) == Understood(does, values)
+    assert read_answer(UNDERSTAND, answer) == UnderstandAnswer(does, values)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_any_text_is_an_answer_of_the_right_type_or_wrong(text: str) -> None:
             found = read_answer(question, text)
         except WrongAnswer:
             continue
-        if isinstance(question, Value):
+        if isinstance(question, ValueQuestion):
             assert found.keys() == question.types.keys()
             assert all(fits(value, question.types[name]) for name, value in found.items())
             assert question.optional or None not in found.values()
@@ -270,9 +270,9 @@ def test_any_text_is_an_answer_of_the_right_type_or_wrong(text: str) -> None:
         elif isinstance(question, OutcomeChoice):
             assert found in question.options
         else:
-            assert isinstance(found, Understood)
+            assert isinstance(found, UnderstandAnswer)
             assert found.does in UNDERSTAND.outcomes
 
 
 def test_words_are_taken_as_they_are() -> None:
-    assert read_answer(Words(KEY, "Think."), "  {so} \n") == "{so}"
+    assert read_answer(WordsQuestion(KEY, "Think."), "  {so} \n") == "{so}"

@@ -10,10 +10,17 @@ from jsonschema import Draft202012Validator
 
 from runtime.execution.questions.answers import read_answer
 from runtime.execution.questions.form import schema_of, type_schema
-from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood, Value, Words
+from runtime.execution.questions.question import (
+    OutcomeChoice,
+    Question,
+    UnderstandAnswer,
+    UnderstandQuestion,
+    ValueQuestion,
+    WordsQuestion,
+)
 
 KEY = ("01", "x")
-ORDER = Understand(
+ORDER = UnderstandQuestion(
     KEY,
     "What did they answer?",
     {"answer": "", "skip": "", "correct": "", "Hours": ""},
@@ -50,15 +57,19 @@ def test_a_declared_type_allows_its_values_and_no_others(kind: str, fits: list[A
 @pytest.mark.parametrize(
     ("question", "answer", "read"),
     [
-        (Value(KEY, "Which?", {"n": "int"}), {"n": 3}, {"n": 3}),
-        (Value(KEY, "Which?", {"n": "int"}, optional=True), {"n": None}, {"n": None}),
+        (ValueQuestion(KEY, "Which?", {"n": "int"}), {"n": 3}, {"n": 3}),
+        (ValueQuestion(KEY, "Which?", {"n": "int"}, optional=True), {"n": None}, {"n": None}),
         (OutcomeChoice(KEY, "Is it so?", {"yes": "", "no": ""}), {"answer": "no"}, "no"),
-        (ORDER, {"number": 3, "kind": "tea", "instead": None}, Understood("answer", {"number": 3, "kind": "tea"})),
-        (ORDER, {"number": None, "kind": None, "instead": "skip"}, Understood("skip", {})),
+        (
+            ORDER,
+            {"number": 3, "kind": "tea", "instead": None},
+            UnderstandAnswer("answer", {"number": 3, "kind": "tea"}),
+        ),
+        (ORDER, {"number": None, "kind": None, "instead": "skip"}, UnderstandAnswer("skip", {})),
         (
             ORDER,
             {"number": None, "kind": None, "instead": "correct", "name": "Eva"},
-            Understood("correct", {"name": "Eva"}),
+            UnderstandAnswer("correct", {"name": "Eva"}),
         ),
     ],
 )
@@ -76,4 +87,4 @@ def test_a_schema_refuses_what_the_question_does_not_ask_for() -> None:
 
 
 def test_words_have_no_schema() -> None:
-    assert schema_of(Words(KEY, "Greet them.")) is None
+    assert schema_of(WordsQuestion(KEY, "Greet them.")) is None

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from runtime.execution.questions.question import WrongAnswer
-from runtime.execution.questions.spoken import Spoken, spoken
+from runtime.execution.questions.spoken import SpeechCleaner, spoken
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +17,7 @@ VALUES = {"name": "Ada", "order.total": "40", "order": "an order", "said": "{nam
 
 
 def shown(*pieces: str, speaker: str = "") -> str:
-    words = Spoken(VALUES.get, speaker)
+    words = SpeechCleaner(VALUES.get, speaker)
     return "".join([*(words.feed(piece) for piece in pieces), words.end()])
 
 
@@ -125,7 +125,7 @@ def test_blanks_without_end_are_read_once(blank: str, around: str) -> None:
 
 
 def test_plain_words_are_shown_as_they_come() -> None:
-    words = Spoken(VALUES.get, "Host")
+    words = SpeechCleaner(VALUES.get, "Host")
     assert [words.feed(piece) for piece in ("Good", " mor", "ning, {na", "me}", "!")] == [
         "Good",
         " mor",
@@ -140,7 +140,7 @@ async def said(*pieces: str, may_be_silent: bool = False) -> list[str]:
         for piece in pieces:
             yield piece
 
-    return [text async for text in spoken(come(), Spoken(VALUES.get), may_be_silent=may_be_silent)]
+    return [text async for text in spoken(come(), SpeechCleaner(VALUES.get), may_be_silent=may_be_silent)]
 
 
 @pytest.mark.parametrize(

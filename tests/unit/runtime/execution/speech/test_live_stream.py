@@ -9,7 +9,7 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from runtime.execution.frames.loop import MAX_HASTE_S, FrameLoop, Haste
+from runtime.execution.frames.loop import MAX_HASTE_S, FrameLoop, RepeatedPauses
 from runtime.execution.speech.live_stream import LiveStream, SpokenText
 
 pytestmark = pytest.mark.anyio
@@ -62,5 +62,5 @@ async def test_pauses_from_there_on_are_made(stands: str) -> None:
 
 
 def test_code_that_looks_again_and_again_goes_on_at_its_own_pace_after_a_while() -> None:
-    haste, count = Haste(), int(MAX_HASTE_S / 100)
+    haste, count = RepeatedPauses(), int(MAX_HASTE_S / 100)
     assert [haste.time_of(100.0, 0.0) for _ in range(count + 1)] == [*[0.0] * count, 100.0]

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.conditions.reading import condition_readings, in_symbols, read_condition
-from runtime.language.instructions.evaluation import Lenient, NotComputable
+from runtime.language.instructions.evaluation import LenientNames, NotComputable
 
 NAMES = {"n": 4, "m": 7, "word": "tea", "items": ["tea", "jam"], "empty": [], "order": {"total": 9}, "unset": None}
 
@@ -18,7 +18,7 @@ NAMES = {"n": 4, "m": 7, "word": "tea", "items": ["tea", "jam"], "empty": [], "o
 def holds(text: str, **names: Any) -> bool:
     found = read_condition(text)
     assert found is not None, f"{text!r} is prose"
-    return bool(found.evaluate(Lenient({**NAMES, **names})))
+    return bool(found.evaluate(LenientNames({**NAMES, **names})))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_comparison_that_does_not_fit_its_values_has_no_value() -> None:
     found = read_condition("$items is at least 4")
     assert found is not None
     with pytest.raises(NotComputable):
-        found.evaluate(Lenient(NAMES))
+        found.evaluate(LenientNames(NAMES))
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_no_condition_ever_means_something_else_than_its_author_says() -> None:
         exact += 1
         for _ in range(6):
             values = {name: rng.randrange(6) for name in "abc"}
-            assert bool(found.evaluate(Lenient(values))) is bool(meant(values)), (text, values)
+            assert bool(found.evaluate(LenientNames(values))) is bool(meant(values)), (text, values)
     assert exact > 600
 
 

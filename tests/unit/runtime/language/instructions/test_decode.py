@@ -13,43 +13,43 @@ from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode, decode_playbook
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import (
-    Argument,
     Ask,
+    BranchSide,
     Call,
-    Code,
+    CallArgument,
     Condition,
     End,
     Free,
-    Group,
     Jump,
     Leave,
     Loop,
     LoopKind,
     Meaning,
+    PlaybookCode,
     Prose,
     Return,
     Say,
     Set,
-    Side,
+    StepGroup,
     Template,
     Think,
-    Variable,
+    VariableTarget,
     Wait,
 )
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.program import Op, PlaybookSpec, Step
+from runtime.language.program import OpCode, PlaybookSpec, Step
 from tests.language.test_programs import EXAMPLES, PROGRAMS
 
 pytestmark = pytest.mark.anyio
 
 SPAN = Span("test.pb", 1)
-BELOW = Step("01.01", Op.QUE, "Say(user, Go on)", SPAN)
+BELOW = Step("01.01", OpCode.QUE, "Say(user, Go on)", SPAN)
 
 
 def parts(line: str, *children: Step) -> tuple[Meaning, ...]:
     """What `QUE text` does."""
     op, _, text = line.partition(" ")
-    return decode(Step("01", Op(op), text, SPAN, children)).parts
+    return decode(Step("01", OpCode(op), text, SPAN, children)).parts
 
 
 def one(line: str, *children: Step) -> Meaning:
@@ -68,7 +68,7 @@ def words(*parts: str) -> Template:
     return Template(tuple(exact(part) if part.startswith("$") else part for part in parts))
 
 
-X, X_INT = Variable("x"), Variable("x", "int")
+X, X_INT = VariableTarget("x"), VariableTarget("x", "int")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_messages_are_exact_where_they_are_quoted_as_a_whole(line: str, does: Me
     assert one(line) == does
 
 
-NAME = Variable("name", "str")
+NAME = VariableTarget("name", "str")
 FOR_NAME = Prose("Ask for $name:str")
 
 
@@ -108,7 +108,9 @@ FOR_NAME = Prose("Ask for $name:str")
         ),
         (
             "QUE Say(user, Ask for $a and $b:int); YLD for user; done when the user gave $a and $b",
-            Ask(("user",), Prose("Ask for $a and $b:int"), ("user",), (Variable("a"), Variable("b", "int"))),
+            Ask(
+                ("user",), Prose("Ask for $a and $b:int"), ("user",), (VariableTarget("a"), VariableTarget("b", "int"))
+            ),
         ),
         ("QUE Say(user, Chat); YLD for user; done when the user answered", Ask(("user",), Prose("Chat"), ("user",))),
         (
@@ -132,7 +134,7 @@ FOR_NAME = Prose("Ask for $name:str")
         ("YLD for exit", End()),
         ("QUE EndProgram()", End()),
         ("YLD for return", Return()),
-        ("YLD for call", Group("")),
+        ("YLD for call", StepGroup("")),
     ],
 )
 def test_questions_and_waits(line: str, does: Meaning) -> None:
@@ -172,10 +174,10 @@ def test_the_last_of_several_messages_is_the_one_that_is_waited_for() -> None:
     [
         ("QUE $x = 3", Set((X,), exact("3"))),
         ("EXE $x:int = $y + 1", Set((X_INT,), exact("$y + 1"))),
-        ("QUE $x:dict[str, int] = {}", Set((Variable("x", "dict[str, int]"),), exact("{}"))),
-        ("QUE $x:int|None = 3", Set((Variable("x", "int|None"),), exact("3"))),
-        ("QUE $x, $y = 1, 2", Set((X, Variable("y")), exact("1, 2"))),
-        ("QUE $x.y[0] = 3", Set((Variable("x", "", ("y", exact("0"))),), exact("3"))),
+        ("QUE $x:dict[str, int] = {}", Set((VariableTarget("x", "dict[str, int]"),), exact("{}"))),
+        ("QUE $x:int|None = 3", Set((VariableTarget("x", "int|None"),), exact("3"))),
+        ("QUE $x, $y = 1, 2", Set((X, VariableTarget("y")), exact("1, 2"))),
+        ("QUE $x.y[0] = 3", Set((VariableTarget("x", "", ("y", exact("0"))),), exact("3"))),
         ("QUE $x += 2", Set((X,), exact("2"), "+")),
         ("QUE $x++", Set((X,), exact("1"), "+")),
         ("QUE Set $x:int to 3.", Set((X_INT,), exact("3"))),
@@ -201,14 +203,14 @@ def test_assignments_are_exact_where_their_values_are(line: str, does: Meaning) 
     ("line", "does"),
     [
         ("QUE Get()", Call("Get")),
-        ("QUE await Get($x)", Call("Get", (Argument("", exact("$x")),))),
-        ("QUE Get($x:int)", Call("Get", (Argument("", exact("$x")),))),
-        ("QUE Bob.Get(n=$x, $m=2)", Call("Bob.Get", (Argument("n", exact("$x")), Argument("m", exact("2"))))),
-        ("QUE Get(it's, 'a, b')", Call("Get", (Argument("", Prose("it's")), Argument("", exact("'a, b'"))))),
-        ("QUE Get(the best one)", Call("Get", (Argument("", Prose("the best one")),))),
-        ("QUE Get([Alice, Bob])", Call("Get", (Argument("", exact('["Alice", "Bob"]')),))),
-        ("QUE Get($x): only the last ones", Call("Get", (Argument("", exact("$x")),), None, "only the last ones")),
-        ("QUE $x:int = Get(1); YLD for call", Call("Get", (Argument("", exact("1")),), X_INT)),
+        ("QUE await Get($x)", Call("Get", (CallArgument("", exact("$x")),))),
+        ("QUE Get($x:int)", Call("Get", (CallArgument("", exact("$x")),))),
+        ("QUE Bob.Get(n=$x, $m=2)", Call("Bob.Get", (CallArgument("n", exact("$x")), CallArgument("m", exact("2"))))),
+        ("QUE Get(it's, 'a, b')", Call("Get", (CallArgument("", Prose("it's")), CallArgument("", exact("'a, b'"))))),
+        ("QUE Get(the best one)", Call("Get", (CallArgument("", Prose("the best one")),))),
+        ("QUE Get([Alice, Bob])", Call("Get", (CallArgument("", exact('["Alice", "Bob"]')),))),
+        ("QUE Get($x): only the last ones", Call("Get", (CallArgument("", exact("$x")),), None, "only the last ones")),
+        ("QUE $x:int = Get(1); YLD for call", Call("Get", (CallArgument("", exact("1")),), X_INT)),
         ("QUE $x = 1 + Get(1)", Set((X,), exact("1 + Get(1)"))),
         ("QUE $x += Get(1)", Set((X,), exact("Get(1)"), "+")),
     ],
@@ -217,14 +219,14 @@ def test_calls(line: str, does: Meaning) -> None:
     assert one(line) == does
 
 
-CALLED = Call("Get", (Argument("", Prose("the best")),), Variable(GIVEN))
+CALLED = Call("Get", (CallArgument("", Prose("the best")),), VariableTarget(GIVEN))
 
 
 @pytest.mark.parametrize(
     ("line", "then"),
     [
-        ("QUE $x, $y = Get(the best)", Set((X, Variable("y")), exact(f"${GIVEN}"))),
-        ("QUE $x.y = Get(the best)", Set((Variable("x", "", ("y",)),), exact(f"${GIVEN}"))),
+        ("QUE $x, $y = Get(the best)", Set((X, VariableTarget("y")), exact(f"${GIVEN}"))),
+        ("QUE $x.y = Get(the best)", Set((VariableTarget("x", "", ("y",)),), exact(f"${GIVEN}"))),
         ("QUE $x += Get(the best)", Set((X,), exact(f"${GIVEN}"), "+")),
         ("RET Get(the best)", Return(exact(f"${GIVEN}"))),
     ],
@@ -253,7 +255,7 @@ def test_a_call_with_arguments_in_words_is_made_before_its_result_is_used(line: 
         ("QUE break", (Leave(),)),
         ("EXE Exit the loop.", (Leave(),)),
         ("QUE Continue with the next item", (Leave(next_round=True),)),
-        ("QUE ", (Group(""),)),
+        ("QUE ", (StepGroup(""),)),
     ],
 )
 def test_returns_jumps_and_ways_out_of_loops(line: str, does: tuple[Meaning, ...]) -> None:
@@ -263,22 +265,22 @@ def test_returns_jumps_and_ways_out_of_loops(line: str, does: tuple[Meaning, ...
 @pytest.mark.parametrize(
     ("line", "side", "test"),
     [
-        ("CND If $x > 3", Side.IF, exact("$x > 3")),
-        ("CND When $x is even:", Side.IF, exact("$x is even")),
-        ("CND $x is given", Side.IF, exact("$x is given")),
-        ("CND If the user agrees", Side.IF, Prose("the user agrees")),
-        ("CND If $mood is angry", Side.IF, Prose("$mood is angry")),
-        ("CND Unless $x > 3", Side.IF, exact("not ($x > 3)")),
-        ("CND Unless the user agrees", Side.IF, Prose("it is not so that the user agrees")),
-        ("CND Else if $x", Side.ELSE_IF, exact("$x")),
-        ("CND Else, if $x", Side.ELSE_IF, exact("$x")),
-        ("CND Otherwise, if they ask", Side.ELSE_IF, Prose("they ask")),
-        ("ELS if $x", Side.ELSE_IF, exact("$x")),
-        ("CND Otherwise:", Side.ELSE, None),
-        ("ELS ", Side.ELSE, None),
+        ("CND If $x > 3", BranchSide.IF, exact("$x > 3")),
+        ("CND When $x is even:", BranchSide.IF, exact("$x is even")),
+        ("CND $x is given", BranchSide.IF, exact("$x is given")),
+        ("CND If the user agrees", BranchSide.IF, Prose("the user agrees")),
+        ("CND If $mood is angry", BranchSide.IF, Prose("$mood is angry")),
+        ("CND Unless $x > 3", BranchSide.IF, exact("not ($x > 3)")),
+        ("CND Unless the user agrees", BranchSide.IF, Prose("it is not so that the user agrees")),
+        ("CND Else if $x", BranchSide.ELSE_IF, exact("$x")),
+        ("CND Else, if $x", BranchSide.ELSE_IF, exact("$x")),
+        ("CND Otherwise, if they ask", BranchSide.ELSE_IF, Prose("they ask")),
+        ("ELS if $x", BranchSide.ELSE_IF, exact("$x")),
+        ("CND Otherwise:", BranchSide.ELSE, None),
+        ("ELS ", BranchSide.ELSE, None),
     ],
 )
-def test_conditions(line: str, side: Side, test: Expression | Prose | None) -> None:
+def test_conditions(line: str, side: BranchSide, test: Expression | Prose | None) -> None:
     assert one(line, BELOW) == Condition(side, test)
 
 
@@ -292,7 +294,7 @@ def test_conditions(line: str, side: Side, test: Expression | Prose | None) -> N
         ("CND Do this until $x is 3", Loop(LoopKind.UNTIL, exact("$x is 3"), body_first=True)),
         ("CND While $x, up to 3 times", Loop(LoopKind.WHILE, exact("$x"), at_most=3)),
         ("CND For each $x in $list", Loop(LoopKind.EACH, exact("$list"), X)),
-        ("CND For every item $x:int of [1, 2]", Loop(LoopKind.EACH, exact("[1, 2]"), Variable("x", "int"))),
+        ("CND For every item $x:int of [1, 2]", Loop(LoopKind.EACH, exact("[1, 2]"), VariableTarget("x", "int"))),
         ("CND For all $x in the list", Loop(LoopKind.EACH, Prose("the list"), X)),
         ("CND Repeat 3 times", Loop(LoopKind.TIMES, exact("3"))),
         ("CND Repeat $n times:", Loop(LoopKind.TIMES, exact("$n"))),
@@ -307,7 +309,7 @@ def test_loops(line: str, does: Meaning) -> None:
 
 
 def test_a_condition_that_is_jumped_back_to_from_below_is_a_loop() -> None:
-    back = Step("01.02", Op.JMP, "01", SPAN)
+    back = Step("01.02", OpCode.JMP, "01", SPAN)
     assert one("CND If $x > 3", BELOW, back) == Loop(LoopKind.WHILE, exact("$x > 3"))
 
 
@@ -334,11 +336,11 @@ def test_what_is_not_surely_understood_is_free_as_a_whole_and_says_why(line: str
 
 
 def test_a_free_heading_is_no_step_of_its_own() -> None:
-    assert one("QUE Prepare the table", BELOW) == Group("Prepare the table")
+    assert one("QUE Prepare the table", BELOW) == StepGroup("Prepare the table")
 
 
 def test_a_note_is_applied_in_its_own_words() -> None:
-    step = Step("01", Op.CHK, "N2", SPAN)
+    step = Step("01", OpCode.CHK, "N2", SPAN)
     [part] = decode(step, {"2": "Never name prices"}).parts
     assert isinstance(part, Free)
     assert part.text.text == "Apply the note: Never name prices"
@@ -366,7 +368,7 @@ async def test_every_program_decodes_with_each_line_in_its_place(path: Path) -> 
 async def test_a_playbook_is_decoded_once_for_all_sessions() -> None:
     [playbook] = await walked(next(path for path in EXAMPLES if path.name == "hello.pb"))
     assert decode_playbook(playbook) is decode_playbook(playbook)
-    assert isinstance(decode_playbook(playbook), Code)
+    assert isinstance(decode_playbook(playbook), PlaybookCode)
 
 
 @pytest.mark.parametrize(
@@ -374,7 +376,7 @@ async def test_a_playbook_is_decoded_once_for_all_sessions() -> None:
 )
 def test_a_line_of_control_flow_is_read_in_proportion_to_its_length(start: str) -> None:
     """No expression reads blanks again from each of them: that would not end within the test."""
-    step = Step("01", Op.CND, start + " " * 100_000 + "it is late", Span("p.pb", 1))
+    step = Step("01", OpCode.CND, start + " " * 100_000 + "it is late", Span("p.pb", 1))
     assert decode(step).parts
 
 
@@ -389,7 +391,7 @@ def test_a_line_of_control_flow_is_read_in_proportion_to_its_length(start: str) 
     ],
 )
 def test_the_largest_number_of_rounds_is_found_behind_any_mark(text: str, at_most: int | None) -> None:
-    (loop,) = decode(Step("01", Op.CND, text, Span("p.pb", 1))).parts
+    (loop,) = decode(Step("01", OpCode.CND, text, Span("p.pb", 1))).parts
     assert isinstance(loop, Loop)
     assert loop.at_most == at_most
     assert loop.over == read_condition("$a")
@@ -399,6 +401,6 @@ def test_the_largest_number_of_rounds_is_found_behind_any_mark(text: str, at_mos
     "text", ["Repeat exactly 3 times", "do this 3x", "For up to   3 rounds:", "3 times", "loop 3 tries"]
 )
 def test_a_number_of_times_is_a_loop_of_so_many_rounds(text: str) -> None:
-    (loop,) = decode(Step("01", Op.CND, text, Span("p.pb", 1))).parts
+    (loop,) = decode(Step("01", OpCode.CND, text, Span("p.pb", 1))).parts
     assert isinstance(loop, Loop)
     assert (loop.kind, loop.over) == (LoopKind.TIMES, read_expression("3"))

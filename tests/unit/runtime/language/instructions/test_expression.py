@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.language.instructions.conditions.reading import read_condition
-from runtime.language.instructions.evaluation import MAX_SIZE, Lenient, NotComputable, size_of
+from runtime.language.instructions.evaluation import MAX_SIZE, LenientNames, NotComputable, size_of
 from runtime.language.instructions.expression import read_expression
 
 ORDER = {"total": 40, "items": ["tea", "jam"], "by": {"name": "Ada"}}
@@ -246,4 +246,4 @@ def test_in_conditions_a_missing_value_is_none_and_texts_of_digits_and_yes_are_w
     found = read_condition(text)
     assert found is not None
     names = {"order": ORDER, "age": "25", "said": "Yes", "agreed": True}
-    assert bool(found.evaluate(Lenient(names))) is holds
+    assert bool(found.evaluate(LenientNames(names))) is holds

@@ -9,11 +9,11 @@ from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import explain
 from runtime.language.instructions.lookups import calls_before, lookups, named_in
 from runtime.language.instructions.uses import calls, reads
-from runtime.language.program import Op, Step
+from runtime.language.program import OpCode, Step
 
 
-def step(op: Op, text: str) -> Step:
-    below = (Step("01.01", Op.EXE, "Set $n to 1", Span("test.pb", 1)),) if op is Op.CND else ()
+def step(op: OpCode, text: str) -> Step:
+    below = (Step("01.01", OpCode.EXE, "Set $n to 1", Span("test.pb", 1)),) if op is OpCode.CND else ()
     return Step("01", op, text, Span("test.pb", 1), below)
 
 
@@ -49,17 +49,17 @@ def test_the_place_of_a_call_in_braces_is_that_of_the_braces() -> None:
 @pytest.mark.parametrize(
     ("op", "text", "made"),
     [
-        (Op.CND, "If GetWeather($city) is nice", ["GetWeather($city)"]),
-        (Op.CND, "While GetStatus($order) is not final", ["GetStatus($order)"]),
-        (Op.EXE, "Compute $w:str as a summary of GetWeather($city)", ["GetWeather($city)"]),
-        (Op.EXE, "Compute $w:str from GetWeather($city), or guess it", []),
-        (Op.RET, "a poem about GetWeather($city)", ["GetWeather($city)"]),
-        (Op.TNK, "Think about what GetWeather($city) says", ["GetWeather($city)"]),
-        (Op.EXE, "Fiddle with GetWeather($city)", []),
+        (OpCode.CND, "If GetWeather($city) is nice", ["GetWeather($city)"]),
+        (OpCode.CND, "While GetStatus($order) is not final", ["GetStatus($order)"]),
+        (OpCode.EXE, "Compute $w:str as a summary of GetWeather($city)", ["GetWeather($city)"]),
+        (OpCode.EXE, "Compute $w:str from GetWeather($city), or guess it", []),
+        (OpCode.RET, "a poem about GetWeather($city)", ["GetWeather($city)"]),
+        (OpCode.TNK, "Think about what GetWeather($city) says", ["GetWeather($city)"]),
+        (OpCode.EXE, "Fiddle with GetWeather($city)", []),
     ],
 )
 def test_conditions_and_values_have_their_calls_made_and_free_steps_have_not(
-    op: Op, text: str, made: list[str]
+    op: OpCode, text: str, made: list[str]
 ) -> None:
     instruction = decode(step(op, text))
     assert [call.source for part in instruction.parts for call in calls_before(part)] == made

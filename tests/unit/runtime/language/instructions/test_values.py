@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.language.instructions.evaluation import Lenient
+from runtime.language.instructions.evaluation import LenientNames
 from runtime.language.instructions.values import read_value, result_of
 
 NAMES = {"n": 4, "order": {"total": 9}, "unset": None}
@@ -35,7 +35,7 @@ NAMES = {"n": 4, "order": {"total": 9}, "unset": None}
 def test_value_in_words_with_one_reading_is_exact(text: str, value: Any) -> None:
     found = read_value(text)
     assert found is not None, f"{text!r} is prose"
-    assert found.evaluate(Lenient(NAMES)) == value
+    assert found.evaluate(LenientNames(NAMES)) == value
 
 
 @pytest.mark.parametrize(

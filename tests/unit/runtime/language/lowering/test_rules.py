@@ -17,7 +17,7 @@ from runtime.language.lint.program import lint
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read
-from runtime.language.program import Op, Program
+from runtime.language.program import OpCode, Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
 
@@ -90,7 +90,7 @@ async def test_no_step_is_lost_and_none_is_invented(items: list[tuple[str, Seque
     known = {inner.span for outer in parsed.steps for inner in outer.walk()}
     assert {found.severity for found in lint(await lowered(text), SIGNATURES)} <= {"warning"}
     assert all(step.span in known for step in steps)
-    assert all(step.op is Op.JMP or step.text or step.op is Op.RET or step.op is Op.ELS for step in steps)
+    assert all(step.op is OpCode.JMP or step.text or step.op is OpCode.RET or step.op is OpCode.ELS for step in steps)
 
 
 _VERBS = ("Ask the user for", "Tell Other about", "Think about", "Find", "Return", "Wait for", "If there is", "Store")

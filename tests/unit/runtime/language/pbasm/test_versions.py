@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.language.pbasm.versions import Version, differences, listed, outline, stands_on, version_of
+from runtime.language.pbasm.versions import FrameVersion, differences, listed, outline, stands_on, version_of
 from runtime.language.program import AgentKind, Param
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -14,14 +14,14 @@ STEPS = llm("Main", "01:QUE Ask", "02:YLD for user")
 
 
 def test_a_version_says_kind_signature_and_the_digest_of_each_step() -> None:
-    version = Version.read(version_of(agent("A", STEPS), STEPS))
+    version = FrameVersion.read(version_of(agent("A", STEPS), STEPS))
     assert (version.kind, version.code, list(version.steps)) == ("llm", "", ["01", "02"])
     assert len(version.signature) == len(version.steps["01"]) == 8
 
 
 def test_only_what_a_caller_gives_is_its_signature() -> None:
     def signature(*params: Param) -> str:
-        return Version.read(version_of(agent("A"), replace(STEPS, params=params))).signature
+        return FrameVersion.read(version_of(agent("A"), replace(STEPS, params=params))).signature
 
     assert signature(Param("x")) == signature(Param("x", default="1", type="int"))
     assert len({signature(), signature(Param("x")), signature(Param("x", state=True)), signature(Param("y"))}) == 4
@@ -32,7 +32,7 @@ def test_python_stands_on_its_own_function_and_on_what_all_share() -> None:
 
     def code(source: str, playbook: str = "One") -> str:
         made = agent("A", one, other, code=source)
-        return Version.read(version_of(made, one if playbook == "One" else other)).code
+        return FrameVersion.read(version_of(made, one if playbook == "One" else other)).code
 
     base = "X = 1\ndef One(): pass\ndef Other(): pass\n"
     assert code(base) == code("# a remark\nX = 1\n\ndef One():\n    pass\ndef Other(): pass\n")
@@ -51,7 +51,7 @@ def test_a_step_stands_on_the_steps_that_it_is_part_of(location: str, lines: lis
 
 
 def test_a_version_of_another_form_is_none_that_a_playbook_has() -> None:
-    old, now = Version.read("28a69ddcddbb"), Version.read(version_of(agent("A", STEPS), STEPS))
+    old, now = FrameVersion.read("28a69ddcddbb"), FrameVersion.read(version_of(agent("A", STEPS), STEPS))
     assert old.kind != now.kind
     assert old.steps == {}
 

@@ -13,7 +13,7 @@ import pytest
 from runtime.core.errors import RemoteFault, RemoteUnavailable
 from runtime.language.remote import RemoteSpec
 from runtime.remote.a2a import connection
-from runtime.remote.connection import Lost, Wiring
+from runtime.remote.connection import AnswerLost, ConnectionWiring
 from runtime.remote.server import error_of, value_of
 from tests.fakes.crashes.world import TurboClock
 from tests.fakes.protocols.a2a_agent import Agent, data_artifact, task
@@ -71,8 +71,8 @@ def serving(monkeypatch: pytest.MonkeyPatch, card: Any, answer: Callable[[dict[s
     monkeypatch.setattr(connection, "MAX_LOOKS", 2)
 
 
-def wiring() -> Wiring:
-    return Wiring(10, {}, {}, lambda *_: None, lambda _: None)
+def wiring() -> ConnectionWiring:
+    return ConnectionWiring(10, {}, {}, lambda *_: None, lambda _: None)
 
 
 def good_card(*, streaming: bool) -> Any:
@@ -99,12 +99,12 @@ async def test_an_answer_of_any_form_costs_its_call_alone(streaming: bool, monke
                 came.add("refused")
                 continue
             came.add(type(result).__name__)
-            if not isinstance(result, Lost):
+            if not isinstance(result, AnswerLost):
                 kept = error_of(result) if result.is_error else value_of(result, None, 500)
                 json.dumps(kept, ensure_ascii=False, allow_nan=False).encode()
         now[0] = json.dumps(answered(DONE)) if not streaming else f"data: {json.dumps(answered(DONE))}\n\n"
         result = await agent.call("find-path", {"text": "x"}, "s1.8")
-    assert not isinstance(result, Lost)
+    assert not isinstance(result, AnswerLost)
     assert value_of(result, None, 500) == {"north": 2}
     assert {"refused", "CallToolResult"} <= came
 

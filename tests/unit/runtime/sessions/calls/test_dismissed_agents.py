@@ -9,7 +9,7 @@ import pytest
 from runtime.execution.calls import agents as calls
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.conversation import Conversation
+from runtime.sessions.conversation import ConversationTask
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.crashes.crash_case import Case
@@ -111,7 +111,7 @@ async def test_who_was_let_go_does_not_come_back_with_a_restart(sandbox: MontySa
     async with talking(playing(GOING), Model(), sandbox, world=world) as talk:
         assert await talk.say("still there?") == ["still there?"]
         (living,) = talk.registry._conversations.values()
-        assert isinstance(living.conversation, Conversation)
+        assert isinstance(living.conversation, ConversationTask)
         session = living.conversation._session
         assert session is not None
         assert list(session._journal.state.agents) == ["1000", "1001"]

@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from runtime.bus import Bus
-from runtime.channels.extensions import ChannelExtension, ExtendedChannels, Guest, OnMessage
+from runtime.channels.extensions import ChannelExtension, ExtendedChannels, ExtensionGuest, OnMessage
 from runtime.core.message import Message
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
@@ -218,7 +218,9 @@ async def _takes(_: Message) -> None:
 async def test_the_participant_of_an_extension_acknowledges_what_was_delivered_to_it(
     deliver: OnMessage, became: str, sandbox: MontySandbox
 ) -> None:
-    extended = ExtendedChannels([ChannelExtension("pager", guests={"Pager": Guest(deliver)})], Bus(FakeClock()))
+    extended = ExtendedChannels(
+        [ChannelExtension("pager", guests={"Pager": ExtensionGuest(deliver)})], Bus(FakeClock())
+    )
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(extended.run)
         async with talking(lead(PAGED), Model(), sandbox, world=patient(), extended=extended) as talk:
@@ -234,7 +236,9 @@ async def test_what_an_extension_has_not_got_before_a_restart_is_missing(sandbox
         await anyio.sleep_forever()
 
     async with anyio.create_task_group() as tasks:
-        extended = ExtendedChannels([ChannelExtension("pager", guests={"Pager": Guest(never_ends)})], Bus(FakeClock()))
+        extended = ExtendedChannels(
+            [ChannelExtension("pager", guests={"Pager": ExtensionGuest(never_ends)})], Bus(FakeClock())
+        )
         world.clock = FakeClock()  # type: ignore[assignment]
         tasks.start_soon(extended.run)
         async with talking(lead(PAGED), Model(), sandbox, world=world, extended=extended) as talk:

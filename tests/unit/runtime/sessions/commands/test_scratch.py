@@ -12,8 +12,8 @@ from runtime.core.ids import AgentId, SessionId
 from runtime.execution.calls.extensions import call_of, with_calls
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.commands.alter import Alteration
-from runtime.sessions.commands.fork import Origin
+from runtime.sessions.commands.alter import VariableAlteration
+from runtime.sessions.commands.fork import ForkOrigin
 from runtime.stores.inbox import ALTERED, FORK
 from runtime.tape.tape import tape_owner
 from tests.fakes.clock import FakeClock
@@ -34,7 +34,7 @@ async def copied(talk: Talk, seq: int, session: SessionId | None = None) -> None
     """A copy of the first session, or of another one, from a fact on."""
     source = session or next(iter(talk.world._records))
     record = talk.world._records[source]
-    await talk.say(str(Origin(record.at(seq), None)), kind=FORK, at=ROOM)
+    await talk.say(str(ForkOrigin(record.at(seq), None)), kind=FORK, at=ROOM)
 
 
 def rest_before(talk: Talk, words: str) -> int:
@@ -78,15 +78,15 @@ async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_
         await talk.say("hi")
         await talk.say("one")
         await copied(talk, rest_before(talk, "one"))
-        await talk.say(str(Alteration(HOST, "count", 41)), kind=ALTERED, at=ROOM)
-        await talk.say(str(Alteration(HOST, "unknown", 1)), kind=ALTERED, at=ROOM)
+        await talk.say(str(VariableAlteration(HOST, "count", 41)), kind=ALTERED, at=ROOM)
+        await talk.say(str(VariableAlteration(HOST, "unknown", 1)), kind=ALTERED, at=ROOM)
         await talk.say("x", at=ROOM)
         assert seen_at(talk, ROOM)[-3:] == [
             "$count is now 41.",
             "There is no variable $unknown, so nothing was changed.",
             "42: x",
         ]
-        assert await talk.say(str(Alteration(HOST, "count", 99)), kind=ALTERED) == []
+        assert await talk.say(str(VariableAlteration(HOST, "count", 99)), kind=ALTERED) == []
         assert await talk.say("two") == ["2: two"]
 
 
@@ -100,7 +100,7 @@ async def test_a_local_of_a_copy_gets_another_value_and_that_of_the_original_sta
         await copied(talk, rest_before(talk, "one"))
         (frame,) = {fact.data["f"] for fact in talk.world.facts if fact.kind == "stmt"}
         for name, at in (("count", frame), ("unknown", frame), ("count", "none")):
-            await talk.say(str(Alteration(HOST, name, 41, at)), kind=ALTERED, at=ROOM)
+            await talk.say(str(VariableAlteration(HOST, name, 41, at)), kind=ALTERED, at=ROOM)
         await talk.say("x", at=ROOM)
         nothing = "There is no variable $unknown, so nothing was changed."
         again = nothing.replace("unknown", "count")

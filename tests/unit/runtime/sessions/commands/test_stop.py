@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from runtime.language.program import Program
-from runtime.sandbox.executor import Evaluation, Snippet
+from runtime.sandbox.executor import CodeSnippet, SnippetEvaluation
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.stores.sessions import Commit
 from tests.fakes.crashes.world import World
@@ -82,7 +82,7 @@ class Watched:
         self._inner = inner
         self.computing = anyio.Event()
 
-    def evaluate(self, snippet: Snippet, /) -> AbstractAsyncContextManager[Evaluation]:
+    def evaluate(self, snippet: CodeSnippet, /) -> AbstractAsyncContextManager[SnippetEvaluation]:
         if "range" in snippet.source:
             self.computing.set()
         return self._inner.evaluate(snippet)

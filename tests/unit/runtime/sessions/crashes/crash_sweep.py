@@ -22,7 +22,7 @@ import anyio
 
 from runtime.core.clock import Clock
 from runtime.execution.frames.loop import FrameLoop
-from runtime.llm.client import Completion, CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, ModelCompletion, Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.rig import PLATFORMS, Fault, Rig, live
 from tests.fakes.crashes.world import Scripted
@@ -136,7 +136,7 @@ class Company(Scripted):
 class _Slowly:
     """A reply that takes its time."""
 
-    pieces: Completion
+    pieces: ModelCompletion
     clock: Clock
     piece_s: float
 

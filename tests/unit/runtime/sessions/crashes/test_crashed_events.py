@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gateway.clients.scopes import Scopes
+from gateway.clients.scopes import ClientScopes
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World, live
 from tests.fakes.published import events_of
@@ -29,7 +29,7 @@ async def Restock(item):
 """
 RESTOCK = python("Restock", "item", trigger="EVT When the event orders.taken arrives")
 MADE = program(agent("Main", python("Main", trigger="BGN When program starts"), RESTOCK, code=SHOP))
-MAY = Scopes(events_write=("orders.*",), triggers=("test",))
+MAY = ClientScopes(events_write=("orders.*",), triggers=("test",))
 
 
 async def lived(sandbox: MontySandbox, crashes: tuple[int, ...], seed: int) -> World:

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.features.memories.session import NodeMemories
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.memories import Memory, Scope
+from runtime.stores.memories import MemoryScope, StoredMemory
 from tests.fakes.crashes.world import World, live
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.people.player import Player
@@ -42,12 +42,12 @@ class DeadlyMemories(MemoryMemories):
         super().__init__()
         self._world = world
 
-    async def keep(self, memory: Memory, /, *, keep_s: float) -> None:
+    async def keep(self, memory: StoredMemory, /, *, keep_s: float) -> None:
         self._world.point()
         await super().keep(memory, keep_s=keep_s)
         self._world.point()
 
-    async def forget(self, scope: Scope, ids: Sequence[str], /) -> int:
+    async def forget(self, scope: MemoryScope, ids: Sequence[str], /) -> int:
         self._world.point()
         found = await super().forget(scope, ids)
         self._world.point()

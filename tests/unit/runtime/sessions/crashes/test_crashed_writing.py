@@ -7,7 +7,7 @@ import random
 import anyio
 import pytest
 
-from runtime.execution.frames.loop import Haste
+from runtime.execution.frames.loop import RepeatedPauses
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.rig import PLATFORMS, Rig, live
 from tests.unit.runtime.sessions.crashes.crash_case import Case
@@ -44,14 +44,14 @@ async def test_it_is_read_once_and_its_pauses_are_made_once(
     platform: str, sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spared: list[float] = []
-    time_of = Haste.time_of
+    time_of = RepeatedPauses.time_of
 
-    def counted(self: Haste, when: float, now: float) -> float:
+    def counted(self: RepeatedPauses, when: float, now: float) -> float:
         ends_at = time_of(self, when, now)
         spared.extend([when - now] if ends_at < when else [])
         return ends_at
 
-    monkeypatch.setattr(Haste, "time_of", counted)
+    monkeypatch.setattr(RepeatedPauses, "time_of", counted)
     calm = await told(platform, sandbox)
     assert not spared
     for point in range(1, calm.points, max(1, calm.points // 12)):

@@ -17,7 +17,7 @@ from runtime.language.program import AgentSpec, Program
 from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import ANSWER, TASK
-from runtime.stores.orders import Order
+from runtime.stores.orders import TaskOrder
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.remote_stand import Stand, in_memory, standing
 from tests.fakes.people.talk import Model, Talk, talking
@@ -205,7 +205,7 @@ async def test_who_orders_a_task_from_outside_cannot_allow_it_what_people_have_t
     async with talking(program(buyer, weather), Model(), sandbox, servers=stand.pool) as talk:
         task, client = SessionId("ordered"), address_data(Address(CLIENT, "ci"))
         due = talk.world.clock.now().timestamp() + 60
-        order = Order(0, SessionId(""), "Buyer", "Buy", {}, due, 1, client, client, task, 0, 0.0)
+        order = TaskOrder(0, SessionId(""), "Buyer", "Buy", {}, due, 1, client, client, task, 0, 0.0)
         talk.post(str(order), kind=TASK, at=address_of(task), program="test")
         await talk.until(lambda: bool(talk.facts("order_over")))
         (over,) = talk.facts("order_over")

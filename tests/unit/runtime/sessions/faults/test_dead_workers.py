@@ -14,7 +14,7 @@ import pytest
 
 from runtime.core.errors import NoWorker
 from runtime.language.program import Program
-from runtime.sandbox.executor import Snippet
+from runtime.sandbox.executor import CodeSnippet
 from runtime.sandbox.monty import MontyEvaluation, MontySandbox, SandboxLimits
 from tests.fakes.people.talk import Model, block, talking
 from tests.sampling import sample
@@ -55,7 +55,7 @@ class Killing(MontySandbox):
         self.turns = self.kills = 0
 
     @asynccontextmanager
-    async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[MontyEvaluation]:
+    async def evaluate(self, snippet: CodeSnippet, /) -> AsyncIterator[MontyEvaluation]:
         async with super().evaluate(snippet) as evaluation, anyio.create_task_group() as tasks:
             turn = evaluation._turn
 
@@ -124,7 +124,7 @@ class Empty(MontySandbox):
     empty = False
 
     @asynccontextmanager
-    async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[MontyEvaluation]:
+    async def evaluate(self, snippet: CodeSnippet, /) -> AsyncIterator[MontyEvaluation]:
         if self.empty:
             raise NoWorker("The sandbox has no worker process: fork failed")
         async with super().evaluate(snippet) as evaluation:

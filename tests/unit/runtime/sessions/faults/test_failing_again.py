@@ -15,7 +15,7 @@ from runtime.core.errors import LLMKeyRefused, LLMRateLimited, LLMRefused, LLMTi
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.conversation import MAX_ATTEMPTS
-from runtime.sessions.failures import Failure, Reported
+from runtime.sessions.failures import ReportReference, SessionFailure
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -99,11 +99,11 @@ class Desk:
     """Where failures come to."""
 
     def __init__(self) -> None:
-        self.taken: list[Failure] = []
+        self.taken: list[SessionFailure] = []
 
-    async def take(self, failure: Failure, /) -> Reported:
+    async def take(self, failure: SessionFailure, /) -> ReportReference:
         self.taken.append(failure)
-        return Reported(1, len(self.taken))
+        return ReportReference(1, len(self.taken))
 
 
 async def test_a_message_that_is_put_aside_for_failing_again_and_again_is_reported(sandbox: MontySandbox) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from runtime.bus import Bus
-from runtime.channels.channel import Channel, Channels
+from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.errors import QueueFull, RoutingError
 from runtime.core.ids import StreamId
 from runtime.core.message import Message, StreamChunk, StreamComplete, StreamStart
-from runtime.events.happening import Event
+from runtime.events.happening import BusEvent
 from runtime.events.talk import ChannelCreated
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
@@ -76,7 +76,7 @@ async def test_a_message_to_an_unknown_receiver_is_an_error_that_names_the_known
 
 async def test_a_full_queue_refuses_the_new_and_keeps_the_old() -> None:
     queue = MessageQueue(2, FakeClock())
-    channel = Channels(Bus(FakeClock())).direct(
+    channel = ChannelRegistry(Bus(FakeClock())).direct(
         AgentParticipant(A, "Agent", lambda _: None), AgentParticipant(B, "Agent", queue.put)
     )
     for text in ("first", "second"):
@@ -132,10 +132,10 @@ async def test_after_a_streamed_sentence_the_next_ones_arrive_too(sandbox: Monty
 
 
 async def test_an_observer_that_raises_neither_stops_the_speaker_nor_starves_others_nor_leaves_a_stream() -> None:
-    events: list[Event] = []
+    events: list[BusEvent] = []
     bus, got = Bus(FakeClock()), list[Message]()
     bus.subscribe("stream.*", events.append)
-    channel = Channels(bus).direct(
+    channel = ChannelRegistry(bus).direct(
         AgentParticipant(A, "Agent", lambda _: None), AgentParticipant(B, "Agent", got.append)
     )
     bad, good = Watcher(fails=True), Watcher(fails=False)
@@ -212,7 +212,7 @@ async def test_agents_that_wait_and_a_program_that_ends_look_at_no_clock(sandbox
 
 
 async def test_who_asked_is_told_of_a_channel_before_its_first_message() -> None:
-    channels, told = Channels(Bus(FakeClock())), list[str]()
+    channels, told = ChannelRegistry(Bus(FakeClock())), list[str]()
     channels.on_created(lambda channel: told.append(channel.id))
     got: list[str] = []
     hearer = AgentParticipant(B, "Agent", lambda _: got.append(",".join(told)))
@@ -223,7 +223,7 @@ async def test_who_asked_is_told_of_a_channel_before_its_first_message() -> None
 def test_a_subscriber_has_been_called_when_publishing_is_over_and_one_that_raises_is_counted() -> None:
     bus, seen = Bus(FakeClock()), list[str]()
 
-    def fail(_: Event) -> None:
+    def fail(_: BusEvent) -> None:
         raise RuntimeError("no")
 
     bus.subscribe("*", fail)

@@ -11,7 +11,7 @@ import pytest
 from runtime.bus import Bus
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.registry import Registry
+from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
@@ -48,11 +48,11 @@ class Node:
         self.around = NodeContext(
             {REMEMBERS.name: REMEMBERS}, self.store, self.world, sandbox, Model(), self.world.clock, bus
         )
-        self.registry: Registry
+        self.registry: ConversationRegistry
         self.lease: Lease
         self._seen = "0"
 
-    async def serve(self, registry: Registry) -> None:
+    async def serve(self, registry: ConversationRegistry) -> None:
         self.registry, shard = registry, shard_of(ADDRESS.key)
         self.lease = Lease(shard, await self.leases.acquire(f"shard:{shard}", LeaseHolder("a")) or 0)
         await registry.gained(self.lease)
@@ -72,7 +72,7 @@ async def test_as_many_other_facts_are_noticed_with_the_next_message(sandbox: Mo
     node = Node(sandbox)
     async with anyio.create_task_group() as tasks:
         node.world.tasks = tasks
-        await node.serve(Registry(node.around, node.inbox, tasks))
+        await node.serve(ConversationRegistry(node.around, node.inbox, tasks))
         await node.say("one", "hello")
         await node.say("two", "noted 1")
         current = await node.store.current(node.lease.shard, ADDRESS.key)

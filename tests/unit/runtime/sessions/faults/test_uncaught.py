@@ -9,9 +9,9 @@ from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.failures import Failure, Reported
+from runtime.sessions.failures import ReportReference, SessionFailure
 from runtime.stores.inbox import TASK
-from runtime.stores.orders import Order, TaskLimits
+from runtime.stores.orders import TaskLimits, TaskOrder
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.crashes.world import World
@@ -41,11 +41,11 @@ class Desk:
     """Implements ReportDesk."""
 
     def __init__(self) -> None:
-        self.taken: list[Failure] = []
+        self.taken: list[SessionFailure] = []
 
-    async def take(self, failure: Failure, /) -> Reported:
+    async def take(self, failure: SessionFailure, /) -> ReportReference:
         self.taken.append(failure)
-        return Reported(len(self.taken), 1)
+        return ReportReference(len(self.taken), 1)
 
     @property
     def seen(self) -> list[tuple[str, str, str]]:
@@ -63,7 +63,7 @@ async def orders(talk: Talk, playbook: str, arguments: dict[str, object], event:
     """The end of a task that a client orders."""
     task, here = SessionId("t1"), address_data(Address(CLIENT, "ci"))
     due = talk.world.clock.now().timestamp() + 60
-    order = Order(0, SessionId(""), "Baker", playbook, arguments, due, 1, here, here, task, event=event)
+    order = TaskOrder(0, SessionId(""), "Baker", playbook, arguments, due, 1, here, here, task, event=event)
     talk.post(str(order), at=address_of(task), kind=TASK)
 
     def over() -> OrderOver | None:

@@ -13,10 +13,10 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.clock import LOOK_S, until
 from runtime.core.ids import SessionId
-from runtime.sessions.idle import AT_ONCE, Alarm
+from runtime.sessions.idle import AT_ONCE, TimerAlarm
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import shard_of
-from runtime.stores.sessions import TIMER, Commit, Lease, LeaseHolder, SessionRecord, Timer
+from runtime.stores.sessions import TIMER, Commit, Lease, LeaseHolder, SessionRecord, SessionTimer
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.memory.timers import MemoryTimers
@@ -46,7 +46,7 @@ class Night:
         self.inbox = MemoryInbox(self.leases)
         self.store = OpenSessionStore(self.leases, self.inbox)
         self.timers = MemoryTimers(self.leases, self.store)
-        self.alarm = Alarm(self.timers, self.store, self.inbox, self.clock)
+        self.alarm = TimerAlarm(self.timers, self.store, self.inbox, self.clock)
         self.held: dict[int, Lease] = {}
 
     async def sleeper(self, name: str) -> tuple[Lease, SessionId]:
@@ -62,7 +62,7 @@ class Night:
 
     async def put_to_sleep(self, name: str, seconds: float) -> Lease:
         lease, id_ = await self.sleeper(name)
-        assert await self.alarm.set(lease, Timer(id_, self.clock.now().timestamp() + seconds), 0)
+        assert await self.alarm.set(lease, SessionTimer(id_, self.clock.now().timestamp() + seconds), 0)
         return lease
 
     async def rung(self) -> list[str]:
@@ -109,7 +109,7 @@ async def test_a_shard_whose_server_is_away_holds_up_no_other() -> None:
     night, away = Night(), anyio.Event()
     due = night.timers.due
 
-    async def slow(shard: int, until_s: float, limit: int) -> Sequence[Timer]:
+    async def slow(shard: int, until_s: float, limit: int) -> Sequence[SessionTimer]:
         if shard == silent.shard:
             await away.wait()
         return await due(shard, until_s, limit)

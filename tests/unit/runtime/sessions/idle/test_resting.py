@@ -11,7 +11,7 @@ import pytest
 from runtime.core.address import Address
 from runtime.execution.frames.signatures import CallShape
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.idle import Resting
+from runtime.sessions.idle import RestingSessions
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo
@@ -25,7 +25,7 @@ GREETING = block('await Step("Main:01:QUE")', 'await Say("user", "Hello to you!"
 async def test_of_sessions_that_rest_only_so_many_stay_in_memory_and_all_go_on_when_spoken_to(
     sandbox: MontySandbox,
 ) -> None:
-    async with talking(echo(), Model(), sandbox, resting=Resting(3)) as talk:
+    async with talking(echo(), Model(), sandbox, resting=RestingSessions(3)) as talk:
         for text in ("hello", "one", "two"):
             for room in ROOMS:
                 await talk.say(text, at=room)
@@ -36,7 +36,7 @@ async def test_of_sessions_that_rest_only_so_many_stay_in_memory_and_all_go_on_w
 
 
 async def test_who_was_spoken_to_last_is_still_in_memory(sandbox: MontySandbox) -> None:
-    async with talking(echo(), Model(), sandbox, resting=Resting(2)) as talk:
+    async with talking(echo(), Model(), sandbox, resting=RestingSessions(2)) as talk:
         for room in (0, 1, 0, 2):
             await talk.say("hello", at=ROOMS[room])
         await talk.until(lambda: len(talk.registry) == 2)
@@ -48,7 +48,7 @@ async def test_a_session_at_work_does_not_leave_memory_for_others_that_rest(sand
     gate = anyio.Event()
     model = Model(Reply(GREETING.text, gate=gate), GREETING, GREETING, GREETING)
     greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
-    resting = Resting(1)
+    resting = RestingSessions(1)
     async with talking(greeter, model, sandbox, resting=resting) as talk:
         talk.post("hi", at=ROOMS[0])
         await model.writing.wait()
@@ -64,7 +64,7 @@ async def test_a_session_at_work_does_not_leave_memory_for_others_that_rest(sand
 
 
 async def test_a_session_that_has_left_memory_is_forgotten_here_too(sandbox: MontySandbox) -> None:
-    resting = Resting(idle_s=0.001)
+    resting = RestingSessions(idle_s=0.001)
     async with talking(echo(), Model(), sandbox, resting=resting) as talk:
         await talk.say("hello")
         await talk.rested()

@@ -15,7 +15,7 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions import snapshots
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.registry import content_of
-from runtime.tape.journal import Batch, Journal
+from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.snapshot import snapshot_of
 from runtime.tape.tape import Fact, session_tape
 from tests.fakes.crashes.world import ADDRESS, World, live
@@ -48,7 +48,7 @@ class Counting(World):
             yield fact
 
 
-async def unused(_batch: Batch) -> None:
+async def unused(_batch: CommitBatch) -> None:
     raise AssertionError("nothing is written here")
 
 
@@ -74,7 +74,7 @@ async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: py
     record = SessionRecord(session, ADDRESS, "test", T0, 0, taken_in="mark")
     await world.commit(Commit(Lease(0, 1), session, 0, begin=record, awake=False))
 
-    async def write(batch: Batch) -> None:
+    async def write(batch: CommitBatch) -> None:
         await world.commit(Commit(Lease(0, 1), session, batch.expect, facts=batch.facts, awake=batch.awake))
 
     journal = Journal(session, world.clock, write)

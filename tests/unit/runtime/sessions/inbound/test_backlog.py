@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from runtime.core.address import Address
-from runtime.sessions.inbound.backlog import Backlog, Stop
+from runtime.sessions.inbound.backlog import ShardBacklog, StopRequest
 from runtime.stores.inbox import InboxEntry, InboxEvent
 
 
@@ -15,21 +15,21 @@ def entry(number: int, kind: str = "message") -> InboxEntry:
 
 
 def test_a_stop_takes_what_was_said_before_it_along_and_leaves_commands() -> None:
-    backlog = Backlog()
+    backlog = ShardBacklog()
     said, command, stop, later = entry(1), entry(2, "new"), entry(3, "stop"), entry(4)
     for one in (said, command, stop, later):
         backlog.put(one)
     assert len(backlog) == 3
-    assert backlog.take_stop() == Stop(stop, (said,))
+    assert backlog.take_stop() == StopRequest(stop, (said,))
     assert [backlog.take(), backlog.take(), backlog.take()] == [command, later, None]
 
 
 def test_what_was_not_processed_comes_first_again_and_a_stop_overtakes_it_too() -> None:
-    backlog = Backlog()
+    backlog = ShardBacklog()
     first, second, stop, last = entry(1), entry(2), entry(3, "stop"), entry(4)
     for one in (second, stop, last):
         backlog.put(one)
     backlog.put_back([first])
-    assert backlog.take_stop() == Stop(stop, (first, second))
+    assert backlog.take_stop() == StopRequest(stop, (first, second))
     assert backlog.take() == last
     assert len(backlog) == 0

@@ -10,7 +10,7 @@ import pytest
 from runtime.channels.mailbox import NoMailboxes
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.mailboxes import MemoryMailboxes
@@ -53,7 +53,7 @@ def world_of(plays: Plays) -> World:
     return world
 
 
-def echo(content: Mapping[str, Any]) -> Sequence[Act]:
+def echo(content: Mapping[str, Any]) -> Sequence[SeatAct]:
     return [says(f"so {content['text']}")]
 
 
@@ -117,9 +117,9 @@ async def test_what_it_says_to_one_of_several_begins_with_their_name(sandbox: Mo
 
 
 async def test_in_a_meeting_people_see_of_it_what_they_want_to(sandbox: MontySandbox) -> None:
-    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+    def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
         if content["kind"] == "meeting_invitation":
-            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+            return [SeatAct("", "answer", meeting=content["meeting"], text="JOINED")]
         if "suggest" not in content["text"]:
             return []
         return [says("a boat", to="meeting"), says("Ada, a cart?", to="meeting"), says("done", to="meeting")]
@@ -144,9 +144,9 @@ async def test_a_person_can_speak_to_it(sandbox: MontySandbox) -> None:
 
 
 async def test_it_is_invited_joins_hears_speaks_and_hears_the_end(sandbox: MontySandbox) -> None:
-    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+    def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
         if content["kind"] == "meeting_invitation":
-            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+            return [SeatAct("", "answer", meeting=content["meeting"], text="JOINED")]
         return [says("a boat", to="meeting")] if "suggest" in content["text"] else []
 
     world = world_of(plays)
@@ -162,14 +162,14 @@ async def test_it_is_invited_joins_hears_speaks_and_hears_the_end(sandbox: Monty
 
 
 async def test_it_reads_and_writes_what_a_meeting_shares(sandbox: MontySandbox) -> None:
-    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+    def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
         about = {"meeting": content.get("meeting", ""), "name": "budget"}
         if content["kind"] == "meeting_invitation":
-            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+            return [SeatAct("", "answer", meeting=content["meeting"], text="JOINED")]
         if "suggest" in content["text"]:
             dearer = str(content["shared"]["budget"]["value"] + 300)
-            stale = Act("", "share", text="0", expected=0, **about)
-            return [Act("", "share", text=dearer, expected=1, **about), stale, says("done", to="meeting")]
+            stale = SeatAct("", "share", text="0", expected=0, **about)
+            return [SeatAct("", "share", text=dearer, expected=1, **about), stale, says("done", to="meeting")]
         return []
 
     world = world_of(plays)
@@ -187,7 +187,7 @@ async def test_it_reads_and_writes_what_a_meeting_shares(sandbox: MontySandbox) 
 async def test_it_may_decline_with_a_reason(sandbox: MontySandbox) -> None:
     world = world_of(
         lambda content: (
-            [Act("", "answer", meeting=content["meeting"], text="REJECTED - on the mountain")]
+            [SeatAct("", "answer", meeting=content["meeting"], text="REJECTED - on the mountain")]
             if content["kind"] == "meeting_invitation"
             else []
         )
@@ -199,7 +199,7 @@ async def test_it_may_decline_with_a_reason(sandbox: MontySandbox) -> None:
 
 
 async def test_a_target_that_nobody_is_comes_back_to_it(sandbox: MontySandbox) -> None:
-    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+    def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
         return [] if content["kind"] == "undelivered" else [says("hm", to="Nobody"), says("fine")]
 
     world = world_of(plays)
@@ -320,9 +320,9 @@ async def test_it_answers_the_person_who_spoke_to_it(sandbox: MontySandbox) -> N
 
 
 async def test_what_it_says_in_a_meeting_is_shown_where_that_is_held(sandbox: MontySandbox) -> None:
-    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+    def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
         if content["kind"] == "meeting_invitation":
-            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+            return [SeatAct("", "answer", meeting=content["meeting"], text="JOINED")]
         return [says("a blue one", to="meeting"), says("for all", to="user")] if content["text"] == "and you?" else []
 
     stage = Stage()
@@ -340,8 +340,8 @@ async def test_what_it_says_in_a_meeting_is_shown_where_that_is_held(sandbox: Mo
 
 
 async def test_one_that_is_asked_twice_and_says_yes_twice_is_in_it_once(sandbox: MontySandbox) -> None:
-    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
-        yes = Act("", "answer", meeting=content.get("meeting", ""), text="JOINED")
+    def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
+        yes = SeatAct("", "answer", meeting=content.get("meeting", ""), text="JOINED")
         return [yes, yes] if content["kind"] == "meeting_invitation" else [says("a boat", to="meeting")]
 
     world = world_of(plays)
@@ -358,12 +358,12 @@ async def test_one_that_is_asked_twice_and_says_yes_twice_is_in_it_once(sandbox:
     [
         (says("hm", to="meeting 100"), "meeting 100 is not going on"),
         (says("hm", to="meeting"), "there is no meeting here"),
-        (Act("", "leave", meeting="100"), "there is no meeting 100"),
-        (Act("", "answer", meeting="100", text="JOINED"), "Scout is not asked to join meeting 100"),
+        (SeatAct("", "leave", meeting="100"), "there is no meeting 100"),
+        (SeatAct("", "answer", meeting="100", text="JOINED"), "Scout is not asked to join meeting 100"),
     ],
 )
 async def test_what_it_does_about_a_meeting_that_is_none_comes_back_to_it(
-    act: Act, why: str, sandbox: MontySandbox
+    act: SeatAct, why: str, sandbox: MontySandbox
 ) -> None:
     world = world_of(lambda content: [] if content["kind"] == "undelivered" else [act, says("fine")])
     async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
@@ -388,7 +388,7 @@ async def test_one_that_has_no_room_for_what_it_is_told_ends_nobodys_session(
     sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("runtime.agents.remote_agent.SEAT_CAPACITY", 1)
-    world = world_of(lambda _content: [Act("", "leave", meeting="100"), says("fine")])
+    world = world_of(lambda _content: [SeatAct("", "leave", meeting="100"), says("fine")])
     async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
         assert await talk.say("go") == ["Scout: fine"]
         assert talk.named("session.failed") == []

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.features.tasks.work import TaskWork
 from runtime.core.texts import english
-from runtime.execution.calls.ask import Questions
+from runtime.execution.calls.ask import SessionQuestions
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.orders import TaskLimits
@@ -89,10 +89,10 @@ async def test_a_poison_event_that_would_begin_a_session_is_put_aside(sandbox: M
 async def test_an_undo_that_cannot_be_done_is_put_aside_and_the_session_goes_on(
     sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fault(self: Questions) -> None:
+    def fault(self: SessionQuestions) -> None:
         raise KeyError("a fault in what would go on")
 
-    monkeypatch.setattr(Questions, "ask_again", fault)
+    monkeypatch.setattr(SessionQuestions, "ask_again", fault)
     async with talking(ECHO, Model(), sandbox) as talk:
         await talk.say("hi")
         await talk.say("one")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.core.errors import ConfigError, ContentLocked
-from runtime.storage.encoding.encryption import Encryption, Key, keys_from, new_key
-from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, key_of
+from runtime.storage.encoding.encryption import ContentEncryption, Key, keys_from, new_key
+from runtime.storage.encoding.sealing import PLAIN, AssociatedData, ContentSealing, key_of
 from runtime.storage.redis.inbox import EventForm
 from tests.contract.storage_samples import event
 
@@ -25,18 +25,18 @@ bindings = st.builds(AssociatedData, st.text(max_size=5), st.tuples(st.text(max_
 def test_what_is_sealed_opens_again_and_equal_texts_are_sealed_equally(
     text: str, content: bytes, binding: AssociatedData
 ) -> None:
-    sealing = Encryption([FIRST])
+    sealing = ContentEncryption([FIRST])
     sealed, sealed_bytes = sealing.seal(binding, text), sealing.seal_bytes(binding, content)
     assert sealing.open(binding, sealed) == text
     assert sealing.open_bytes(binding, sealed_bytes) == content
-    assert Encryption([FIRST]).seal(binding, text) == sealed
+    assert ContentEncryption([FIRST]).seal(binding, text) == sealed
     assert (key_of(sealed), key_of(sealed_bytes)) == (FIRST.id, FIRST.id)
     assert sealing.is_current(sealed)
     assert sealing.is_current(sealed_bytes)
 
 
-@pytest.mark.parametrize("sealing", [PLAIN, Encryption([FIRST])])
-def test_an_event_with_half_a_character_is_written_with_a_mark_in_its_place(sealing: Sealing) -> None:
+@pytest.mark.parametrize("sealing", [PLAIN, ContentEncryption([FIRST])])
+def test_an_event_with_half_a_character_is_written_with_a_mark_in_its_place(sealing: ContentSealing) -> None:
     form = EventForm(sealing)
     written = form.write(event("1", text="cut \ud83d"))
     assert form.read("1-0", {"e": written}).text == "cut \ufffd"
@@ -45,7 +45,7 @@ def test_an_event_with_half_a_character_is_written_with_a_mark_in_its_place(seal
 @settings(max_examples=50, deadline=None)
 @given(there=bindings, elsewhere=bindings)
 def test_it_opens_nowhere_else(there: AssociatedData, elsewhere: AssociatedData) -> None:
-    sealing = Encryption([FIRST])
+    sealing = ContentEncryption([FIRST])
     sealed = sealing.seal(there, "text")
     if there == elsewhere:
         assert sealing.open(elsewhere, sealed) == "text"
@@ -61,7 +61,7 @@ def test_bindings_do_not_run_into_each_other() -> None:
 
 @pytest.mark.parametrize("position", range(16, 40, 3))
 def test_each_changed_character_is_noticed(position: int) -> None:
-    sealing = Encryption([FIRST])
+    sealing = ContentEncryption([FIRST])
     sealed = sealing.seal(HERE, "it is here")
     other = "A" if sealed[position] != "A" else "B"
     with pytest.raises(ContentLocked, match=f"session s1 cannot be opened with its key {FIRST.id}"):
@@ -69,14 +69,14 @@ def test_each_changed_character_is_noticed(position: int) -> None:
 
 
 def test_a_missing_key_is_named_with_what_needs_it_and_what_to_do() -> None:
-    sealed = Encryption([FIRST]).seal(HERE, "it is here")
-    for sealing in (PLAIN, Encryption([SECOND])):
+    sealed = ContentEncryption([FIRST]).seal(HERE, "it is here")
+    for sealing in (PLAIN, ContentEncryption([SECOND])):
         with pytest.raises(ContentLocked, match=rf"key {FIRST.id} is missing.*session s1.*encryption\.keys"):
             sealing.open(HERE, sealed)
 
 
 def test_the_first_key_writes_and_all_read() -> None:
-    old, both = Encryption([FIRST]), Encryption([SECOND, FIRST])
+    old, both = ContentEncryption([FIRST]), ContentEncryption([SECOND, FIRST])
     sealed = old.seal(HERE, "it is here")
     assert both.open(HERE, sealed) == "it is here"
     assert not both.is_current(sealed)
@@ -85,18 +85,21 @@ def test_the_first_key_writes_and_all_read() -> None:
 
 
 def test_a_text_that_looks_sealed_stays_what_it_is_inside() -> None:
-    sealing = Encryption([FIRST])
+    sealing = ContentEncryption([FIRST])
     assert sealing.open(HERE, sealing.seal(HERE, "sealed:00000000:AAAA")) == "sealed:00000000:AAAA"
 
 
 def test_digests_tell_nothing_without_the_key() -> None:
-    assert Encryption([FIRST]).digest("shard 1", "text") == Encryption([FIRST]).digest("shard 1", "text")
-    others = {Encryption([SECOND]).digest("shard 1", "text"), Encryption([FIRST]).digest("shard 2", "text")}
-    assert Encryption([FIRST]).digest("shard 1", "text") not in others | {PLAIN.digest("shard 1", "text")}
+    assert ContentEncryption([FIRST]).digest("shard 1", "text") == ContentEncryption([FIRST]).digest("shard 1", "text")
+    others = {
+        ContentEncryption([SECOND]).digest("shard 1", "text"),
+        ContentEncryption([FIRST]).digest("shard 2", "text"),
+    }
+    assert ContentEncryption([FIRST]).digest("shard 1", "text") not in others | {PLAIN.digest("shard 1", "text")}
 
 
 def test_only_conversations_that_a_pattern_names_are_sealed() -> None:
-    sealing = Encryption([FIRST], ["web:*", "telegram:42#*", "slack:C1"])
+    sealing = ContentEncryption([FIRST], ["web:*", "telegram:42#*", "slack:C1"])
     keys = ("web:hall", "telegram:42", "telegram:42#7", "slack:web:x", "slack:C1", "slack:C1#5", "slack:C11")
     assert [key for key in keys if sealing.of(key) is sealing] == [
         "web:hall",
@@ -105,7 +108,7 @@ def test_only_conversations_that_a_pattern_names_are_sealed() -> None:
         "slack:C1#5",
     ]
     assert sealing.selective
-    assert not Encryption([FIRST]).selective
+    assert not ContentEncryption([FIRST]).selective
 
 
 def test_a_file_of_keys_is_read_with_remarks() -> None:
@@ -133,6 +136,6 @@ def test_a_key_is_never_shown() -> None:
 )
 def test_what_is_no_key_is_refused_and_not_told(text: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why) as caught:
-        Encryption(keys_from(text, "keys"))
+        ContentEncryption(keys_from(text, "keys"))
     assert FIRST.line.partition(":")[2] not in str(caught.value)
     assert "hunter2" not in str(caught.value)

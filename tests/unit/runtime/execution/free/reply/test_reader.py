@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.execution.free.reply.items import (
-    Broken,
+    BrokenCode,
     ReplyItem,
     ReplyProse,
     ReplyRemark,
+    ReplyStatement,
     SayHeld,
     SayName,
     SayStarted,
     SayText,
-    Statement,
 )
 from runtime.execution.free.reply.reader import ReplyReader
 
@@ -57,12 +57,12 @@ def test_a_usual_reply_is_its_remarks_and_statements_in_order() -> None:
     )
     assert items == [
         ReplyRemark("recap: it begins", 1),
-        Statement('await Step("Main:01:QUE")', 2),
+        ReplyStatement('await Step("Main:01:QUE")', 2),
         ReplyRemark("trig? no", 3),
         SayStarted("user", 4),
         SayText("Hello!"),
-        Statement('await Say("user", "Hello!")', 4),
-        Statement('await Yld("user")', 5),
+        ReplyStatement('await Say("user", "Hello!")', 4),
+        ReplyStatement('await Yld("user")', 5),
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_usual_reply_is_its_remarks_and_statements_in_order() -> None:
 def test_the_fence_may_name_python_or_nothing(fence: str) -> None:
     assert read(f"Here it is.\n{fence}\nx = 1\n```\nThat was it.") == [
         ReplyProse("Here it is."),
-        Statement("x = 1", 1),
+        ReplyStatement("x = 1", 1),
         ReplyProse("That was it."),
     ]
 
@@ -78,12 +78,12 @@ def test_the_fence_may_name_python_or_nothing(fence: str) -> None:
 @pytest.mark.parametrize("head", ["# recap: nothing yet", 'await Step("Main:01:EXE")', "$x = 3"])
 def test_a_reply_without_a_fence_is_code_from_its_first_line_of_code(head: str) -> None:
     items = read(f"{head}\nx = 1\n```")
-    assert items[-1] == Statement("x = 1", 2)
-    assert not any(isinstance(item, ReplyProse | Broken) for item in items)
+    assert items[-1] == ReplyStatement("x = 1", 2)
+    assert not any(isinstance(item, ReplyProse | BrokenCode) for item in items)
 
 
 def test_a_fence_after_the_first_remark_is_not_the_end() -> None:
-    assert read("# recap: go\n```python\nx = 1\n```\n") == [ReplyRemark("recap: go", 1), Statement("x = 1", 2)]
+    assert read("# recap: go\n```python\nx = 1\n```\n") == [ReplyRemark("recap: go", 1), ReplyStatement("x = 1", 2)]
 
 
 def test_prose_alone_is_prose() -> None:
@@ -93,53 +93,56 @@ def test_prose_alone_is_prose() -> None:
 def test_a_block_in_another_language_is_prose() -> None:
     assert read('```json\n{"a": 1}\n```\n```python\nx = 1\n```') == [
         ReplyProse('```json\n{"a": 1}\n```'),
-        Statement("x = 1", 1),
+        ReplyStatement("x = 1", 1),
     ]
 
 
 def test_a_block_without_a_language_after_the_code_is_prose() -> None:
     assert read("```python\nx = 1\n```\nIt shows:\n```\n1\n```\n") == [
-        Statement("x = 1", 1),
+        ReplyStatement("x = 1", 1),
         ReplyProse("It shows:\n```\n1\n```"),
     ]
 
 
 def test_a_fence_right_after_code_ends_it() -> None:
-    assert read("```python\nx = 1```") == [Statement("x = 1", 1)]
+    assert read("```python\nx = 1```") == [ReplyStatement("x = 1", 1)]
 
 
 def test_a_fence_inside_a_string_does_not_end_the_code() -> None:
     text = 'await Say("user", """Try:\n```python\nprint(1)\n```\n""")'
-    assert code(text) == [SayStarted("user", 1), SayText("Try:\n```python\nprint(1)\n```\n"), Statement(text, 1)]
+    assert code(text) == [SayStarted("user", 1), SayText("Try:\n```python\nprint(1)\n```\n"), ReplyStatement(text, 1)]
 
 
 def test_windows_line_ends_are_read_as_new_lines() -> None:
-    assert read("```python\r\nx = 1\r", "\ny = 2\r\n```\r\n") == [Statement("x = 1", 1), Statement("y = 2", 2)]
+    assert read("```python\r\nx = 1\r", "\ny = 2\r\n```\r\n") == [
+        ReplyStatement("x = 1", 1),
+        ReplyStatement("y = 2", 2),
+    ]
 
 
 def test_a_simple_statement_is_given_at_its_newline() -> None:
     reader = ReplyReader()
     assert reader.feed("```python\nx = 1") == []
-    assert reader.feed("\n") == [Statement("x = 1", 1)]
+    assert reader.feed("\n") == [ReplyStatement("x = 1", 1)]
 
 
 def test_a_statement_over_several_lines_is_one() -> None:
     text = "x = [\n1,\n\n# one\n2]\n"
-    assert code(text + "y = 1 + \\\n2") == [Statement(text.rstrip(), 1), Statement("y = 1 + \\\n2", 6)]
+    assert code(text + "y = 1 + \\\n2") == [ReplyStatement(text.rstrip(), 1), ReplyStatement("y = 1 + \\\n2", 6)]
 
 
 def test_statements_on_one_line_are_given_one_by_one() -> None:
     assert code("$x = 1; await Foo($y); z = 3;") == [
-        Statement("x = 1", 1, frozenset({"x"})),
-        Statement("await Foo(y)", 1, frozenset({"y"})),
-        Statement("z = 3", 1),
+        ReplyStatement("x = 1", 1, frozenset({"x"})),
+        ReplyStatement("await Foo(y)", 1, frozenset({"y"})),
+        ReplyStatement("z = 3", 1),
     ]
 
 
 def test_a_compound_statement_is_given_when_the_next_one_begins() -> None:
     reader = ReplyReader()
     assert reader.feed("```python\nif x:\n    await Foo()\n\n# trig? no\n") == []
-    assert reader.feed("await ") == [Statement("if x:\n    await Foo()", 1), ReplyRemark("trig? no", 4)]
+    assert reader.feed("await ") == [ReplyStatement("if x:\n    await Foo()", 1), ReplyRemark("trig? no", 4)]
 
 
 @pytest.mark.parametrize(
@@ -156,18 +159,18 @@ def test_a_compound_statement_is_given_when_the_next_one_begins() -> None:
     ],
 )
 def test_a_compound_statement_keeps_its_parts(text: str) -> None:
-    assert code(text + "\nx = 1") == [Statement(text, 1), Statement("x = 1", 2 + text.count("\n"))]
+    assert code(text + "\nx = 1") == [ReplyStatement(text, 1), ReplyStatement("x = 1", 2 + text.count("\n"))]
 
 
 def test_a_soft_keyword_is_a_name_too() -> None:
-    assert code("match = 1\nmatch(x)") == [Statement("match = 1", 1), Statement("match(x)", 2)]
+    assert code("match = 1\nmatch(x)") == [ReplyStatement("match = 1", 1), ReplyStatement("match(x)", 2)]
 
 
 def test_dollar_names_are_read_as_names_outside_strings_and_comments() -> None:
     assert code("$x = $y + 1  # not $z\nw = '$v'\nf = f'$5 {$u} $v'") == [
-        Statement("x = y + 1  # not $z", 1, frozenset({"x", "y"})),
-        Statement("w = '$v'", 2),
-        Statement("f = f'$5 {u} $v'", 3, frozenset({"u"})),
+        ReplyStatement("x = y + 1  # not $z", 1, frozenset({"x", "y"})),
+        ReplyStatement("w = '$v'", 2),
+        ReplyStatement("f = f'$5 {u} $v'", 3, frozenset({"u"})),
     ]
 
 
@@ -187,7 +190,7 @@ def test_dollar_names_are_read_as_names_outside_strings_and_comments() -> None:
 )
 def test_text_that_is_not_python_is_broken_and_nothing_follows(text: str, line: int, message: str) -> None:
     last = code(text)[-1]
-    assert isinstance(last, Broken)
+    assert isinstance(last, BrokenCode)
     assert (last.line, message in last.message) == (line, True), last
 
 
@@ -202,7 +205,7 @@ def test_a_reply_that_breaks_off_is_broken_only_when_closed() -> None:
     reader = ReplyReader()
     assert joined(reader.feed('```python\nawait Say("user", "Hel')) == [SayStarted("user", 1), SayText("Hel")]
     (broken,) = reader.close()
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, BrokenCode)
     assert broken.source == 'await Say("user", "Hel'
 
 
@@ -238,7 +241,7 @@ def test_text_is_given_while_it_is_written(head: str) -> None:
     ],
 )
 def test_what_is_not_a_plain_say_is_only_a_statement(text: str) -> None:
-    assert [type(item) for item in code(text)] == [Statement]
+    assert [type(item) for item in code(text)] == [ReplyStatement]
 
 
 LITERALS = [
@@ -305,7 +308,7 @@ def test_what_changes_the_value_after_the_literal_is_told(rest: str) -> None:
 def test_a_malformed_literal_holds_and_then_breaks(literal: str) -> None:
     items = code(f'await Say("user", {literal})')
     assert items[:3] == [SayStarted("user", 1), SayText("a "), SayHeld()]
-    assert isinstance(items[3], Broken)
+    assert isinstance(items[3], BrokenCode)
 
 
 def test_more_arguments_do_not_hold_the_text() -> None:
@@ -390,11 +393,11 @@ def test_how_a_reply_is_cut_makes_no_difference(text: str, cuts: list[int]) -> N
 def test_every_statement_parses_and_broken_is_last(text: str) -> None:
     items = read(text)
     for item in items:
-        if isinstance(item, Statement):
+        if isinstance(item, ReplyStatement):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 assert len(ast.parse(item.source).body) == 1
-    assert not any(isinstance(item, Broken) for item in items[:-1])
+    assert not any(isinstance(item, BrokenCode) for item in items[:-1])
 
 
 @given(st.text(), st.sampled_from(["repr", "json", "triple", "format"]), st.integers(1, 7))
@@ -410,7 +413,7 @@ def test_any_text_is_streamed_as_python_reads_it(text: str, style: str, size: in
     items = read(*(reply[begin : begin + size] for begin in range(0, len(reply), size)))
     streamed = "".join(item.text for item in items if isinstance(item, SayText))
     statement = items[-1]
-    assert isinstance(statement, Statement)
+    assert isinstance(statement, ReplyStatement)
     assert streamed == _argument(statement.source)
 
 
@@ -434,7 +437,7 @@ def test_what_is_kept_for_the_next_piece_stays_small(piece: str) -> None:
 
 @pytest.mark.parametrize("text", ["(" * 5000, "-" * 50_000 + "1", "[" * 300 + "]" * 300, "a." * 20_000 + "b"])
 def test_code_too_deep_for_python_is_broken(text: str) -> None:
-    assert isinstance(code(text)[-1], Broken)
+    assert isinstance(code(text)[-1], BrokenCode)
 
 
 def test_every_say_of_a_reply_is_given_also_after_blocks_and_to_agents() -> None:
@@ -443,7 +446,7 @@ def test_every_say_of_a_reply_is_given_also_after_blocks_and_to_agents() -> None
         'if x:\n    await Foo()\nawait Say("user", f"second {n}")\n'
         "await Say('agent 1001', '''third''')"
     )
-    assert [item for item in items if not isinstance(item, Statement)] == [
+    assert [item for item in items if not isinstance(item, ReplyStatement)] == [
         SayStarted("user", 1),
         SayText('first ("1") {of} 3'),
         SayStarted("user", 4),
@@ -457,12 +460,12 @@ def test_every_say_of_a_reply_is_given_also_after_blocks_and_to_agents() -> None
 def test_a_statement_comes_before_the_say_that_follows_it() -> None:
     reader = ReplyReader()
     items = reader.feed('```python\nif x:\n    await Foo()\nawait Say("user", "Hi')
-    assert [type(item) for item in items] == [Statement, SayStarted, SayText]
+    assert [type(item) for item in items] == [ReplyStatement, SayStarted, SayText]
 
 
 def test_a_comment_after_code_stays_with_its_statement() -> None:
     assert code("x = 1  # why\ny = 2; # then") == [
-        Statement("x = 1  # why", 1),
-        Statement("y = 2", 2),
+        ReplyStatement("x = 1  # why", 1),
+        ReplyStatement("y = 2", 2),
         ReplyRemark("then", 2),
     ]

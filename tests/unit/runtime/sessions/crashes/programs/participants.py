@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 from tests.fakes.people.player import says
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
@@ -19,7 +19,7 @@ def lead(code: str, *playbooks: PlaybookSpec) -> Program:
     return program(agent("Lead", python("Main", trigger="BGN When program starts"), *playbooks, code=code), SCOUT)
 
 
-def _guide(content: Mapping[str, Any]) -> Sequence[Act]:
+def _guide(content: Mapping[str, Any]) -> Sequence[SeatAct]:
     if content["kind"] != "direct":
         return []
     return [says(f"I think about {content['text']}", to="user"), says(f"number {content['text']}")]
@@ -70,13 +70,13 @@ ASKED_BY_MODEL = Case(
 )
 
 
-def _attends(content: Mapping[str, Any]) -> Sequence[Act]:
+def _attends(content: Mapping[str, Any]) -> Sequence[SeatAct]:
     if content["kind"] == "meeting_invitation":
-        return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+        return [SeatAct("", "answer", meeting=content["meeting"], text="JOINED")]
     if "suggest" not in content["text"]:
         return []
-    share = Act("", "share", meeting=content["meeting"], name="boat", text='"Gull"')
-    return [share, says("a boat", to="meeting"), Act("", "leave", meeting=content["meeting"])]
+    share = SeatAct("", "share", meeting=content["meeting"], name="boat", text='"Gull"')
+    return [share, says("a boat", to="meeting"), SeatAct("", "leave", meeting=content["meeting"])]
 
 
 ATTENDED = Case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.llm.models import Models
+from runtime.llm.models import ModelRegistry
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.execution.processor.walking import compiled, main
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.anyio
 ASKS = ("- Greet the user", "- If it is late", "  - Tell the user to sleep", "- End program")
 
 
-def models_of(**replies: list[str]) -> tuple[Models, dict[str, Model]]:
+def models_of(**replies: list[str]) -> tuple[ModelRegistry, dict[str, Model]]:
     made = {name: Model(*map(Reply, texts)) for name, texts in replies.items()}
-    return Models(made), made
+    return ModelRegistry(made), made
 
 
 async def test_choices_and_values_are_the_fast_models_and_words_the_defaults(sandbox: MontySandbox) -> None:

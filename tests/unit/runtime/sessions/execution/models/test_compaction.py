@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from runtime.core.errors import ContextTooLong, LLMUnavailable
-from runtime.execution.compaction import MAX_SUMMARY_CHARS, Compaction, beginnings
+from runtime.execution.compaction import MAX_SUMMARY_CHARS, TranscriptCompaction, beginnings
 from runtime.execution.free import interpreter
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
@@ -185,7 +185,9 @@ PEOPLE = [f"message {number} {LONG}" for number in range(8)]
 
 
 async def lived(sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch, *crashes: int) -> World:
-    monkeypatch.setattr(interpreter, "Compaction", lambda *parts: Compaction(parts[0], parts[1], parts[2], BUDGET))
+    monkeypatch.setattr(
+        interpreter, "TranscriptCompaction", lambda *parts: TranscriptCompaction(parts[0], parts[1], parts[2], BUDGET)
+    )
     world = World(PEOPLE, crashes=crashes, seed=sum(crashes))
     await live(world, CHAT, Echo([], random.Random(sum(crashes))), sandbox)
     return world

@@ -11,7 +11,7 @@ from gateway.models.answers import call_of
 from runtime.core.errors import LLMError, LLMTimeout, LLMUnavailable
 from runtime.events.frames import LLMAnswered, LLMBrokeOff
 from runtime.llm.client import CompletionRequest, Usage
-from runtime.llm.models import Models
+from runtime.llm.models import ModelRegistry
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.models.providers import ScriptedProvider, chain_of
@@ -30,7 +30,7 @@ async def test_the_next_model_goes_on_in_the_same_message_and_the_tape_says_who_
     world = World(())
     first = ScriptedProvider((f"[1] {BEGUN}down", DOWN))
     second = ScriptedProvider(REST, "The sea is wide.")
-    models = Models({"default": chain_of(world.clock, {"a": first, "b": second})})
+    models = ModelRegistry({"default": chain_of(world.clock, {"a": first, "b": second})})
     async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
         assert await talk.say("hi") == [BEGUN + REST, "The sea is wide."]
         assert f"<begun>{BEGUN}" in second.asked[0].messages[-1].content
@@ -51,7 +51,7 @@ async def test_a_call_of_which_nothing_came_is_kept_once_with_its_error_and_its_
     sandbox: MontySandbox, down: LLMError
 ) -> None:
     world = World(())
-    models = Models({"default": chain_of(world.clock, {"a": ScriptedProvider(*[down] * 9)})})
+    models = ModelRegistry({"default": chain_of(world.clock, {"a": ScriptedProvider(*[down] * 9)})})
     async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(talk.named("llm.broke_off")))
@@ -67,7 +67,7 @@ async def test_a_call_of_which_nothing_came_is_kept_once_with_its_error_and_its_
 
 async def test_an_answer_that_somebody_stops_is_counted_as_far_as_it_came(sandbox: MontySandbox) -> None:
     world = World(())
-    models = Models({"default": chain_of(world.clock, {"a": Stuck(), "b": ScriptedProvider()})})
+    models = ModelRegistry({"default": chain_of(world.clock, {"a": Stuck(), "b": ScriptedProvider()})})
     async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: any(BEGUN.strip() in text for text in talk.chat))
@@ -92,12 +92,12 @@ async def test_a_crash_between_the_first_ones_failure_and_the_second_ones_answer
 ) -> None:
     world, program = World(()), await compiled(TELLS)
     held = ScriptedProvider("never", gate=anyio.Event())
-    models = Models({"default": chain_of(world.clock, {"a": ScriptedProvider(DOWN), "b": held})})
+    models = ModelRegistry({"default": chain_of(world.clock, {"a": ScriptedProvider(DOWN), "b": held})})
     async with talking(program, models, sandbox, world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(held.asked))
     second = ScriptedProvider(f"[1] {BEGUN}{REST}\n[2] The sea is wide.")
-    models = Models({"default": chain_of(world.clock, {"a": ScriptedProvider(DOWN), "b": second})})
+    models = ModelRegistry({"default": chain_of(world.clock, {"a": ScriptedProvider(DOWN), "b": second})})
     async with talking(program, models, sandbox, world=world) as talk:
         await talk.until(lambda: talk.chat[-1:] == ["The sea is wide."])
         assert talk.chat == [BEGUN + REST, "The sea is wide."]

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from runtime.core.errors import LLMUnavailable
-from runtime.execution.frames.loop import HASTE, Haste
+from runtime.execution.frames.loop import HASTE, RepeatedPauses
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Reply
 from tests.unit.runtime.execution.processor.walking import main, walking
@@ -49,7 +49,7 @@ class _Looking:
     """Is waited for by a model in the middle of its reply, and sees whether pauses are left out there."""
 
     def __init__(self) -> None:
-        self.seen: list[Haste | None] = []
+        self.seen: list[RepeatedPauses | None] = []
 
     async def wait(self) -> None:
         self.seen.append(HASTE.get())

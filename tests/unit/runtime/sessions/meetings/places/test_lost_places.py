@@ -9,7 +9,7 @@ import pytest
 
 from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbound.participants import Act
+from runtime.sessions.inbound.participants import SeatAct
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.player import Player, says
 from tests.fakes.people.talk import Talk
@@ -140,9 +140,9 @@ async def test_what_a_meeting_says_last_is_said_at_home_when_its_place_is_gone(s
 
 
 async def test_what_an_agent_from_elsewhere_says_is_shown_at_home_when_the_place_is_gone(sandbox: MontySandbox) -> None:
-    def plays(content: Mapping[str, Any]) -> Sequence[Act]:
+    def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
         if content["kind"] == "meeting_invitation":
-            return [Act("", "answer", meeting=content["meeting"], text="JOINED")]
+            return [SeatAct("", "answer", meeting=content["meeting"], text="JOINED")]
         return [says("a blue one", to="meeting")] if content["text"] in ("and you?", "again?") else []
 
     stage = Stage()
