@@ -209,9 +209,10 @@ class DevBoard:
         return _Steps(self, watched)
 
     def ran(self, watched: WatchedSession, frame: FrameState) -> None:
-        """Control has reached a step."""
+        """Control has reached a step. Where it waits already the session has only come back to memory."""
         place, (file, line) = _place(watched.conversation), line_of(watched, frame)
-        if place is not None and line:
+        back = any(f"{key.frame}:".startswith(f"{frame.id}:") for key in watched.journal.state.waits)
+        if place is not None and line and not back:
             number = self._ran[-1].number + 1 if self._ran else 1
             self._ran.append(Ran(number, place.conversation, file, line))
 

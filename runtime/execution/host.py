@@ -179,7 +179,8 @@ class SessionHost:
                     meeting=self._meeting_of(frame, agent),
                 )
             )
-        doing = shown_call(call.name, self._pages.texts)
+        worded = frame.state.step is not None or "." in call.name  # a call in Python has no words for people
+        doing = shown_call(call.name, self._pages.texts) if worded else None
         if hidden:
             self._running.hidden.setdefault(frame.id, set()).add(id_)
         try:

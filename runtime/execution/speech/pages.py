@@ -87,6 +87,7 @@ class SessionPages:
             elif page.status != "open":
                 self.show(page)
         self.signs.restore()
+        self.presence.restore()
 
     @property
     def unfinished(self) -> int:

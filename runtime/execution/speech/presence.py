@@ -11,6 +11,7 @@ from runtime.core.address import Address, Speaker
 from runtime.core.ids import AgentId
 from runtime.meetings.meeting import place_of_work
 from runtime.tape.journal import Journal
+from runtime.tape.state.frames import CallKey
 
 
 class AgentPresence:
@@ -23,6 +24,11 @@ class AgentPresence:
         self._work: dict[AgentId, list[str | None]] = {}
         self._shown_at: dict[AgentId, Address] = {}
         self._waits: Counter[AgentId] = Counter()
+        self._standing: set[CallKey] = set()
+
+    def restore(self) -> None:
+        """Whoever waited when the session left memory does so still, on the way back to where it waits."""
+        self._standing = set(self._journal.state.waits)
 
     @contextmanager
     def working(self, agent: AgentId, doing: str | None = None) -> Iterator[None]:
@@ -39,10 +45,8 @@ class AgentPresence:
     @contextmanager
     def waiting(self, frame: str) -> Iterator[None]:
         """The frame waits, and so do those that called it."""
-        frames = self._journal.state.frames
-        parts = frame.split(":")
-        callers = (":".join(parts[:count]) for count in range(1, len(parts) + 1))
-        agents = {frames[caller].agent for caller in callers if caller in frames}
+        agents = self._agents_of(frame)
+        self._standing = {key for key in self._standing if key.frame != frame}
         for agent in agents:
             self._waits[agent] += 1
             self._show(agent)
@@ -63,10 +67,20 @@ class AgentPresence:
         finally:
             self._outbox.thinking(at, speaker, False)
 
+    def _agents_of(self, frame: str) -> set[AgentId]:
+        """The agents of a frame and of those that called it."""
+        frames, parts = self._journal.state.frames, frame.split(":")
+        callers = (":".join(parts[:count]) for count in range(1, len(parts) + 1))
+        return {frames[caller].agent for caller in callers if caller in frames}
+
+    def _comes_back(self, agent: AgentId) -> bool:
+        self._standing &= self._journal.state.waits.keys()
+        return any(agent in self._agents_of(key.frame) for key in self._standing)
+
     def _show(self, agent: AgentId) -> None:
         known = self._journal.state.agents.get(agent)
         stack = self._work.get(agent, [])
-        active = bool(stack) and not self._waits[agent]
+        active = bool(stack) and not self._waits[agent] and not self._comes_back(agent)
         doing = next((doing for doing in reversed(stack) if doing), None) if active else None
         speaker = Speaker(agent, known.klass if known else "Parley")
         place = place_of_work(self._journal.state, agent) or self._address

@@ -206,6 +206,7 @@ class World:
         self.settled_texts: list[str] = []
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
+        self.works: list[bool] = []
         self.servers: RemoteServers = NoRemoteServers()
         self.files: FileAccess | None = None
         self.brings: Mapping[str, Sequence[Attachment]] = {}
@@ -433,6 +434,7 @@ class World:
 
     def thinking(self, address: Address, _speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         self.doing.append(doing if active else None)
+        self.works.append(active)
         self.typed_at += [address] if active else []
 
     def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:

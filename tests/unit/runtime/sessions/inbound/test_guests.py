@@ -9,15 +9,11 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
 pytestmark = pytest.mark.anyio
 
 CODE = """
-async def Main():
-    for message in await WaitForMessage("user"):
-        await LookUpTaxCodes()
-
 async def LookUpTaxCodes():
     await Now()
     return 1 / 0
@@ -28,7 +24,7 @@ FAILED = "⚠️ LookUpTaxCodes failed: division by zero. Write again to start o
 
 
 def taxes() -> Program:
-    main = python("Main", trigger="BGN When program starts")
+    main = walked("Main", "01:YLD for user", "02:QUE LookUpTaxCodes()", begins=True)
     return program(agent("Tax", main, python("LookUpTaxCodes"), code=CODE))
 
 

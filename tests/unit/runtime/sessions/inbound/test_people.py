@@ -193,10 +193,33 @@ async def Asking():
     )
     async with talking(main, Model(), sandbox) as talk:
         await talk.say("go")
-        assert talk.world.doing == ["Look up tax codes", None, "Asking", None]
+        assert talk.world.works == [True, False, True, False]
         talk.post("on")
-        await talk.until(lambda: len(talk.world.doing) == 6)
-        assert talk.world.doing[4:] == ["Asking", None]
+        await talk.until(lambda: len(talk.world.works) == 6)
+        assert talk.world.works[4:] == [True, False]
+        assert not any(talk.world.doing)  # the name of a playbook is for programmers
+
+
+async def test_a_thumb_that_brings_a_waiting_session_back_to_memory_shows_nobody_at_work(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await Asking()
+    await Say("user", "Thanks.")
+
+async def Asking():
+    await Say("user", "And?")
+    await WaitForMessage("user")
+"""
+    main = program(agent("Main", python("Main", trigger="BGN When program starts"), python("Asking"), code=code))
+    async with talking(main, Model(), sandbox) as talk:
+        await talk.say("go")
+        asked = said_by(talk, "And?")
+    before = len(talk.world.works)
+    async with talking(main, Model(), sandbox, world=talk.world) as later:
+        await later.say("", kind="reaction", message_id=asked, choice="up")
+        assert not any(later.world.works[before:])
+        assert await later.say("on") == ["Thanks."]
+        assert any(later.world.works[before:])
 
 
 async def test_people_see_which_step_a_model_works_on(sandbox: MontySandbox) -> None:
