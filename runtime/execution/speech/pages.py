@@ -122,9 +122,7 @@ class SessionPages:
         page, place = self.begun(frame, to), self._place_of(frame, to)
         if page is not None:
             return page
-        await self._close(
-            lambda other: other.to == to and (frame == other.frame or frame.startswith(other.frame + ":"))
-        )
+        await self._close(lambda other: other.to == to and f"{frame}:".startswith(f"{other.frame}:"))
         agent = self._journal.state.frames[frame].agent
         seq = self._journal.note(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
@@ -178,7 +176,7 @@ class SessionPages:
 
     async def close_own(self, frame: str) -> None:
         """Close what the frame, or a frame it called, left open: nothing will finish it."""
-        await self._close(lambda page: page.frame == frame or page.frame.startswith(frame + ":"))
+        await self._close(lambda page: f"{page.frame}:".startswith(f"{frame}:"))
 
     async def close_all(self) -> None:
         """Close every open page: the program cannot continue."""
