@@ -105,7 +105,8 @@ async def serve(
     for feature in FEATURES:
         feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
     masking = SecretMasking(secrets(settings))
-    LogWriter(_log_options(settings), masking).attach(bus)
+    options = LogOptions(settings.logs.level, settings.logs.format)
+    LogWriter(options if board is None else replace(options, told=board.tells), masking).attach(bus)
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
@@ -375,7 +376,3 @@ async def _outbound(
 async def _closed(adapter: HoldsConnections) -> None:
     with anyio.move_on_after(_CLOSE_LIMIT_S, shield=True):
         await adapter.aclose()
-
-
-def _log_options(settings: Settings) -> LogOptions:
-    return LogOptions(settings.logs.level, settings.logs.format)

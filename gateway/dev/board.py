@@ -24,9 +24,10 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.signals import WakeSignal
+from runtime.events.service import ProgramRefused
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
-from runtime.language.diagnostics import Diagnostic
+from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import explain
 from runtime.language.program import PlaybookSpec, Step
@@ -153,6 +154,8 @@ class DevBoard:
         """What answers in place of the models of the settings, and a line about it."""
         self.reads_again = False
         """Whether a second reader looks at the programs."""
+        self.quiet = False
+        """Whether nothing of the log is shown: all is told in the talk."""
         self._problems: list[dict[str, Any]] = []
         self._doubts: dict[str, list[dict[str, Any]]] = {}
         self._reads = 0
@@ -177,6 +180,7 @@ class DevBoard:
         """Follow these reloads, and begin rooms anew by way of `inbox`."""
         self._reloading, self._inbox, self._clock = reloading, inbox, clock
         reloading.done.subscribe(self._reloaded)
+        reloading.look = self._refuse_errors
         self._reloaded(ReloadResult())
 
     async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -189,6 +193,10 @@ class DevBoard:
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def tells(self, happening: str) -> bool:
+        """Whether people are told of it in words, so that the log leaves it out."""
+        return self.quiet or (self.own is None and happening == ProgramRefused.name)
 
     def doubt(self, name: str, reading: SecondReading) -> None:
         """A second reader has looked at a program."""
@@ -251,6 +259,11 @@ class DevBoard:
     def _files(self) -> Collection[Sequence[Path]]:
         return () if self._reloading is None else self._reloading.files.values()
 
+    @property
+    def ended(self) -> bool:
+        """Whether programs ran, and all have ended."""
+        return bool(self._watched) and all(one.journal.state.ended for one in self._watched.values())
+
     def names(self) -> set[str]:
         """The programs of the sessions that were seen."""
         return {watched.program.name for watched in self._watched.values()}
@@ -280,20 +293,29 @@ class DevBoard:
         await self._look_again(done)
         for problem in self._problems:
             self._tell(problem["text"])
-        if done.programs and not done.refused:
+        if done.programs:
             self._tell(f"{', '.join(done.programs)}: read, {_counted(self._problems)}.")
+        if done.refused:
+            self._tell(f"{', '.join(done.refused)}: not read. The chat continues with the earlier program.")
         if done.programs and self.anew:
             await self.begin_anew(done.programs)
+
+    async def _refuse_errors(self, files: Sequence[Path]) -> None:
+        diagnostics, _ = await to_thread.run_sync(self._look, files)
+        if errors := [one for one in diagnostics if one.severity == "error"]:
+            raise ProgramRejected(errors)
 
     async def _look_again(self, done: ReloadResult) -> None:
         """Find what is wrong with the programs as their files are now."""
         assert self._reloading is not None
         found: list[dict[str, Any]] = []
-        for files in self._reloading.files.values():
+        unsaid = dict(done.refused)
+        for name, files in self._reloading.files.items():
             diagnostics, _ = await to_thread.run_sync(self._look, files)
             found += map(_problem, diagnostics)
-        if done.refused and not any(one["severity"] == "error" for one in found):
-            found += [{"severity": "error", "file": "", "line": 0, "text": error} for error in done.refused.values()]
+            if any(one.severity == "error" for one in diagnostics):
+                unsaid.pop(name, None)
+        found += [{"severity": "error", "file": "", "line": 0, "text": error} for error in unsaid.values()]
         self._problems = found
         self._reads += 1
         self.touch()
@@ -359,5 +381,5 @@ def _problem(one: Diagnostic) -> dict[str, Any]:
 
 def _counted(problems: Sequence[Mapping[str, Any]]) -> str:
     """The number of warnings, in words."""
-    number = len(problems)
+    number = sum(one["severity"] != "error" for one in problems)
     return "no warnings" if not number else f"{number} warning{'' if number == 1 else 's'}"

@@ -41,6 +41,8 @@ class LogOptions:
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "human", "json"] = "auto"
     stream: TextIO | None = None
+    told: Callable[[str], bool] = lambda _: False
+    """Whether people are told of an event, by its name, in another way."""
 
 
 class LogWriter:
@@ -79,7 +81,7 @@ class LogWriter:
         self._line(level, self._masked(record.getMessage()), at, {"logger": record.name, **data})
 
     def _line(self, level: str, name: str, at: datetime, data: Mapping[str, Any]) -> None:
-        if _LEVELS[level] < self._threshold:
+        if _LEVELS[level] < self._threshold or self._options.told(name):
             return
         if self._logger is None:
             self._logger = self._open()

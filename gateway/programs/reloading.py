@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -160,6 +160,8 @@ class ProgramReloading:
         self._refused: dict[str, str] = {}
         self.check: Callable[[Settings, Routes, Mapping[str, Program]], None] = lambda *_: None
         self.apply: Callable[[Settings], None] = lambda _: None
+        self.look: Callable[[Sequence[Path]], Awaitable[None]] = _not_looked_at
+        """Raises ProgramError for the files of a program that can be compiled, but is not to be served."""
         self.done = ListenerList[ReloadResult]()
         """Told of every reload."""
 
@@ -266,7 +268,9 @@ class ProgramReloading:
         refused: dict[str, str] = {}
         for name, files in routes.files.items():
             try:
-                programs[name] = await compile_one(settings, files)
+                program = await compile_one(settings, files)
+                await self.look(files)
+                programs[name] = program
             except ParleyError as error:
                 refused[name] = str(error)
             except Exception as error:  # noqa: BLE001 - a file that nobody thought of must not end what is served
@@ -283,6 +287,10 @@ class ProgramReloading:
                 await self._tell(f"reload.{known}.{hour}", "reload.refused", program=name, error=error)
         self._refused = dict(refused)
         return replace(done or ReloadResult(), refused=dict(refused))
+
+
+async def _not_looked_at(_: Sequence[Path]) -> None:
+    """A program that can be compiled is served."""
 
 
 def _digest(program: Program | None) -> str:

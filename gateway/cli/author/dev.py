@@ -120,7 +120,8 @@ async def _scripted_model(
 def entered(folder: Path) -> list[Path]:
     """Go into the folder; the file that was named."""
     if not folder.exists():
-        advice = f"Name the folder of a program, or create one with parley new {folder}."
+        new = folder.with_suffix("") if folder.suffix in _PROGRAMS else folder
+        advice = f"Name the folder of a program, or create one with parley new {new}."
         note(f"parley: there is no {folder}. {file_advice(folder, _PROGRAMS, advice)}")
         raise typer.Exit(BAD_INPUT)
     named = [] if folder.is_dir() else [Path(folder.name)]
@@ -193,8 +194,9 @@ def _until_right(files: Sequence[Path], settings: Settings, check: Look) -> None
         wrong = False
         for program in programs:
             found, result = check(program)
-            wrong = wrong or result is None
-            for one in found if result is None else []:
+            errors = [one for one in found if one.severity == "error"]
+            wrong = wrong or result is None or bool(errors)
+            for one in errors:
                 say(one.render())
         if not wrong:
             return
@@ -228,6 +230,7 @@ def chat(
     import anyio
 
     from adapters.web.codec import WebVisitor
+    from gateway.cli.output.diagnosis import checked
     from gateway.dev.board import DevBoard
     from gateway.dev.terminal_page import TerminalPage
 
@@ -235,6 +238,9 @@ def chat(
         flags = _dev_settings_flags(config, None if script is not None else model, 0)
         settings = load_settings(config, {**flags, "web.host": "127.0.0.1"})
         files = files or _program_here(settings)
+        board = DevBoard(partial(checked, calls=extension_names(settings)), _only_errors)
+        board.reads_again = script is None
+        board.quiet = "logs.level" in flags
         page = TerminalPage(files[0].stem if files else "lobby", _PERSON, sys.stdout, Lines().line, _end)
 
         async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
@@ -245,19 +251,24 @@ def chat(
                 if now.attend is not None:
                     tasks.start_soon(now.attend, page, WebVisitor(_PERSON, getpass.getuser().title()))
 
-            board = None
             if script is not None:
-                board = DevBoard(lambda *_: ((), None), _nothing)
                 board.models = await _scripted_model(script, settings, files, _nothing)
             async with anyio.create_task_group() as tasks:
                 await serve_gateway(settings, files, on_ready=ready, board=board)
 
         serve_until_stopped(serve, _nothing)
-    note(f"\nGoodbye. The talk goes on with: parley chat {program}")
+    goes_on = "The program has ended. A message begins it anew" if board.ended else "The talk goes on"
+    note(f"\nGoodbye. {goes_on} with: parley chat {program}")
 
 
 def _end() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _only_errors(text: str) -> None:
+    """Say what keeps a saved file from being used."""
+    if ": error: " in text:
+        note(text)
 
 
 def _nothing(_line: str) -> None:

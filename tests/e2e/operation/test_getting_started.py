@@ -140,7 +140,8 @@ async def chat(folder: Path, *lines: str, until: str = "") -> list[str]:
                 if until and until.encode() in printed:
                     running.send_signal(signal.SIGINT)
             told = b"".join([piece async for piece in running.stderr])
-    assert (running.returncode, told.decode().strip()) == (0, "Goodbye. The talk goes on with: parley chat pizza.pb")
+    goes_on = "The talk goes on" if until else "The program has ended. A message begins it anew"
+    assert (running.returncode, told.decode().strip()) == (0, f"Goodbye. {goes_on} with: parley chat pizza.pb")
     return printed.decode().splitlines()
 
 

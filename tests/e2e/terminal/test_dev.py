@@ -112,23 +112,34 @@ async def test_a_line_that_a_second_reader_understands_otherwise_is_a_warning_un
             await running.prints(r"small has read 7 lines a second time\.", times=2)
 
 
-async def test_an_error_is_shown_in_the_terminal_and_on_the_board_until_it_is_corrected(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("### Stepz", "14:5: error: there is no section 'Stepz'"),
+        ("- $total:int = Cuont(1)", "14:16: error: there is no playbook Cuont"),
+    ],
+)
+async def test_the_program_before_an_error_goes_on_and_terminal_and_board_say_so_until_it_is_corrected(
+    line: str, error: str, tmp_path: Path
+) -> None:
     async with developing(tmp_path, extensions="tests.e2e.terminal.pager") as (running, room):
         await room.say("hi")
         await room.until("Welcome.")
-        (tmp_path / "shop.pb").write_text(PROGRAM + "### Stepz\n")
+        (tmp_path / "shop.pb").write_text(PROGRAM.replace("Thanks", "Lost") + f"{line}\n")
         view = await seen(running, lambda now: bool(now["problems"]))
-        assert "shop.pb:14:5: error: there is no section 'Stepz'" in view["problems"][0]["text"]
-        await running.prints(r"shop\.pb:14:5: error")
+        assert f"shop.pb:{error}" in view["problems"][0]["text"]
+        await running.prints(r"shop: not read\. The chat continues with the earlier program\.")
+        assert running.output.count(error) == 1
+        assert "shop: read" not in running.output
+        await room.say("well")
+        await room.until("Welcome.", "Thanks.")
         before = await seen(running, lambda _: True)
-        (tmp_path / "shop.pb").write_text(
-            PROGRAM.replace('Say "Thanks."', 'Say(Pager, "One came.")\n- Say "Thank you."')
-        )
+        (tmp_path / "shop.pb").write_text(PROGRAM.replace('Say "That', 'Say(Pager, "One came.")\n- Say "This'))
         corrected = await seen(running, lambda now: not now["problems"])
         assert corrected["reads"] > before["reads"]  # pages fetch the text anew
         await running.prints(r"shop: read, no warnings\.")
         await room.say("well")
-        await room.until("Welcome.", "Thank you.")
+        await room.until("Welcome.", "Thanks.", "This makes 42.")
 
 
 async def test_a_room_begins_anew_when_a_file_is_saved_if_the_switch_is_on(tmp_path: Path) -> None:
@@ -181,6 +192,15 @@ async def test_a_program_is_tried_without_a_model_by_the_answers_of_its_talks(tm
         await room.until_some("[Ask the person again, in other words, for many.")
         await room.say("30")
         await room.until_some("[Thank the user.]")
+
+
+async def test_a_talk_in_the_terminal_shows_what_failed_without_the_records_of_the_log(tmp_path: Path) -> None:
+    (tmp_path / "shop.pb").write_text(
+        "# Shop\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Greet the user\n"
+    )
+    code, said, errors = await parley(tmp_path, "chat", "shop.pb")
+    assert (code, said.count("No language model is set up")) == (0, 1), said
+    assert errors.strip() == "Goodbye. The talk goes on with: parley chat shop.pb"
 
 
 async def test_a_folder_without_a_program_is_refused_with_what_to_do(tmp_path: Path) -> None:

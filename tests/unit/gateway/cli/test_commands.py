@@ -121,6 +121,8 @@ def test_the_folder_for_the_state_that_a_command_names_holds_for_this_command(
         ("run --role frnt", "'front', 'agents'"),
         ("new --yes --template zzz", "there are: support, "),
         ("dev zzz", "create one with parley new zzz."),
+        ("dev zzz.pb", "create one with parley new zzz."),
+        ("chat there/zzz.pbasm", "create one with parley new there/zzz."),
         ("check nope.pb", "Name a .pb, .playbooks or .pbasm file"),  # endings alone are not alike
         ("sessions import talk.jsnl", "Name one that parley sessions export has written."),
         ("sessions import tlak.jsonl", "Did you mean talk.jsonl?"),
