@@ -18,8 +18,8 @@ MAX_DESCRIPTION = 100
 ALONE = frozenset({"help", "usage", "memory", "voice"})
 """The commands whose answers are for who gives them; where the platform can, nobody else sees the command either."""
 
-GROUPS = ("talk", "look", "set")
-"""The headings of /help: this conversation, what is going on, and what lasts."""
+GROUPS = ("talk", "look", "set", "own")
+"""The headings of /help: this conversation, what is going on, what lasts, and what owners do for all."""
 
 PROGRAM_ROLE = Role.MEMBER
 """The lowest role that may start a program by its route's command."""
@@ -77,8 +77,8 @@ _ALL = (
     Command("leave", Role.GUEST, free=True),
     Command("programs", Role.MEMBER),
     Command("usage", Role.MEMBER, "look", free=True),
-    Command("access", Role.OWNER, "set"),
-    Command("reload", Role.OWNER, "set", free=True),
+    Command("access", Role.OWNER, "own"),
+    Command("reload", Role.OWNER, "own", free=True),
 )
 
 

@@ -125,7 +125,9 @@ async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> No
     await door.take(event("all", command="help"))
     assert [name for name in COMMANDS if f"/{name}" not in door.said[1]] == ["access", "reload"]
     assert "/new" not in help_text(TEXTS, Role.GUEST, SEVERAL.commands)
-    assert "/access [list | approve CODE]" in help_text(TEXTS, Role.OWNER)
+    for_owners = help_text(TEXTS, Role.OWNER).partition("**Running me**")[2]
+    assert "/access list | approve CODE [ROLE] | role PERSON ROLE | block PERSON | revoke PERSON: manage" in for_owners
+    assert "/reload" in for_owners
     assert door.kept == []
 
 
