@@ -5,6 +5,7 @@ import { signOf, titleOf } from "./people/rooms.js";
 
 const byId = (id) => document.getElementById(id);
 const FACES = 5;
+const PHONE = matchMedia("(max-width: 720px)");
 
 export class Sidebar {
   /** `on` has `go(room)`, `open(name)` and `rename()`. */
@@ -147,8 +148,10 @@ export function showPresence({ people, present, agents }) {
   const all = unnamed > 0 ? `${names} and ${unnamed} more` : names;
   const word = present === 1 ? "person" : "people";
   const box = byId("presence");
-  const pictures = faces.slice(0, FACES).map((face) => avatar(face.name, face.kind, face.key));
-  const more = faces.length + unnamed > FACES ? el("span", { class: "more" }, `+${faces.length + unnamed - FACES}`) : null;
+  const shown = PHONE.matches ? 2 : FACES;
+  const pictures = faces.slice(0, shown).map((face) => avatar(face.name, face.kind, face.key));
+  const others = faces.length + unnamed - pictures.length;
+  const more = others > 0 ? el("span", { class: "more" }, `+${others}`) : null;
   const count = el("span", { class: "count" }, `${present} here`);
   box.replaceChildren(el("span", { class: "faces" }, ...pictures, more), count);
   box.title = agents.length ? `Here: ${all}\nAgents: ${agents.map((agent) => agent.name).join(", ")}` : `Here: ${all}`;

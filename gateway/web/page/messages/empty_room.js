@@ -8,7 +8,7 @@ export function emptyRoom(sayHello) {
   return el("div", {},
     el("img", { class: "wave", src: "/assets/icon.svg", alt: "", width: "56", height: "56" }),
     el("h2", {}, "Nothing has been said here yet"),
-    el("p", {}, "Write a message below, and the agents in this room will answer. Type / to see the commands."),
+    el("p", {}, "Say hello, or write a message below: an agent answers, and says what it can do. /help lists the commands."),
     hello,
   );
 }
