@@ -1,6 +1,8 @@
 /** People's acts other than messages, as frames. One that cannot be sent now is reported and not kept. */
 
+import { newId } from "./connecting/keep.js";
 import { el, toast } from "./look.js";
+import { repeats } from "./room.js";
 
 export class Acts {
   /** `chat` has `connection`, `room`, `saying` and `show(message, count)`. */
@@ -31,9 +33,17 @@ export class Acts {
   /** Undo the last exchange, and say again what began it: `question`, null when others have spoken since. */
   askAgain(question) {
     if (!question) return toast("Somebody has said something since. It cannot be answered again.");
+    const id = newId();
+    if (this.send({ t: "say", id, thread: question.thread, text: "/undo", files: [] })) this.undoing = { id, question, room: this.chat.room };
+  }
+
+  /** The gateway says that the exchange is undone. What is said again quotes what it repeats, and takes its place. */
+  undone() {
+    const { question, room } = this.undoing ?? {};
+    this.undoing = null;
+    if (!question || room !== this.chat.room) return;
     const { text, thread, quote } = question;
-    this.chat.saying.say("/undo", thread);
-    this.chat.saying.say(text, thread, { quote });
+    this.chat.saying.say(text, thread, { quote: quote && !repeats(question) ? quote : question });
   }
 
   stop(thread) {

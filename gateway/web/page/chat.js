@@ -8,10 +8,10 @@ import { Frames } from "./connecting/frames.js";
 import { offerKeys } from "./keys.js";
 import { Drafts, ReadMarks, Unsent } from "./connecting/keep.js";
 import { askName, whoAmI } from "./connecting/login.js";
-import { decoded, huesFor, toast } from "./look.js";
+import { decoded, hueOf, toast } from "./look.js";
 import { known } from "./messages/markdown.js";
 import { mayGive } from "./messages/standing.js";
-import { Room } from "./room.js";
+import { repeats, Room } from "./room.js";
 import { Rooms, titleOf } from "./people/rooms.js";
 import { SavedRoom } from "./people/saving.js";
 import { Saying } from "./composing/saying.js";
@@ -101,6 +101,7 @@ class Chat {
         },
         jump: (id) => this.seek.go({ id, thread: thread() }),
         quoted: (quote) => this.room.quoted(quote),
+        unfold: (message) => this.show(Object.assign(message, { unfolded: !message.unfolded }), false),
         link: ({ id, thread }) => `#${[this.room.id, thread ?? "", id].map(encodeURIComponent).join("/")}`,
         newAfter: () => (name === "room" ? this.newAfter : null),
         editFailed: (message) => this.saying.editFailed(message),
@@ -212,11 +213,11 @@ class Chat {
   // Display
 
   show(message, count) {
-    if (!message.thread) this.main.timeline.put(message, { count });
+    const put = (timeline) => (this.room.isFolded(message) ? timeline.remove(message.id) : timeline.put(message, { count }));
+    if (!message.thread) put(this.main.timeline);
     else this.showReplies(message.thread);
-    if (this.thread && (message.thread === this.thread || message.id === this.thread)) {
-      this.side.timeline.put(message, { count });
-    }
+    if (this.thread && (message.thread === this.thread || message.id === this.thread)) put(this.side.timeline);
+    if (repeats(message)) for (const each of this.room.foldOf(message)) this.show(each, false);
     if (message.kind === "agent") this.showStop();
   }
 
@@ -238,6 +239,7 @@ class Chat {
   settle() {
     this.main.timeline.setEmpty(this.room.joined && !this.room.talked);
     showPresence(this.room);
+    byId("me").querySelector(".avatar").style.setProperty("--hue", hueOf(this.me.id));
     this.learnNames();
     this.showUnread();
   }
@@ -252,7 +254,6 @@ class Chat {
   }
 
   showRoom() {
-    huesFor(this.me.id);
     this.showTitle();
     this.main.composer.value = this.drafts.get(`${this.room.id} `);
     this.showUnread();
@@ -318,7 +319,7 @@ class Chat {
     byId("thread").hidden = false;
     document.body.classList.add("threaded");
     if (!again) this.side.timeline.clear();
-    for (const message of this.room.inThread(root)) this.side.timeline.put(message);
+    for (const message of this.room.inThread(root)) if (!this.room.isFolded(message)) this.side.timeline.put(message);
     this.showTyping();
     if (again) return;
     this.side.composer.setLabel("Reply in this thread");

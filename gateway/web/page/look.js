@@ -57,17 +57,20 @@ const HUES = 12;
 const APART = 2; // of twelve: nearer ones are taken for the same
 const given = new Map();
 
-/** Begin to give hues anew: `first` is who gets one first. */
-export function huesFor(first) {
+/** Begin to give hues anew, in another room. */
+export function forgetHues() {
   given.clear();
-  hueOf(first);
 }
 
-/** The hue of somebody, from 0 to 359: the one of their key, or where somebody has one that is alike, the one farthest
- * from all others. */
-export function hueOf(key) {
+/** Somebody has spoken in the room: from the first time on they have a hue there, the one of their key, or where
+ * somebody has one that is alike, the one farthest from all others. So it is the same for everybody who looks. */
+export function giveHue(key) {
   if (!given.has(key)) given.set(key, freeHue(hashOf(key) % HUES));
-  return given.get(key) * (360 / HUES);
+}
+
+/** The hue of somebody, from 0 to 359; of who has not spoken here the one of their key. */
+export function hueOf(key) {
+  return (given.get(key) ?? hashOf(key) % HUES) * (360 / HUES);
 }
 
 function freeHue(wanted) {

@@ -1,10 +1,21 @@
 /** The page's copy of the room that it shows: messages by id, their threads, and the version of the copy. */
 
+import { forgetHues, giveHue, lookKey } from "./look.js";
+
 const PENDING_SEQ = 1e15;
 const FACES = 3;
 const MOST_ALONE = 1e6;
 const QUOTE_LENGTH = 200;
+const MENTION = /\[(@[^\]]+)\]\(person:[^)]*\)/g;
 const COMMAND = /^\/[a-z][\w-]{0,31}(\s|$)/i;
+
+/** Whether a person's message says again what it quotes of theirs: the earlier exchange is undone. */
+export function repeats({ kind, name, text, quote }) {
+  if (kind !== "person" || quote?.name !== name) return false;
+  const said = text.replace(MENTION, "$1").trim().replace(/\s+/g, " ");
+  const quoted = quote.text.trim().replace(/\s+/g, " ");
+  return said === quoted || (quoted.length > QUOTE_LENGTH / 2 && said.startsWith(quoted.replace(/…$/, "")));
+}
 
 export class Room {
   constructor(id) {
@@ -13,9 +24,11 @@ export class Room {
   }
 
   forget() {
+    forgetHues();
     this.version = null;
     this.messages = new Map();
     this.threads = new Map(); // the ids of replies by the id of the message above them
+    this.repeated = new Set(); // the ids of messages that repeat earlier ones
     this.more = false;
     this.people = [];
     this.present = 0;
@@ -26,10 +39,11 @@ export class Room {
   /** Store the gateway's state of a message; returns the stored message. */
   take(message) {
     this.version = Math.max(this.version ?? 0, message.version);
+    if (message.kind !== "notice") giveHue(lookKey(message.by, message.name, message.kind));
     const known = this.messages.get(message.id);
-    const kept = { ...message, pending: known?.pending, replies: known?.replies };
+    const kept = { ...message, pending: known?.pending, replies: known?.replies, unfolded: known?.unfolded };
     if (known?.pressed && message.choices) kept.pressed = known.pressed;
-    this.messages.set(message.id, kept);
+    this.keep(kept);
     if (message.thread && !(known && known.seq === message.seq)) {
       if (!this.threads.has(message.thread)) this.threads.set(message.thread, new Set());
       this.threads.get(message.thread).add(message.id);
@@ -76,8 +90,24 @@ export class Room {
       text: message.text, at: message.at, live: false, thread: message.thread, quote: message.quote, files: message.files,
       pending: !message.failed, failed: message.failed,
     };
-    this.messages.set(message.id, kept);
-    return kept;
+    return this.keep(kept);
+  }
+
+  keep(message) {
+    this.messages.set(message.id, message);
+    if (repeats(message)) this.repeated.add(message.id);
+    return message;
+  }
+
+  /** What is folded under a message that repeats an earlier one: that one, and all that came of it. */
+  foldOf({ quote, thread, seq }) {
+    const first = this.messages.get(quote.id)?.seq ?? 0;
+    return [...this.messages.values()].filter((each) => each.thread === thread && each.seq >= first && each.seq < seq);
+  }
+
+  isFolded({ seq, thread }) {
+    const over = [...this.repeated].map((id) => this.messages.get(id)).filter((each) => each && !each.unfolded && repeats(each));
+    return over.some((each) => each.thread === thread && seq < each.seq && seq >= (this.messages.get(each.quote.id)?.seq ?? 0));
   }
 
   /** A quote with what its message says now, where that is here. */

@@ -157,6 +157,26 @@ async def test_two_people_see_each_other_and_not_what_a_command_answers_the_othe
         await expect(ada.locator("#presence")).to_contain_text("1 here")
 
 
+async def test_everybody_sees_the_same_colours_and_on_a_phone_how_many_more_are_here(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        ada = await enter(browser, chat, "Ada")
+        await say(ada, "Hi")
+        for number in range(9):
+            host = Speaker(str(number), f"Host {number}")
+            await chat.adapter.send(LOBBY, "Hello", speaker=host, nonce=f"n{number}", final=True, reply_to=None)
+        grace = await enter(browser, chat, "Grace")
+        hues = """() => [...document.querySelectorAll(".message .author")].map((one) => one.style.getPropertyValue("--hue"))"""
+        for page in (ada, grace):
+            await expect(page.locator(".message")).to_have_count(10)
+        seen = await ada.evaluate(hues)
+        assert await grace.evaluate(hues) == seen
+        assert len(set(seen)) > 5
+        await grace.set_viewport_size({"width": 390, "height": 844})
+        await grace.reload()
+        await expect(grace.locator(".faces .avatar")).to_have_count(2)
+        await expect(grace.locator(".faces .more")).to_have_text("+9")
+
+
 async def test_what_is_written_offline_is_sent_once_and_what_was_missed_is_shown_once(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat) as heard:
         page = await enter(browser, chat, "Ada")

@@ -73,7 +73,7 @@ export class Frames {
     if (room !== this.chat.room.id) return;
     this.chat.room.more = more;
     const kept = messages.map((message) => this.chat.room.take(message));
-    this.chat.main.timeline.prepend(kept.filter((message) => !message.thread));
+    this.chat.main.timeline.prepend(kept.filter((message) => !message.thread && !this.chat.room.isFolded(message)));
     this.chat.main.timeline.setMore(more);
     for (const message of kept) if (message.thread) this.chat.showReplies(message.thread);
     this.chat.main.timeline.fill();
@@ -88,12 +88,15 @@ export class Frames {
   on_message({ room, message }) {
     if (room !== this.chat.room.id) return;
     this.chat.typing.said(message);
+    const known = this.chat.room.messages.has(message.id);
     this.chat.show(this.chat.room.take(message), message.by !== this.chat.me.id);
     this.chat.settle();
+    if (message.kind === "notice" && !known) this.chat.acts.undone();
   }
 
   on_alone({ room, thread, text }) {
     if (room !== this.chat.room.id) return;
+    this.chat.acts.undoing = null;
     const command = [...this.chat.room.messages.values()].at(-1)?.given;
     this.chat.show(this.chat.room.takeAlone(thread, text), true);
     this.chat.settle();
@@ -115,7 +118,10 @@ export class Frames {
   }
 
   on_refused({ id, code, text }) {
-    if (code === "busy" || code === "slow_down") this.chat.saying.later(id);
+    if (id === this.chat.acts.undoing?.id) {
+      this.chat.acts.undoing = null;
+      toast(text);
+    } else if (code === "busy" || code === "slow_down") this.chat.saying.later(id);
     else this.chat.saying.failed(id, text);
   }
 

@@ -4,6 +4,7 @@ import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "../look.js";
+import { repeats } from "../room.js";
 import { mayGive, whyLink } from "./standing.js";
 
 const TOGETHER_MS = 5 * 60_000;
@@ -33,7 +34,7 @@ export class MessageView {
   /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
    * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`,
    * `again(message)`, whether `askAgain(message)` can be, `pictures()`, `quoted(quote)`,
-   * which gives its text of now, and for one that could not be sent `editFailed(message)` and `discard(message)`. */
+   * which gives its text of now, `unfold(message)` for what one repeats, and for one that could not be sent `editFailed(message)` and `discard(message)`. */
   constructor(message, actions) {
     this.message = message;
     this.actions = actions;
@@ -267,13 +268,22 @@ export class MessageView {
   drawExtras() {
     const { files, choices, reactions, pressed, pending, failed, replies } = this.message;
     const quote = this.message.quote && this.actions.quoted(this.message.quote);
-    const extras = JSON.stringify([quote, files, choices, reactions, pressed, pending, failed, replies]);
+    const extras = JSON.stringify([quote, this.message.unfolded, files, choices, reactions, pressed, pending, failed, replies]);
     if (extras === this.extras) return;
     this.extras = extras;
-    this.head.replaceChildren(...(quote ? [drawQuote(quote, this.actions.jump)] : []));
+    const above = repeats(this.message) ? this.drawFold() : quote && drawQuote(quote, this.actions.jump);
+    this.head.replaceChildren(...(above ? [above] : []));
     const focused = this.foot.contains(document.activeElement);
     this.drawFoot();
     if (focused) (this.foot.querySelector("button:not(:disabled)") ?? this.element.querySelector(".row"))?.focus();
+  }
+
+  /** What shows and hides the exchange that this message repeats. */
+  drawFold() {
+    const { unfolded } = this.message;
+    const button = el("button", { type: "button", class: "link", "aria-expanded": String(Boolean(unfolded)) }, unfolded ? "Hide the earlier answer" : "Show the earlier answer");
+    button.addEventListener("click", () => this.actions.unfold(this.message));
+    return button;
   }
 
   drawFoot() {
