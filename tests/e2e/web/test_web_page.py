@@ -165,7 +165,10 @@ async def test_everybody_sees_the_same_colours_and_on_a_phone_how_many_more_are_
             host = Speaker(str(number), f"Host {number}")
             await chat.adapter.send(LOBBY, "Hello", speaker=host, nonce=f"n{number}", final=True, reply_to=None)
         grace = await enter(browser, chat, "Grace")
-        hues = """() => [...document.querySelectorAll(".message .author")].map((one) => one.style.getPropertyValue("--hue"))"""
+        hues = """() => {
+            const authors = [...document.querySelectorAll(".message .author")];
+            return authors.map((one) => one.style.getPropertyValue("--hue"));
+        }"""
         for page in (ada, grace):
             await expect(page.locator(".message")).to_have_count(10)
         seen = await ada.evaluate(hues)
