@@ -99,7 +99,8 @@ async def _serve(
         routes=[first, *others, *health_routes(lambda: (), None)],
         middleware=[Middleware(RequestGuard, hosts=allowed_hosts(host, settings.web.public_hosts))],
     )
-    listens_at: int = await tasks.start(serve_web, app, host, port, ServerRules(settings.web.trusted_proxies, bus))
+    rules = ServerRules(settings.web.trusted_proxies, bus, role=role)
+    listens_at: int = await tasks.start(serve_web, app, host, port, rules)
     url = f"http://{host_for_people(host)}:{listens_at}{first.path}"
     lines = [*listed_under(role, [url]), *listed_under("clients", list(settings.clients))]
     on_ready(GatewayReady(lines, _nothing_to_drain))

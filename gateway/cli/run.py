@@ -72,7 +72,7 @@ def _serve_standby(
         serve_until_stopped(serve)
 
 
-def _look_first(files: Sequence[Path], place: tuple[str, int] | None = None) -> None:
+def _look_first(files: Sequence[Path], place: tuple[str, int] | None = None, role: str = "") -> None:
     """Raise ProgramError for a file that cannot be read, and ConfigError for a `place` of somebody else: before the
     imports and the database, which take seconds."""
     if files:
@@ -82,7 +82,7 @@ def _look_first(files: Sequence[Path], place: tuple[str, int] | None = None) -> 
     if place is not None:
         from gateway.web.server import listen
 
-        listen(*place).close()
+        listen(*place, role).close()
 
 
 def _option(name: str, value: object) -> list[str]:
@@ -94,7 +94,7 @@ def _serve_alone(role: str, program: Sequence[Path], config: Path | None, host: 
     with plain_errors():
         settings = load_settings(config)
         place = host or "127.0.0.1", _PORTS[role] if port is None else port
-        _look_first(program, place)
+        _look_first(program, place, role)
 
         async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
             from gateway.assembly.alone import serve_bus, serve_tapes

@@ -75,7 +75,7 @@ class _AskedPlatform(Protocol):
 
 
 class EarlierMessages:
-    """Implements `runtime.sessions.inbound.past.PastSource`."""
+    """Implements `runtime.sessions.inbound.arrivals.PastSource`."""
 
     def __init__(
         self, platforms: Mapping[str, _AskedPlatform], limits: ContextLimits, kept: KeptWordsStore, clock: Clock

@@ -153,12 +153,14 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 @dataclass(frozen=True, slots=True)
 class ServerRules:
     """What `trusted_proxies`, addresses and networks, say of who asks and by which scheme is believed, nobody else's.
-    Without `bounds` there are as many connections as the process can have. `bus` hears of those that were ended.
+    Without `bounds` there are as many connections as the process can have. `bus` hears of those that were ended. `role`
+    is the service that is served in place of the web chat.
     """
 
     trusted_proxies: Sequence[str] = ()
     bus: Bus | None = None
     bounds: ConnectionBounds | None = None
+    role: str = ""
 
 
 class _Server(uvicorn.Server):
@@ -200,8 +202,8 @@ async def serve(
     Reports the port that it listens on through `task_status`: `port` 0 takes any free one. Raises ConfigError when the
     address cannot be had.
     """
-    listener = listen(host, port)
     rules, seconds = rules or ServerRules(), SystemClock().monotonic
+    listener = listen(host, port, rules.role)
     proxies, bounds = TrustedProxies(rules.trusted_proxies), rules.bounds or ConnectionBounds.of_process()
     believed: Any = app
     if rules.trusted_proxies:
@@ -253,7 +255,7 @@ async def _run(server: _Server, listener: socket.socket, scope: anyio.CancelScop
         stopped.set()
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, role: str = "") -> socket.socket:
     """A socket that accepts connections there. Raises ConfigError when the address cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -263,5 +265,5 @@ def listen(host: str, port: int) -> socket.socket:
         return listener
     except OSError as error:
         why = error.strerror if error.errno is None else os.strerror(error.errno)  # Python adds the address to its own
-        text = f"web: cannot listen on {host} port {port}: {why}. Choose another with --port or PARLEY_WEB__PORT"
-        raise ConfigError(text) from error
+        text = f"cannot listen on {host} port {port}: {why}. Choose another with --port"
+        raise ConfigError(f"{role}: {text}" if role else f"web: {text} or PARLEY_WEB__PORT") from error

@@ -164,10 +164,15 @@ def backup(
 ) -> None:
     """Write everything that a gateway keeps to FILE, while it runs or not; or restore that, while none runs."""
     from gateway.assembly.parts import back_up, restore
+    from runtime.core.errors import ConfigError
 
     with plain_errors():
+        if replace and not restored:
+            raise ConfigError(
+                "--replace is for --restore alone. A backup is written over a file that is there without it."
+            )
         settings = load_settings(config)
-        if restored or replace:
+        if restored:
             made = restore(settings, file, replace=replace)
             say(f"Restored {size(made.size)} as of {when(made.made_at)} UTC into {settings.data_dir}.")
             return

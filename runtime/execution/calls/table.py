@@ -34,8 +34,8 @@ _OWNERS = (
 )
 
 SIGNATURES: dict[str, CallSignature] = {one.name: one for owner in _OWNERS for one in declared(owner)}
-"""By name, in the order of the documentation. Nothing else can have such a name: neither what a reply defines nor a
-variable hides a built-in call."""
+"""By name, those of features last. Nothing else can have such a name: neither what a reply defines nor a variable hides
+a built-in call."""
 
 
 def take_calls(owners: Iterable[type]) -> None:

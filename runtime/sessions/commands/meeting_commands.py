@@ -66,7 +66,7 @@ def _participant(state: SessionState, meeting: MeetingState, one: ParticipantId,
     if agent is None:
         return texts("meeting.person", name=name_within(state.called(one)), time=time)
     key = "meeting.host" if one == meeting.host else "meeting.agent"
-    return texts(key, name=agent.klass, number=state.number_of(agent), time=time)
+    return texts(key, name=agent.klass, which=state.number_of(agent), time=time)
 
 
 def _asked(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterator[str]:

@@ -113,7 +113,7 @@ def status_of(state: SessionState, program: str, model: str, texts: Texts) -> st
     for agent in state.agents.values():
         stack = [f.playbook for f in state.frames.values() if f.agent == agent.id]
         doing = " → ".join(stack) or texts("session.status_idle")
-        lines.append(texts("session.status_agent", agent=agent.klass, number=state.number_of(agent), doing=doing))
+        lines.append(texts("session.status_agent", agent=agent.klass, which=state.number_of(agent), doing=doing))
     return "\n".join(lines)
 
 
@@ -121,7 +121,7 @@ def those_here(state: SessionState, texts: Texts) -> str:
     """The people and agents, one a line."""
     people = [texts("session.who_person", name=state.spoken_name(person)) for person in state.people]
     here = ((agent.klass, state.number_of(agent)) for agent in state.agents.values())
-    agents = [texts("session.who_agent", agent=klass, number=number) for klass, number in here]
+    agents = [texts("session.who_agent", agent=klass, which=which) for klass, which in here]
     return "\n".join([*people, *agents])
 
 
@@ -134,7 +134,7 @@ def agents_at_work(state: SessionState, program: Program, now_s: float, texts: T
     for agent in agents[:MAX_LINES]:
         doing, since = _doing(state, program, agent, texts)
         time = lasting(now_s - since, texts)
-        lines.append(texts("agents.line", agent=agent.klass, number=state.number_of(agent), doing=doing, time=time))
+        lines.append(texts("agents.line", agent=agent.klass, which=state.number_of(agent), doing=doing, time=time))
     if len(agents) > MAX_LINES:
         lines.append(texts("agents.more", count=len(agents) - MAX_LINES))
     return "\n".join(lines)

@@ -298,13 +298,29 @@ def test_run_says_where_to_go_and_a_signal_ends_it_cleanly(tmp_path: Path, numbe
     assert "Traceback" not in errors
 
 
-def test_port_in_use_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("role", "says", "how"),
+    [("all", "web", "--port or PARLEY_WEB__PORT"), ("bus", "bus", "--port"), ("tape", "tape", "--port")],
+)
+def test_port_in_use_is_one_sentence_with_the_setting_that_counts(
+    tmp_path: Path, role: str, says: str, how: str
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = _parley(tmp_path, "run", "--port", port)
+        done = _parley(tmp_path, "run", "--role", role, "--port", port)
     assert done.returncode in (1, 2)
-    assert port in done.stderr
-    assert "Traceback" not in done.stderr
+    where = f"parley: {says}: cannot listen on 127.0.0.1 port {port}: Address already in use."
+    assert done.stderr == f"{where} Choose another with {how}\n"
+
+
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_replacing_is_for_restoring_alone(tmp_path: Path, command: str) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "x.backup").write_text("old")
+    done = _parley(tmp_path, command, "x.backup", "--replace", PARLEY_DATA_DIR="state")
+    refused = "parley: --replace is for --restore alone. A backup is written over a file that is there without it.\n"
+    assert (done.returncode, done.stderr == refused) == (2, command == "backup")
+    assert ((tmp_path / "x.backup").read_text(), any((tmp_path / "state").iterdir())) == ("old", command == "restore")
 
 
 @pytest.mark.parametrize("arguments", [("run",), ("check",), ("compile", "hello.pb")])

@@ -42,6 +42,15 @@ def test_english_itself_may_be_worded_anew(tmp_path: Path) -> None:
             r'"commands\.unknown" has the placeholder \{befehl\}; there are: \{command\}',
         ),
         ('[access]\nblocked = "{name}"', r"there are: none"),
+        *(
+            (f'[{group}]\n{name} = "(Agent {{number}})"', rf'"{group}\.{name}" has the placeholder \{{number\}}')
+            for group, names in {
+                "session": ("status_agent", "who_agent"),
+                "agents": ("line",),
+                "meeting": ("agent", "host"),
+            }.items()
+            for name in names
+        ),
         ('[access]\nblocked = "{"', r'"access\.blocked": .* a brace itself is written twice'),
         ('[access]\nblocked = "{0.__class__}"', "not a name in braces"),
         ('[access]\nblocked = ""', r'"access\.blocked" must be a text'),
