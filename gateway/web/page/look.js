@@ -36,6 +36,7 @@ export const ICONS = {
   more: "M4.5 10h.01M10 10h.01M15.5 10h.01",
   reply: "M8 5L4 9l4 4M4 9h7a5 5 0 0 1 5 5v1",
   copy: "M7 7V4h9v9h-3M4 7h9v9H4z",
+  select: "M7 3q3 0 3 2v10q0 2-3 2M13 3q-3 0-3 2M10 15q0 2 3 2",
   send: "M10 16V4M5 9l5-5 5 5",
   down: "M10 4v12M5 11l5 5 5-5",
   close: "M5 5l10 10M15 5L5 15",

@@ -15,6 +15,16 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 LOBBY = Address("web", "lobby")
 GUIDE = Speaker("1000", "Guide")
 
+HELD = """(body, name) => {
+  const [timer, waits, touched] = [window.setTimeout, [], body.appendChild(document.createElement(name))];
+  window.setTimeout = (_, ms) => waits.push(ms);
+  touched.dispatchEvent(new PointerEvent("pointerdown", { pointerType: "touch", bubbles: true }));
+  window.setTimeout = timer;
+  touched.remove();
+  return waits;
+}"""
+"""The timers, in ms, that a finger on an element of this name in a message starts."""
+
 
 def tool(message: Locator, name: str) -> Locator:
     return message.get_by_role("button", name=name, exact=True)
@@ -390,6 +400,21 @@ async def test_on_a_phone_everything_is_reached_by_touch(browser: Browser) -> No
         await page.keyboard.press("Escape")
         await expect(sheet).to_have_count(0)
         await expect(tool(message, "Actions")).to_be_focused()
+        body = message.locator(".body")
+        for name in ("span", "button", "a", "audio", "video", "input", "textarea", "summary"):
+            assert await body.evaluate(HELD, name) == ([450] if name == "span" else []), name
+        selectable = "(body) => [getComputedStyle(body).userSelect !== 'none', String(getSelection()).trim()]"
+        assert await body.evaluate(selectable) == [False, ""]
+        await tool(message, "Actions").tap()
+        await sheet.get_by_role("button", name="Select text").tap()
+        assert await body.evaluate(selectable) == [True, "hello"]
+        await body.tap()
+        asks = "(body) => body.dispatchEvent(new Event('contextmenu', { bubbles: true, cancelable: true }))"
+        assert (await body.evaluate(selectable))[0]
+        assert await body.evaluate(asks)
+        await page.locator("#room-composer textarea").tap()
+        assert await body.evaluate(selectable) == [False, ""]
+        assert not await body.evaluate(asks)
         await tool(message, "Actions").tap()
         await sheet.get_by_role("button", name="Edit").tap()
         await expect(page.locator("#room-composer textarea")).to_be_focused()

@@ -11,6 +11,7 @@ const TOGETHER_MS = 5 * 60_000;
 const FRAME_MS = 8;
 const HELD_MS = 450; // a finger on a message, until its sheet opens
 const TOUCH = matchMedia("(hover: none)");
+const CONTROLS = "button, a, audio, video, input, textarea, summary"; // they have a use of their own for a finger that stays
 const seen = new IntersectionObserver((rows) => {
   for (const { isIntersecting, target } of rows) if (isIntersecting) target.dispatchEvent(new Event("pointerenter"));
 });
@@ -76,11 +77,12 @@ export class MessageView {
     if (TOUCH.matches) {
       seen.observe(row); // nobody comes near there before a touch
       let held;
+      const keeps = ({ target }) => target.closest(`${CONTROLS}, .selecting`);
       row.addEventListener("pointerdown", (event) => {
-        if (event.pointerType === "touch" && !event.target.closest("button, a")) held = setTimeout(() => this.openSheet(), HELD_MS);
+        if (event.pointerType === "touch" && !keeps(event)) held = setTimeout(() => this.openSheet(), HELD_MS);
       });
       for (const end of ["pointerup", "pointermove", "pointercancel"]) row.addEventListener(end, () => clearTimeout(held));
-      row.addEventListener("contextmenu", (event) => event.target.closest("a, img") || event.preventDefault());
+      row.addEventListener("contextmenu", (event) => keeps(event) || event.target.closest("img") || event.preventDefault());
       row.addEventListener("mousedown", (event) => event.target.closest("button, a") && event.preventDefault()); // a focus would move it away
     }
     return row;
@@ -125,19 +127,37 @@ export class MessageView {
       sheet.close();
       if (mark) this.actions.react(this.message, mark);
     }));
-    for (const tool of this.toolbar.querySelectorAll(".icon:not(.more, [hidden], [aria-label='React'])")) {
-      const named = el("button", { type: "button" }, tool.querySelector("svg").cloneNode(true), tool.title);
+    const offer = (drawn, name, act) => {
+      const named = el("button", { type: "button" }, drawn, name);
       named.addEventListener("click", () => {
         sheet.close(); // first: it gives the focus back, which the tool may take
-        tool.click();
+        act();
       });
       sheet.append(named);
+    };
+    for (const tool of this.toolbar.querySelectorAll(".icon:not(.more, [hidden], [aria-label='React'])")) {
+      offer(tool.querySelector("svg").cloneNode(true), tool.title, () => tool.click());
+      if (tool.title === KEYS.c && this.message.text) offer(icon(ICONS.select), "Select text", () => this.selectText());
     }
     sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
     sheet.addEventListener("close", () => sheet.remove());
     document.body.append(sheet);
     this.more.focus({ preventScroll: true }); // where the focus comes back to
     sheet.showModal();
+  }
+
+  /** Select the text, and let a finger select less of it, until the next tap elsewhere. */
+  selectText() {
+    const row = this.rowElement;
+    row.classList.add("selecting");
+    getSelection().selectAllChildren(this.body);
+    const end = ({ target }) => {
+      if (row.contains(target)) return;
+      row.classList.remove("selecting");
+      getSelection().removeAllRanges();
+      document.removeEventListener("pointerup", end);
+    };
+    document.addEventListener("pointerup", end); // a scroll has none
   }
 
   /** What is done with an agent's answer: it is rated, or asked for again. */
