@@ -99,7 +99,7 @@ class SessionVoices(SessionPart):
             self._journal.note(correction)
         if by is not None:
             self._pages.signs.mark(by, "seen", event.place)
-        if event.spoken is not None:
+        if event.spoken is not None and self._journal.state.order is None:  # a task gets words that were shown before
             self._show(event, event.spoken)
 
     def undoing(self, after: int, /) -> None:
@@ -108,7 +108,7 @@ class SessionVoices(SessionPart):
             self._journal.note(SpeechMade(page))
 
     async def _with_words(self, event: InboxEvent) -> InboxEvent:
-        sounds = self._sounds(event) if event.kind == "message" else []
+        sounds = self._sounds(event) if event.kind == "message" and event.spoken is None else []
         if not sounds:
             return event
         if self._listener is None:

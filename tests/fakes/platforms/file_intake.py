@@ -35,7 +35,7 @@ class ScriptedIntake:
     async def take(
         self, address: Address, files: Sequence[Attachment], once: str, /, *, person: str = ""
     ) -> list[TakenFile]:
-        assert address.platform == "test"
+        assert address.platform in ("test", "task")  # a task gets the files of an answer
         assert once
         return [self._taken(file) for file in files]
 

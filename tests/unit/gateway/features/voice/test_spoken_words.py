@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -11,11 +12,13 @@ import pytest
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.sandbox.monty import MontySandbox
+from runtime.stores.orders import TaskLimits
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.fakes.servers.listening import ScriptedListener
 from tests.unit.gateway.features.files.test_received_files import CLERK, tape, words
+from tests.unit.gateway.features.tasks.test_task_questions import ASKED, ONE, asked, guided, shown
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, program, python
 
@@ -164,6 +167,25 @@ async def Main():
         await talk.say("hi")
         shown = await talk.say("", files=[NOTE])
         assert f"got {answer}" + (" and more" if answer == said else "") in shown
+
+
+@pytest.mark.parametrize("heard", [True, False])
+async def test_a_recording_that_answers_a_task_is_heard_once_and_people_see_what_was_heard(
+    sandbox: MontySandbox, heard: bool
+) -> None:
+    listener = ScriptedListener(HEARD) if heard else None
+    more: dict[str, Any] = {"tasks": TaskLimits(), "intake": ScriptedIntake(), "listener": listener}
+    async with talking(guided(ONE.format(name="Choose")), Model(), sandbox, **more) as talk:
+        talk.post("hi")
+        await asked(talk)
+        question = shown(talk, ASKED.format(name="Choose"))
+        talk.post("", files=[NOTE], quote=Quote(question, "Guide", "Which way?"))
+        await talk.until(lambda: any(text.startswith("went") for text in talk.chat))
+        await talk.settled()
+        told, went = talk.chat[1:]
+        assert told == (f"> Two pizzas please\n\n{HINT}" if heard else NOBODY_LISTENS)
+        assert went.count("Two pizzas please") == heard
+    assert listener is None or listener.heard == ["voice.ogg"]
 
 
 async def test_a_photo_whose_caption_is_an_answer_is_that_answer(sandbox: MontySandbox) -> None:
