@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,7 +30,7 @@ from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.instructions.decode import decode
-from runtime.language.instructions.explain import explain
+from runtime.language.instructions.explain import PartKind, StepPart, explain
 from runtime.language.program import PlaybookSpec, Step
 from runtime.llm.models import ModelRegistry
 from runtime.stores.inbox import Inbox, InboxEvent
@@ -51,6 +52,8 @@ Tell = Callable[[str], None]
 
 Own = Callable[[ProgramTemplate], str]
 """Writes a folder with a program from a template; the command that opens it. Raises OSError."""
+
+_TYPED = re.compile(r"(\$\w+):\w+")
 
 RAN = 60
 """The steps that are remembered, those that ran last."""
@@ -96,16 +99,27 @@ def _entry(watched: WatchedSession, agent: AgentState, frame: FrameState) -> dic
     return {
         "playbook": frame.playbook,
         "step": "" if step is None else step.line,
-        "text": "" if step is None else _in_words(step, walked=spec is not None and spec.walked),
+        "text": "" if step is None else in_words(step, walked=spec is not None and spec.walked),
         "file": "" if span is None else span.file,
         "line": 0 if span is None else span.line,
         "arguments": _shown(arguments_of(frame, spec) | frame.locals),
     }
 
 
-def _in_words(step: Step, *, walked: bool) -> str:
-    """What is done in a step, in English; the author's words where a model reads them."""
-    return " ".join(part.text for part in explain(decode(step))) if walked else step.text
+def in_words(step: Step, *, walked: bool) -> str:
+    """What is done in a step, in sentences; the author's words where a model reads them."""
+    return " ".join(filter(None, map(_sentence, explain(decode(step))))) if walked else step.text
+
+
+def _sentence(part: StepPart) -> str:
+    """A part of a step without types; "" for what is said in the part before it."""
+    text, (head, _, words) = part.text, part.text.partition(": ")
+    if head == "The answer":
+        return ""
+    if part.kind is PartKind.WORDS and head.removeprefix("A message to ").lower() in words.lower():
+        text = words
+    text = _TYPED.sub(r"\1", text)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _shown(values: dict[str, Any]) -> dict[str, str]:

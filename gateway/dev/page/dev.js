@@ -41,11 +41,13 @@ class Board {
     this.controls = [now, make("header", {}, make("label", {}, this.anew, "Begin anew when I save"))];
     this.agents = make("div", { className: "scroll", tabIndex: 0 });
     this.agents.setAttribute("aria-label", "Agents");
+    this.warnings = make("div", { className: "scroll warnings", tabIndex: 0, hidden: true });
+    this.warnings.setAttribute("aria-label", "Warnings");
     this.program = make("pre", { className: "program", tabIndex: 0 });
     this.program.setAttribute("aria-label", "Program");
     this.board = make("aside", { className: "board" },
       make("header", {}, make("h2", { text: "Program" }), this.own, now, hide), this.controls[1],
-      this.agents, this.program);
+      this.agents, this.warnings, this.program);
     this.board.setAttribute("aria-label", "Program that runs");
     this.show = make("button", { type: "button", className: "icon", title: "See the program" });
     this.show.setAttribute("aria-label", "See the program");
@@ -54,7 +56,8 @@ class Board {
     document.getElementById("room-people").before(this.show);
     this.overlay = make("section", { className: "overlay", hidden: true });
     this.overlay.setAttribute("role", "alert");
-    document.body.append(this.board, this.overlay);
+    this.show.closest("header").after(this.overlay);
+    document.body.append(this.board);
   }
 
   toggle(shown) {
@@ -152,9 +155,8 @@ class Board {
       for (const agent of session.agents) if (!this.view.tour || agent.stack.some((entry) => entry.step)) list.push(this.agentView(session, agent));
     }
     if (!list.length) list.push(make("p", { className: "nothing", text: this.view.tour ? "No step runs now. Choose Program in the chat." : "Nothing runs here. Say something to begin." }));
-    if (warnings.length) {
-      list.push(make("div", { className: "warnings" }, make("h3", { text: "Warnings" }), ...warnings.map((one) => make("pre", { text: one.text }))));
-    }
+    this.warnings.hidden = !warnings.length;
+    this.warnings.replaceChildren(make("h3", { text: "Warnings" }), ...warnings.map((one) => make("p", { text: `${one.file.split("/").at(-1)}, line ${one.line}: ${one.message}. ${one.hint ?? ""}` })));
     this.agents.replaceChildren(...list);
   }
 

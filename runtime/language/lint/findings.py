@@ -39,9 +39,10 @@ class Finding:
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.75, sign: str = "") -> str:
-    """The hint with the most similar name; "" if none is similar."""
+    """The hint with the most similar name, as a mapping of names says how it is written; "" if none is similar."""
     near = get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
-    return f"Did you mean {sign}{near[0]}?" if near else ""
+    shown = known[near[0]] if near and isinstance(known, Mapping) else near[0] if near else ""
+    return f"Did you mean {sign}{shown}?" if near else ""
 
 
 def as_written(span: Span, lines: SourceLines) -> str:

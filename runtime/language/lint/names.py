@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from runtime.core.ids import is_counterpart, is_human_word, is_orderer, parse_agent_id, parse_meeting_id
 from runtime.language.diagnostics import Span
-from runtime.language.lint.findings import Finding, did_you_mean
+from runtime.language.lint.findings import Finding, SourceLines, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.humans import humans_of
 from runtime.language.syntax.metadata import MEETING_KEYS
-from runtime.language.syntax.naming import without_gaps
+from runtime.language.syntax.naming import agent_name, without_gaps
 from runtime.language.syntax.signature import parse_python
 from runtime.language.variable_names import variable_name
 from runtime.language.vocabulary.phrase import phrase
@@ -70,7 +70,8 @@ _PERSON = "Declare it (# Name, or # Name:Human); as it is, only a person who sho
 class NameLint:
     """The names that steps use, checked against the agents and playbooks of the program."""
 
-    def __init__(self, program: Program, built_in: Collection[str]) -> None:
+    def __init__(self, program: Program, built_in: Collection[str], lines: SourceLines) -> None:
+        self._written = {agent.name: _heading(agent, lines) for agent in program.agents}
         people = {str(agent.metadata["name"]) for agent in program.agents if agent.metadata.get("name")}
         self._agents = {agent.name for agent in program.agents}
         public = {one.name for agent in program.agents for one in agent.playbooks if one.public}
@@ -94,7 +95,7 @@ class NameLint:
                 name = self._nearly_an_agent(said) if len(said.partition(" ")[0]) >= _SHORTEST else ""
                 if name:
                     word = said if " " in name else said.split()[0]
-                    hint = did_you_mean(name.replace(" ", ""), self._agents, cutoff=0.8)
+                    hint = did_you_mean(name.replace(" ", ""), self._written, cutoff=0.8)
                     yield Finding(step.span, f"there is no agent {word}", hint, word)
 
     def _is_nobody(self, name: str) -> bool:
@@ -111,6 +112,12 @@ class NameLint:
         if any(_COMPOUND.match(part) for part in parts):
             return ""
         return next((part for part in parts if did_you_mean(part.replace(" ", ""), self._agents, cutoff=0.8)), "")
+
+
+def _heading(agent: AgentSpec, lines: SourceLines) -> str:
+    """The agent's name as its author wrote it; its class name without source lines."""
+    written = lines.get((agent.span.file, agent.span.line), "").lstrip("# ").partition(":")[0].strip()
+    return written if written and agent_name(written) == agent.name else agent.name
 
 
 def _squeezed(name: str) -> str:

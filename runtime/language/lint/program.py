@@ -38,7 +38,7 @@ def lint(program: Program, built_in: Collection[str], lines: SourceLines | None 
 
 
 def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -> Iterator[Finding]:
-    calls, names = CallLint(program, built_in, lines), NameLint(program, built_in)
+    calls, names = CallLint(program, built_in, lines), NameLint(program, built_in, lines)
     variables, reachability = VariableLint(program), ReachabilityLint(program, built_in, lines)
     in_placeholders = PlaceholderLint(program, built_in)
     yield from never_begins(program)
