@@ -31,6 +31,18 @@ export function dollars(usd, unknown = 0) {
   return unknown > 0 ? `${known}, ${count(unknown)} of unknown price` : known;
 }
 
+const FAILED = {
+  UnknownTarget: "Nothing and nobody has this name",
+  PlaybookError: "A step could not be executed",
+  ZeroDivisionError: "A number was divided by zero",
+  KeyError: "An entry is missing",
+  ValueError: "A value does not fit",
+  TypeError: "A value is of another kind",
+};
+
+/** What went wrong, in words, by the type of an error. */
+export const failed = (type) => FAILED[type] ?? type.replace(/(?<=\p{Ll})(?=\p{Lu})/gu, " ").replace(/ Error$/, "").replace(/(?<=.)\p{Lu}(?=\p{Ll})/gu, (one) => one.toLowerCase());
+
 /** A program as owners know it: the one that looks into failures is Parley's own. */
 export const programNamed = (name) => (name === "parley-debug" ? "Parley, about failures" : name);
 

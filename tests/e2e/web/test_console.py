@@ -273,7 +273,11 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await expect(page.get_by_role("heading", name="Platforms")).to_be_visible()
         await expect(page.get_by_role("heading", name="Nodes")).to_have_count(0)  # there is one alone
         await page.get_by_role("link", name="to decide").click()
-        await page.get_by_role("link", name="1: PlaybookError").click()
+        report = page.get_by_role("row").filter(has_text="1: A step could not be executed")
+        await expect(report).to_contain_text("Set $share to 12 / $people")
+        await expect(report).to_contain_text(re.compile(r"baker\.pb, line \d+"))
+        await expect(report).not_to_contain_text(re.compile("PlaybookError|YLD|:QUE|:EXE"))
+        await report.get_by_role("link").click()
         await expect(page.locator(".program [aria-current=step]")).to_contain_text("Set $share to 12 / $people")
         await expect(page.locator(".causes .bad").first).to_contain_text("division by zero")
         await expect(page.locator(".causes .bad")).to_have_count(2)  # the failure once, and the playbook that it ended
@@ -301,7 +305,7 @@ async def test_the_line_of_python_that_failed_is_marked_and_said(tmp_path: Path,
         await say(chat, "hi")
         await expect(saying(chat, "I share.")).to_be_visible()
         page = await opened(browser, running, "#/decisions")
-        await page.get_by_role("link", name="1: ZeroDivisionError").click()
+        await page.get_by_role("link", name="1: A number was divided by zero").click()
         failed = page.locator(".card .bad").filter(has_text="It failed in Baker, Begin")
         await expect(failed.locator("code").last).to_contain_text("python.pb:12 in shared")
         await expect(page.locator(".program .line-failed")).to_contain_text("return people / 0")

@@ -4,8 +4,20 @@ import {Act} from "../acts.js";
 import {session} from "../api.js";
 import {Questions} from "../deciding/questions.js";
 import {Ago} from "./now.js";
+import {useProgram, written} from "../session/program.js";
 import {SessionLink, Table} from "../table.js";
 import {html, useState} from "../ui.js";
+import {failed} from "../words.js";
+
+/** Where it failed: the step as its author wrote it, and its line. The codes are shown to who points at it. */
+export function Failed({one}) {
+  const program = useProgram(one.program);
+  const [, file, line] = /^(.*):(\d+)$/.exec(one.source ?? "") ?? [];
+  const text = one.instruction?.replace(/;?\s*(YLD for|done when) [^;]*/g, "");
+  const step = written(program, {file, line: Number(line), step: text, text});
+  const place = one.place.replace(/:\d[\d.]*(:[A-Z]{3})?$/, "").replace(": ", ", ");
+  return html`<span title=${`${one.place} ${one.error_type}`}>${place}${step && html`<br /><q>${step}</q>`}${file && html`<br /><span class="quiet">${file}, line ${line}</span>`}</span>`;
+}
 
 export function Decisions() {
   const [all, setAll] = useState(false);
@@ -17,8 +29,8 @@ export function Decisions() {
       about=${html`<label class="check"><input type="checkbox" checked=${all} onChange=${(event) => setAll(event.target.checked)} />
         also reports that were decided</label>`}
       keyOf=${(one) => one.report} empty="Nothing has failed that waits for a decision." columns=${[
-        ["Report", (one) => html`<${SessionLink} session=${one.session} at=${one.seq} text=${`${one.report}: ${one.error_type}`} />`],
-        ["Where", (one) => html`${one.place}${one.instruction && html`<br /><q>${one.instruction}</q>`}${one.source && html`<br /><code>${one.source}</code>`}`],
+        ["Report", (one) => html`<${SessionLink} session=${one.session} at=${one.seq} text=${`${one.report}: ${failed(one.error_type)}`} />`],
+        ["Where", (one) => html`<${Failed} one=${one} />`],
         ["Conversation", (one) => html`${one.conversation}<br /><span class="quiet">${one.program}</span>`],
         ["Last", (one) => html`<${Ago} at=${one.last_at} />${one.count > 1 ? `, ${one.count} times` : ""}`],
         ["Decision", (one) => one.decided

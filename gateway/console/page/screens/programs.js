@@ -3,10 +3,11 @@
 import {Act} from "../acts.js";
 import {get, session} from "../api.js";
 import {useLive} from "../live.js";
+import {Failed} from "./decisions.js";
 import {Ago} from "./now.js";
 import {ACTS, Plain, SessionLink} from "../table.js";
 import {html, useState} from "../ui.js";
-import {count} from "../words.js";
+import {count, failed} from "../words.js";
 
 export function Programs() {
   const {found, trouble} = useLive(() => get("/bus/v1/programs"));
@@ -69,8 +70,8 @@ function Practice({path, digest}) {
     ]} />
     <${Plain} title="Failures by step" level="3" rows=${found.failures} keyOf=${(one) => `${one.place} ${one.error_type}`}
       empty="Nothing failed that nobody caught." columns=${[
-        ["Step", (one) => html`${one.place}${one.instruction && html`<br /><q>${one.instruction}</q>`}`],
-        ["Error", (one) => one.error_type],
+        ["Step", (one) => html`<${Failed} one=${one} />`],
+        ["Error", (one) => failed(one.error_type)],
         ["Times", (one) => count(one.count)],
         ["Last", (one) => html`<${Ago} at=${one.last_at} />, <${SessionLink} session=${one.session} at=${one.seq} text="the moment" />`],
       ]} />
