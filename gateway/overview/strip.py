@@ -10,6 +10,7 @@ from typing import Any, Literal
 from adapters.markdown.html_blocks import html_as_markdown
 from runtime.core.ids import as_named
 from runtime.core.json_text import write_json
+from runtime.core.message import MessageType
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import (
     CallReturned,
@@ -28,7 +29,7 @@ from runtime.tape.facts.frames import (
 )
 from runtime.tape.facts.people import MessageHeard, PageBegun, PageClosed, PageFinished, PageGrew, QuestionClosed
 from runtime.tape.facts.registry import KINDS
-from runtime.tape.facts.session import AgentCreated, AgentStopped, ProgramBroken
+from runtime.tape.facts.session import AgentCreated, AgentStopped, MessageQueued, ProgramBroken
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver, WordToOrderer, WordToTask
 from runtime.tape.tape import Fact
 
@@ -99,6 +100,8 @@ class Strip:
 
     ordered: int = 0
     marks: dict[str, StripMark] = field(default_factory=dict)
+    heard: set[str] = field(default_factory=set)
+    """The messages that people wrote."""
     _latest: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     """The last fact of each frame: a question to a model lies between it and the answer."""
 
@@ -154,8 +157,17 @@ def lane_of(fact: Fact) -> str:
 
 
 def _heard(strip: Strip, fact: Fact, content: MessageHeard) -> None:
+    strip.heard.add(content.message)
     mark = strip.point("heard", fact, name=content.name, text=content.text)
     mark.lane = PEOPLE
+
+
+def _pressed(strip: Strip, fact: Fact, content: MessageQueued) -> None:
+    """A press on a button; a typed answer was heard already."""
+    said = content.message
+    if said.type is MessageType.CHOICE and said.from_human and said.id not in strip.heard:
+        mark = strip.point("heard", fact, name=said.sender_name or "", text=said.content)
+        mark.lane = PEOPLE
 
 
 def _page(strip: Strip, fact: Fact, content: PageBegun) -> None:
@@ -305,6 +317,7 @@ def _short(value: Any) -> str:
 
 _TAKES: Mapping[type[FactContent], Callable[[Strip, Fact, Any], None]] = {
     MessageHeard: _heard,
+    MessageQueued: _pressed,
     PageBegun: _page,
     PageGrew: _grew,
     QuestionClosed: _closed_question,

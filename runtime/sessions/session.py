@@ -374,7 +374,7 @@ class Session:
         self._tell_received(event)
 
     def _tell_received(self, event: InboxEvent) -> None:
-        if event.kind in ("message", "edit"):
+        if event.kind in ("message", "edit", "choice"):
             self._around.bus.publish(MessageReceived(*self._where, f"in.{event.id}", event.person_id))
 
     @property

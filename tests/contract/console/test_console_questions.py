@@ -169,6 +169,14 @@ async def test_a_question_whose_commit_was_lost_is_not_shown_and_forgotten_when_
         assert await register.all() == []
 
 
+async def test_what_a_program_asks_is_listed_and_is_not_for_owners_to_decide(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world, world.logged_in() as owner:
+        await commit(world, asking("Which?", ("Red", "Blue"), pos="1"))
+        (row,) = (await told_of(world, owner, "/questions"))["questions"]
+        assert row["kind"] == "question"
+        assert (await told_of(world, owner, "/status"))["decisions"]["questions"] == 0
+
+
 async def test_questions_of_a_session_that_has_ended_are_gone(
     valkey_socket: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,20 @@ def test_waits_in_one_place_are_each_a_mark() -> None:
     assert shown(strip_of(waits)) == [("1000", "wait", first, first + 1, "people") for first in (1, 3, 5)]
 
 
+def test_a_press_is_said_by_a_person_and_a_typed_answer_is_said_once() -> None:
+    answer = {"from": "web:1", "class": "User", "at": T0.isoformat(), "type": "choice", "to": "1000", "human": True}
+    pressed = {**answer, "id": "in.2", "text": "Yes", "name": "Ada", "answers": "6"}
+    typed = {**pressed, "id": "in.1"}
+    told = [
+        ("session", "heard", HEARD),
+        *(("1000", "in", {"agent": "1000", "message": one}) for one in (typed, pressed)),
+    ]
+    assert [(mark.lane, mark.name, mark.text) for mark in strip_of(facts(told))] == [
+        ("people", "Ada", "hi"),
+        ("people", "Ada", "Yes"),
+    ]
+
+
 def test_a_fact_that_cannot_be_read_is_passed_over() -> None:
     broken = facts([("1000", "start", {}), ("1000", "unreadable", {"fields": {}}), ("session", "heard", HEARD)])
     assert shown(strip_of(broken)) == [("people", "heard", 3, 3, "Ada")]
