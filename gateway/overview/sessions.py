@@ -33,6 +33,7 @@ from runtime.stores.sessions import LivingNodes, SessionRecord
 from runtime.tape.facts.frames import EffectIntended
 from runtime.tape.facts.people import MessageHeard, PageFinished
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.session import MessageQueued
 from runtime.tape.tape import TapeReader
 
 _MOST = 200
@@ -48,6 +49,9 @@ _FIRST_FACTS = 60
 """The first facts of a session among which its first words are looked for."""
 
 _WORDS = 160
+
+GREETING = "Hello!"
+"""What the button of an empty room says: `gateway/web/page/chat.js`."""
 
 _LOOKING = "parley-debug"
 """The program that looks into failures: with one node, owners see it where they ask for it."""
@@ -194,17 +198,22 @@ class SessionRoutes:
         row |= {**await self._last(known), "first": await self._first(known)}
 
     async def _first(self, known: KnownSession) -> str | None:
-        """The first words of a person in a session."""
+        """The first words that a person wrote or chose in a session; those of the page's button where there are no
+        others."""
         if known.record.archived:
             return None
+        greeting: str | None = None
         try:
             async for fact in self.tapes.read_session(known.record.id, until=_FIRST_FACTS):
-                heard = read_as(fact, MessageHeard)
-                if heard is not None and heard.text:
-                    return heard.text[:_WORDS]
+                heard, queued = read_as(fact, MessageHeard), read_as(fact, MessageQueued)
+                chosen = queued.message.content if queued is not None and queued.message.type == "choice" else ""
+                text = heard.text if heard is not None else chosen
+                if text and text != GREETING:
+                    return text[:_WORDS]
+                greeting = text or greeting
         except (ArchiveUnavailable, TapeConflict, LookupError):
-            return None
-        return None
+            return greeting
+        return greeting
 
     async def _last(self, known: KnownSession) -> dict[str, Any]:
         """The last words of a session, who said them, and the people who spoke lately."""

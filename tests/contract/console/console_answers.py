@@ -12,8 +12,11 @@ import httpx
 from jsonschema import Draft202012Validator
 
 from gateway.clients import bus as bus_module
-from runtime.core.ids import AgentId, PersonId
+from runtime.core.ids import AgentId, MessageId, PersonId
+from runtime.core.message import Message, MessageType
+from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.session import MessageQueued
 from runtime.tape.tape import Fact, session_tape
 from runtime.tape.view import HUMAN_MESSAGE
 from tests.contract.storage_samples import SESSION, T0, beginning, shard_lease
@@ -52,12 +55,18 @@ async def acted(http: httpx.AsyncClient, method: str, path: str, body: Any = Non
     return {"status": answer.status_code, **answer.json()}
 
 
-async def said(world: ConsoleWorld, text: str = "a secret") -> None:
-    """A session in which a person has said something."""
-    lease = await shard_lease(world.leases)
-    heard = MessageHeard("in.1", AgentId("1000"), PersonId("web:1"), "Ada", True, text)
-    fact = Fact(session_tape(SESSION), 1, heard.kind, T0, heard.data())
-    await world.sessions.commit(replace(beginning(lease), facts=(fact,), events=((1, HUMAN_MESSAGE),)))
+async def said(world: ConsoleWorld, *texts: str, pressed: str = "") -> None:
+    """A session in which a person has said something, and then pressed a button."""
+    lease, agent, ada = await shard_lease(world.leases), AgentId("1000"), PersonId("web:1")
+    told: list[FactContent] = [
+        MessageHeard(f"in.{number}", agent, ada, "Ada", True, text)
+        for number, text in enumerate(texts or ("a secret",), 1)
+    ]
+    if pressed:
+        press = Message(MessageId("in.9"), ada, "User", pressed, T0, type=MessageType.CHOICE, from_human=True)
+        told.append(MessageQueued(agent, press))
+    facts = tuple(Fact(session_tape(SESSION), number, one.kind, T0, one.data()) for number, one in enumerate(told, 1))
+    await world.sessions.commit(replace(beginning(lease), facts=facts, events=((1, HUMAN_MESSAGE),)))
 
 
 def _wild(path: str) -> str:

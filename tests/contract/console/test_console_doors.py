@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -176,6 +177,22 @@ async def test_owners_read_words_and_other_roles_do_not(valkey_socket: Path) -> 
             rows = (await told_of(world, operator, "/sessions", words=1))["sessions"]
             assert [row["session"] for row in rows] == [SESSION]
             assert {"first", "last"}.isdisjoint(rows[0])
+
+
+@pytest.mark.parametrize(
+    ("texts", "pressed", "first"),
+    [
+        (("Hello!",), "", "Hello!"),
+        (("Hello!", "Where is my order?"), "", "Where is my order?"),
+        (("Hello!",), "Program", "Program"),
+    ],
+)
+async def test_a_session_is_called_by_the_first_words_that_a_person_chose(
+    texts: Sequence[str], pressed: str, first: str, valkey_socket: Path
+) -> None:
+    async with console(valkey_socket) as world, world.logged_in() as owner:
+        await said(world, *texts, pressed=pressed)
+        assert (await told_of(world, owner, f"/sessions/{SESSION}"))["first"] == first
 
 
 async def test_only_an_owner_changes_something_and_only_where_the_settings_say_so(valkey_socket: Path) -> None:

@@ -180,6 +180,20 @@ async def test_everybody_sees_the_same_colours_and_on_a_phone_how_many_more_are_
         await expect(grace.locator(".faces .more")).to_have_text("+9")
 
 
+async def test_the_tools_of_a_message_hide_none_of_its_words(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        ada = await enter(browser, chat, "Ada")
+        for _ in range(3):
+            await say(ada, "many words " * 40)
+        await expect(ada.locator(".sending")).to_have_count(0)
+        for message in await ada.locator(".message").all():
+            await message.hover()
+            tools, body = [await message.locator(part).bounding_box() for part in (".tools", ".body")]
+            assert tools is not None
+            assert body is not None
+            assert tools["y"] + tools["height"] <= body["y"] + 2
+
+
 async def test_what_is_written_offline_is_sent_once_and_what_was_missed_is_shown_once(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat) as heard:
         page = await enter(browser, chat, "Ada")
