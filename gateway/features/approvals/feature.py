@@ -29,10 +29,10 @@ def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
 
 async def _status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
     """What owners decide: whether a tool may be used. What a program asks is for who chats with it."""
-    from gateway.features.approvals.register import APPROVAL, register_in
+    from gateway.features.approvals.register import register_in
 
     places = await register_in(ground).all()
-    return {"decisions": {"questions": sum(place.call.pos == APPROVAL for place in places)}}
+    return {"decisions": {"questions": sum(place.approval for place in places)}}
 
 
 approvals = Feature("approvals", node=_node, views=_views, status=_status)

@@ -66,6 +66,11 @@ class QuestionPlace:
         """The name under which it is noted."""
         return _name(self.session, self.call)
 
+    @property
+    def approval(self) -> bool:
+        """Whether a tool waits to be allowed."""
+        return self.call.pos == APPROVAL
+
 
 class QuestionRegister(NodePart):
     """Notes the questions of sessions in one durable table. Raises StorageUnavailable."""
@@ -129,11 +134,6 @@ class OpenQuestion:
         """The class of the agent that asks."""
         frame = self.state.frames.get(self.call.frame)
         return "" if frame is None else self.state.name_of(frame.agent)
-
-    @property
-    def approval(self) -> bool:
-        """Whether a tool waits to be allowed."""
-        return self.call.pos == APPROVAL
 
     @property
     def of(self) -> list[str]:

@@ -143,7 +143,7 @@ def _question(found: OpenQuestion, content: bool) -> dict[str, Any]:
         "session": record.id,
         "page": asked.page,
         "seq": int(asked.page),
-        "kind": "approval" if found.approval else "question",
+        "kind": "approval" if found.noted.approval else "question",
         "conversation": place.key,
         "program": record.program,
         "agent": found.agent,

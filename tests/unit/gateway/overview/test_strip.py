@@ -115,10 +115,8 @@ def test_a_press_is_said_by_a_person_and_a_typed_answer_is_said_once() -> None:
     answer = {"from": "web:1", "class": "User", "at": T0.isoformat(), "type": "choice", "to": "1000", "human": True}
     pressed = {**answer, "id": "in.2", "text": "Yes", "name": "Ada", "answers": "6"}
     typed = {**pressed, "id": "in.1"}
-    told = [
-        ("session", "heard", HEARD),
-        *(("1000", "in", {"agent": "1000", "message": one}) for one in (typed, pressed)),
-    ]
+    queued = [("1000", "in", {"agent": "1000", "message": one}) for one in (typed, pressed)]
+    told: list[tuple[str, str, Mapping[str, Any]]] = [("session", "heard", HEARD), *queued]
     assert [(mark.lane, mark.name, mark.text) for mark in strip_of(facts(told))] == [
         ("people", "Ada", "hi"),
         ("people", "Ada", "Yes"),
