@@ -205,9 +205,9 @@ def endless_loops(playbook: PlaybookSpec) -> Iterator[Finding]:
     """The loops of a playbook that go on in the same way for ever. Only those whose test is exact are looked at."""
     for step in playbook.walk_steps() if playbook.walked else ():
         head = decode(step).head
-        if not isinstance(head, Loop) or head.kind not in (LoopKind.WHILE, LoopKind.UNTIL):
+        if not isinstance(head, Loop) or head.kind not in (LoopKind.WHILE, LoopKind.UNTIL) or _BARE.begins(step.text):
             continue
-        if isinstance(head.over, Expression) and " " in step.text and _is_endless(step, head, head.over.names):
+        if isinstance(head.over, Expression) and _is_endless(step, head, head.over.names):
             changes = " or ".join(f"${name}" for name in sorted(head.over.names))
             hint = f"Ask or wait for somebody in it, or {f'change {changes}' if changes else 'break'}."
             yield Finding(step.span, "nothing in this loop waits, or changes what it tests", hint, step.text)

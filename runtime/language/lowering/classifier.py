@@ -18,6 +18,7 @@ from runtime.language.instructions.steps.course import course_of, jump_behind, w
 from runtime.language.instructions.steps.repeating import (
     begins_loop,
     branch_of,
+    goes_on,
     is_limit,
     loop_of,
     repeats_steps,
@@ -47,9 +48,7 @@ from runtime.language.vocabulary.phrase import phrase
 _MOST_CLAUSES = 12
 _MORE_THAN_A_VERB = 2
 _BRINGS = phrase("brings to what is held")
-_ABOVE = [
-    [one] for one in ("this", "that", "it", "these", "all", "everything", "going", "on", "doing", "until", "while")
-]
+_ABOVE = [[one] for one in ("this", "that", "it", "these", "all", "everything", "until", "while")]
 _CHECKS = frozenset({"validate", "check", "verify"})
 _UNKNOWN = "no rule knows what it means"
 
@@ -129,7 +128,7 @@ class Classifier:
         above = text.lower().split()[1:2] in _ABOVE
         repeats = repeats_steps(text) and (above if not cuts else not self.classify(rest).known)
         endless = not cuts and begins_loop(text) and " " in text
-        if repeats or (endless and loop_of(text) is None):
+        if repeats or (endless and (goes_on(text) or loop_of(text) is None)):
             return free(text, "the repeated steps are not below it")
         if not cuts:
             return LoweredInstruction(OpCode.CND, text)

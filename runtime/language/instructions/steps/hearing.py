@@ -136,7 +136,7 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
     "others": lambda *_: ("", _NOBODY, "who of them is meant is not said"),
     "nothing_said": lambda *_: "nobody is told anything",
     "later": lambda _, __, own: "" if own else "when it is said is part of the sentence",
-    "over": lambda _: "somebody else is to speak with them",
+    "over": lambda *_: "somebody else is to speak with them",
     "alone": lambda _, one: ((one,), ""),
     "together": lambda _, one, others: ((one, *others[0]), others[1]),
     "all": lambda listed, _, __, last: ((*listed, last), ""),

@@ -48,7 +48,7 @@ class BranchReading:
 class _Opening:
     """How a loop begins; behind it stands what it tests (`kind` is WHILE or UNTIL), or what it goes through: for a
     `variable`, or for what the word `noun` names. `of` says that the word stands for a part of that, and `takes` what
-    can stand there: a list with a name, numbers, a noun, or any items."""
+    can stand there: a list with a name, numbers, a noun, or any items; `together`, "all" stands before the noun."""
 
     kind: LoopKind
     variable: str = ""
@@ -56,6 +56,7 @@ class _Opening:
     at_most: int | None = None
     behind: bool = False
     of: bool = False
+    together: bool = False
     takes: _Takes = "items"
 
 
@@ -105,7 +106,8 @@ def begins_loop(text: str) -> bool:
     for end, openings in chart.ends("opening", 0).items():
         if any(one.takes not in _NAMED or chart.begins(one.takes, end) for one in openings):
             return True
-    return any(end == len(tokens) or tokens[end].text[0] in ",:" for end in chart.ends("loop", 0))
+    whole = len(tokens) - (tokens[-1].text == ":")
+    return whole in chart.ends("loop", 0) or any(tokens[end].text[0] in ",:" for end in chart.ends("headed", 0))
 
 
 def heading_before(text: str) -> str:
@@ -139,6 +141,12 @@ def times_said(text: str) -> str:
 def repeats_steps(text: str) -> bool:
     """Whether a step begins with a verb for doing other steps again, or for going on with them."""
     return text.partition(" ")[0].lower().rstrip(":") in _firsts("AGAIN") | _firsts("DO") | _firsts("KEEP")
+
+
+def goes_on(text: str) -> bool:
+    """Whether the heading of a loop may be a whole sentence: "Keep at it until $done", "Go through $xs one by one"."""
+    said, orders = text.lower().rstrip(" :"), tuple(" ".join(words) for words, _ in _grammar().classes["ORDER"])
+    return said.partition(" ")[0] in _firsts("KEEP") | _firsts("GO") or said.endswith(orders)
 
 
 def is_limit(text: str) -> bool:
@@ -218,7 +226,7 @@ def _starts(text: str) -> Iterator[int]:
 def _each(opening: _Opening, rest: str) -> Loop | None:
     chart, tokens = _chart(rest)
     if opening.takes == "noun":  # "For each guest": who that is is left to a model
-        alone = len(tokens) == 1 and tokens[0].kind == "WORD"
+        alone = len(tokens) == 1 and tokens[0].kind == "WORD" and tokens[0].text not in _firsts("NO_NOUN")
         return Loop(LoopKind.EACH, Prose(rest), _noun(rest.lower())) if alone else None
     if opening.takes in _NAMED:
         named = chart.meanings(opening.takes)
@@ -228,7 +236,7 @@ def _each(opening: _Opening, rest: str) -> Loop | None:
     first = tokens[1] if tokens[0].text == "the" and tokens[1:] and tokens[1].kind == "OPERAND" else tokens[0]
     over = operand_of(rest[first.at :])
     prose = isinstance(over, Prose)
-    if prose and (first.kind == "OPERAND" or "," in rest):
+    if prose and (first.kind == "OPERAND" or "," in rest or (opening.together and not opening.variable)):
         return None
     some = opening.noun and (opening.variable or (opening.of and not prose))  # "each pair of", "every second $guest in"
     whose = f"{opening.variable} {rest}"
@@ -282,7 +290,7 @@ def _each_opens(*parts: Any, takes: _Takes = "items", of: bool = False) -> _Open
     words = [part.text for part in parts if isinstance(part, ConditionToken) and part.text not in ("for", "of", "=")]
     noun, place = words[-1] if words else "", next((str(part) for part in parts if str(part)[:1] == "$"), "")
     sure = place or noun not in _firsts("NO_ITEM") | _firsts("SOME")
-    return _Opening(LoopKind.EACH, place, noun, of=of, takes=takes) if sure else None
+    return _Opening(LoopKind.EACH, place, noun, of=of, together="all" in parts, takes=takes) if sure else None
 
 
 def _given_place(*parts: Any) -> tuple[str, str]:
