@@ -136,6 +136,38 @@ async def test_only_an_owner_makes_a_program_beside_the_tour_and_none_is_overwri
         assert (again.status, await again.json()) == (409, {"error": "The folder game cannot be written: File exists."})
 
 
+async def test_a_thumb_that_wakes_the_tour_is_no_work(browser: Browser, tmp_path: Path) -> None:
+    async with gateway(tmp_path, TOUR) as running:
+        page = await entered(browser, running.url, "Ada")
+        await say(page, "hello")
+        await page.get_by_role("button", name="Program", exact=True).click()
+        await page.get_by_role("button", name="Apple pie").click()
+        await appears(saying(page, "Anything else?"))
+        running.kill()
+        await running.gone()
+        await running.start()
+        page = await entered(browser, running.url, "Bob")
+        await appears(saying(page, "Anything else?"))
+        await page.evaluate(
+            """() => {
+                window.shown = [];
+                const seen = () => document.querySelector("#room-composer .typing-words").innerText;
+                const note = () => window.shown.push(seen(), !document.querySelector(".board").hidden);
+                new MutationObserver(note).observe(document.body, {subtree: true, attributes: true, childList: true});
+            }"""
+        )
+        answer = page.locator(".message.agent", has_text="Anything else?")
+        await answer.hover()
+        await answer.get_by_role("button", name="Good answer").click()
+        await expect(answer.get_by_role("button", name="👍 by Bob")).to_be_visible()
+        await running.prints('"feedback.given"')
+        assert not any(await page.evaluate("window.shown"))
+        await page.get_by_role("button", name="No", exact=True).click()
+        await expect(page.get_by_role("complementary", name="Program that runs")).to_be_visible()
+        await appears(saying(page, "as a value: 4."))
+        assert not re.search(r"\bShow\b", str(await page.evaluate("window.shown")))
+
+
 async def test_two_people_in_two_browsers_are_told_apart_and_a_reload_keeps_it_all(
     browser: Browser, tour: Gateway
 ) -> None:
