@@ -21,8 +21,7 @@ from adapters.discord.api.permissions import invitation, missing
 from adapters.discord.api.webhooks import HookApi, InteractionApi
 from adapters.discord.codec.addresses import PLATFORM, DiscordBot, address_of, channel_id_of, is_private, number_of
 from adapters.discord.codec.interactions import offered
-from adapters.discord.inbound.catch_up import earlier_in
-from adapters.discord.inbound.intake import BotParts, DiscordIntake
+from adapters.discord.inbound.intake import BotParts, DiscordIntake, earlier_in
 from adapters.discord.inbound.listener import INTENT_HELP
 from adapters.discord.inbound.menu import InteractionMenu, InteractionReceipts
 from adapters.discord.inbound.shard import ShardSession

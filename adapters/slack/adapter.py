@@ -25,8 +25,8 @@ from adapters.slack.inbound.oauth import AppKeys, InstallationStore, InstallFlow
 from adapters.slack.inbound.receiver import SlackReceiver
 from adapters.slack.limits import CAPABILITIES, draws
 from adapters.slack.manifest import ESSENTIAL, lacking
+from adapters.slack.outbound.answers import SlackThreads
 from adapters.slack.outbound.sender import SlackSender
-from adapters.slack.outbound.threads import SlackThreads
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock

@@ -14,8 +14,7 @@ from typing import Final
 
 from adapters.recent import RecentValues
 from adapters.records import Records, what_can_be_read
-from adapters.telegram.codec.addresses import FIRST_SUPERGROUP
-from adapters.telegram.codec.envelope import KnownChat, UpdateEnvelope
+from adapters.telegram.codec.addresses import FIRST_SUPERGROUP, KnownChat, UpdateEnvelope
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 

@@ -13,9 +13,8 @@ import anyio
 
 from gateway.talks.checks import fits
 from gateway.talks.staging.answers import AnswerSource, judged
-from gateway.talks.staging.clock import TalkClock, settle
 from gateway.talks.staging.record import BeatRecord, EventTasks, SeenCall, SeenMessage, TalkScreen, orders_of, waits_in
-from gateway.talks.staging.stage import TalkFiles, TalkPorts, TalkSeats, TalkStage, TalkStore
+from gateway.talks.staging.stage import TalkClock, TalkFiles, TalkPorts, TalkSeats, TalkStage, TalkStore, settle
 from gateway.talks.staging.tools import KeptTools, ReplayedServers
 from gateway.talks.talk import (
     ArrivingEvent,

@@ -25,9 +25,8 @@ from runtime.execution.triggers.triggers import declared_types
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.meetings.invitations import AUTOMATIC
-from runtime.playbooks.meeting import MeetingHosting, MeetingPlaybook
 from runtime.playbooks.module import AgentModule, PlaceholderPython, agents_by_name
-from runtime.playbooks.playbook import FrameExecution, LLMPlaybook
+from runtime.playbooks.playbook import FrameExecution, LLMPlaybook, MeetingHosting, MeetingPlaybook
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import ExtensionPlaybook, RemotePlaybook
 

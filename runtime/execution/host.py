@@ -12,9 +12,8 @@ import anyio
 from runtime.core.errors import JournalError, PlaybookError, StorageError, UnknownTarget
 from runtime.core.ids import AgentId
 from runtime.core.signals import ListenerList
-from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
-from runtime.execution.frames.outcomes import RaisedFailure, described, failed_call, raised_at, site
+from runtime.execution.frames.outcomes import FrameEvents, RaisedFailure, described, failed_call, raised_at, site
 from runtime.execution.frames.signatures import BuiltinCall, Later
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call

@@ -11,8 +11,8 @@ from runtime.core.address import SCRATCH
 from runtime.core.errors import LLMError, PlaybookError
 from runtime.events.frames import AskedPrompt, AtWork, LLMAnswered, LLMAnsweredInPart, LLMBrokeOff, LLMCut, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.outcomes import Place, at_work
 from runtime.execution.prompt.with_files import sent
 from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage, model_for, name_for
 from runtime.stores.kept import PromptMessage

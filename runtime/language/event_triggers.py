@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.core.cloud_event import CloudEvent, is_pattern
 from runtime.language.program import PlaybookSpec, Program, TriggerKind
-from runtime.language.variable_names import VARIABLE
+from runtime.language.value_types import VARIABLE
 from runtime.language.vocabulary.phrase import phrase
 
 WHOLE = "event"

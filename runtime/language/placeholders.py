@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runtime.language.syntax.signature import parse_python
-from runtime.language.variable_names import VARIABLE, python_name
+from runtime.language.value_types import VARIABLE, python_name
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _WORDS = re.compile(r"[^\W\d_][\w\s$,.'\u2019?-]*\s[\w\s$,.'\u2019?-]*")

@@ -1,8 +1,10 @@
-"""The declared types of variables: fitting values, and lossless conversions to them."""
+"""The names of variables in Python, and their declared types: fitting values, and lossless conversions to them."""
 
 from __future__ import annotations
 
 import ast
+import builtins
+import keyword
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
@@ -50,6 +52,16 @@ JSON_NAMES = {
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
 _BOOLS = {"true": True, "false": False}
+
+VARIABLE = re.compile(r"\$([^\W\d]\w*)")
+MARK = "\u00b7"
+
+_WORDS = frozenset(
+    {
+        *(*keyword.kwlist, *dir(builtins), "true", "false", "null", "yes", "no"),
+        *("asyncio", "collections", "datetime", "functools", "itertools", "json", "math", "re"),
+    }
+)
 
 
 def fits(value: Any, type_name: str) -> bool:
@@ -199,3 +211,13 @@ def _same(value: Any, type_name: str) -> Any:
         case "str" if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
     return None
+
+
+def python_name(variable: str) -> str:
+    """The name of a variable in Python. Names with a capital are those of agents and playbooks there."""
+    return f"{variable}{MARK}" if variable in _WORDS or variable[:1].isupper() else variable
+
+
+def variable_name(name: str) -> str:
+    """The name of the variable that a name in Python means."""
+    return name.removesuffix(MARK)

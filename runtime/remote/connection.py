@@ -36,9 +36,8 @@ from pydantic import ValidationError
 from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
 from runtime.core.plain_text import one_line
 from runtime.language.remote import RemoteSpec
-from runtime.remote.http import ATTEMPT, MAX_ANSWER_BYTES, RequestAttempt, http_client
-from runtime.remote.stdio import Said, stdio_streams
 from runtime.remote.tools import KEY
+from runtime.remote.transports import ATTEMPT, MAX_ANSWER_BYTES, RequestAttempt, Said, http_client, stdio_streams
 
 MAX_PAGES = 50
 _SDK = logging.getLogger("mcp")

@@ -28,7 +28,7 @@ from runtime.execution.calls.files import ProgramFiles
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.reminders import SessionReminders, Times, ZoneOf
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.outcomes import FrameEvents
 from runtime.execution.frames.signatures import calls_of
 from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
 from runtime.execution.host import PlaybookTriggers, SessionHost

@@ -30,7 +30,7 @@ from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFence
 from runtime.language.program import Program
 from runtime.sessions.beginning import Beginning, is_of_beginning, why_none
 from runtime.sessions.commands.fork import forked
-from runtime.sessions.inbound.backlog import ShardBacklog, StopRequest
+from runtime.sessions.inbound.arrivals import ShardBacklog, StopRequest
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.rest import Outcome

@@ -18,8 +18,7 @@ from runtime.language.pbasm.versions import outline
 from runtime.language.program import AgentKind, Program
 from runtime.sessions.assembly import assembled
 from runtime.sessions.beginning import why_none
-from runtime.sessions.inbound.backlog import ShardBacklog, StopRequest
-from runtime.sessions.inbound.event_messages import message_of
+from runtime.sessions.inbound.arrivals import ShardBacklog, StopRequest, message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.program_in_use import ProgramInUse, news_of, trouble_of
 from runtime.sessions.rest import Outcome, SessionRest

@@ -23,7 +23,7 @@ from adapters.slack.api.workspaces import SlackWorkspace, SlackWorkspaces
 from adapters.slack.codec.addresses import PLATFORM, SlackPerson, channel_of, team_of
 from adapters.slack.codec.events import earlier_of, is_said, is_told, people_in
 from adapters.slack.inbound.deliveries import Delivery, SlackDeliveries, message_id
-from adapters.slack.outbound.threads import SlackThreads
+from adapters.slack.outbound.answers import SlackThreads
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed, MessageGone, NotDelivered, OutcomeUncertain, RateLimited, StorageUnavailable

@@ -23,7 +23,7 @@ from adapters.slack.codec.interactions import (
     wish_in,
 )
 from adapters.slack.inbound.deliveries import Delivery
-from adapters.slack.outbound.threads import SlackThreads
+from adapters.slack.outbound.answers import SlackThreads
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import BadMarkup, MessageGone, NotDelivered

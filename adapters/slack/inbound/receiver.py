@@ -24,7 +24,7 @@ from adapters.slack.codec.interactions import pressed
 from adapters.slack.inbound.catch_up import ChannelMarks, microseconds
 from adapters.slack.inbound.commands import SlackCommands
 from adapters.slack.inbound.deliveries import Delivery, SlackDeliveries, message_id
-from adapters.slack.outbound.threads import REMEMBERED, SlackThreads
+from adapters.slack.outbound.answers import REMEMBERED, SlackThreads
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.plain_text import one_line

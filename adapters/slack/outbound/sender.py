@@ -21,11 +21,9 @@ from adapters.slack.codec.addresses import AuthorFace, blocks_of, channel_of, sh
 from adapters.slack.codec.events import FILE_URL
 from adapters.slack.limits import MARKS
 from adapters.slack.manifest import OWN_NAMES
-from adapters.slack.outbound.answers import AgentIcons, AnswerBlocks, check_shown
-from adapters.slack.outbound.indicators import SlackIndicators
-from adapters.slack.outbound.plans import Plans, is_planned
+from adapters.slack.outbound.answers import REMEMBERED, AgentIcons, AnswerBlocks, SlackThreads, check_shown
+from adapters.slack.outbound.plans import Plans, SlackIndicators, is_planned
 from adapters.slack.outbound.streaming import Streams
-from adapters.slack.outbound.threads import REMEMBERED, SlackThreads
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, StreamOver

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adapters.telegram.codec.addresses import PLATFORM, Json, OurBots, TelegramBot
+from adapters.telegram.codec.addresses import PLATFORM, Json, Names, OurBots, TelegramBot, name_of
 from adapters.telegram.codec.attachments import attachments_of
-from adapters.telegram.codec.envelope import Names, name_of
 from adapters.telegram.codec.markup import Entity
 from adapters.telegram.codec.wordless import rich_text_of, wordless_of
 from runtime.core.quote import Quote

@@ -14,15 +14,18 @@ from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
     Json,
+    KnownChat,
     MessageId,
     OurBots,
     TelegramBot,
     address_of,
+    bystander_of,
+    name_of,
+    sender_of,
     topic_of,
 )
 from adapters.telegram.codec.attachments import attachments_of
 from adapters.telegram.codec.brought import SaidText, answered_by, formatted, forwarded_in, quoted_in, said
-from adapters.telegram.codec.envelope import KnownChat, bystander_of, name_of, sender_of
 from adapters.telegram.codec.wordless import is_service, rich_text_of, wordless_of
 from runtime.core.address import Address
 from runtime.core.message import Attachment

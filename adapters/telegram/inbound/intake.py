@@ -19,9 +19,8 @@ from anyio.abc import TaskGroup
 from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import ChatState
-from adapters.telegram.codec.addresses import Json
+from adapters.telegram.codec.addresses import Json, UpdateEnvelope, envelope_of
 from adapters.telegram.codec.attachments import AlbumId, album_of
-from adapters.telegram.codec.envelope import UpdateEnvelope, envelope_of
 from adapters.telegram.inbound.decode import (
     ButtonPress,
     Ignored,

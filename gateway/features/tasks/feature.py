@@ -32,8 +32,7 @@ def _tried(ground: TriedGround) -> NodePart:
 
 
 def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
-    from gateway.features.tasks.register import register_in
-    from gateway.features.tasks.routes import KnownTaskRoutes
+    from gateway.features.tasks.register import KnownTaskRoutes, register_in
 
     return KnownTaskRoutes(door, register_in(ground.database, ground.clock)).routes()
 

@@ -13,7 +13,7 @@ from runtime.core.background import OnDemand
 from runtime.core.ids import SessionId
 from runtime.meetings.meeting import meeting_held_at
 from runtime.sessions.features import SessionPart, SessionParts
-from runtime.sessions.inbound.event_messages import message_of
+from runtime.sessions.inbound.arrivals import message_of
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.stores.inbox import SESSION_COMMANDS, TASK_ASKS, InboxEvent, bring
 from runtime.stores.orders import JsonLetter

@@ -7,10 +7,9 @@ from typing import Any, Literal, Protocol
 
 import anyio
 
-from gateway.observability.debugger.breakpoints import FILTERS, BreakpointWishes
 from gateway.observability.debugger.inspection import AgentThreads, Inspection, innermost, source_of
 from gateway.observability.debugger.session_watch import SessionWatch, Why
-from gateway.observability.debugger.sources import ProgramSources, Stepping
+from gateway.observability.debugger.sources import FILTERS, BreakpointWishes, ProgramSources, Stepping
 from gateway.observability.debugger.variables import Expressions, References, shown
 from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 import anyio
 
-from gateway.observability.debugger.breakpoints import Breakpoint, BreakpointWishes
 from gateway.observability.debugger.sources import (
+    Breakpoint,
+    BreakpointWishes,
     Moment,
     MomentKind,
     Place,

@@ -19,9 +19,8 @@ from runtime.core.message import Message, MessageType, message_to_data
 from runtime.core.signals import ListenerList
 from runtime.events.frames import StepExecuted, TriggerFired
 from runtime.events.sessions import ProgramLogged
-from runtime.execution.frames.events import FrameEvents, at_work
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.outcomes import FrameEvents, at_work, site
 from runtime.execution.frames.signatures import Later, OwnType, Seconds, VariableName, call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages

@@ -16,7 +16,7 @@ from runtime.execution.triggers.kinds import triggers_of
 from runtime.language.instructions.fence import FreeFence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.syntax.humans import humans_of
-from runtime.language.variable_names import python_name
+from runtime.language.value_types import python_name
 from runtime.tape.state.frames import SHARED
 
 _ADDRESSED = frozenset({"Say", "SendMessage", "CreateAgent", "IdleAgent", "CallAgent"})

@@ -10,7 +10,7 @@ from typing import Any
 
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.frame import FrameCall, HandedResult
-from runtime.language.variable_names import MARK, python_name, variable_name
+from runtime.language.value_types import MARK, python_name, variable_name
 from runtime.sandbox.executor import CallOutcome, HostCall, SnippetEvaluation
 
 CONTROL = frozenset({"Yld", "Return"})

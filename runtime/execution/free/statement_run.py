@@ -21,7 +21,7 @@ from runtime.execution.free.statement import (
     lower,
     with_variables,
 )
-from runtime.language.variable_names import variable_name
+from runtime.language.value_types import variable_name
 from runtime.sandbox.executor import CodeSnippet, HostCall, SnippetEvaluation
 from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
 from runtime.tape.journal import Journal

@@ -18,8 +18,7 @@ from runtime.execution.free.statement import (
     nodes_in,
     parsed,
 )
-from runtime.language.value_types import coerced
-from runtime.language.variable_names import MARK, variable_name
+from runtime.language.value_types import MARK, coerced, variable_name
 from runtime.sandbox.policy import HOST_FUNCTIONS, check_size
 from runtime.sandbox.policy import check as check_policy
 

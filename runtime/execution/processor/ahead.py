@@ -12,7 +12,7 @@ from typing import Any
 
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.questioner import Questioner
-from runtime.execution.questions.question import Key, OutcomeChoice, Question, WordsQuestion
+from runtime.execution.questions.form import Key, OutcomeChoice, Question, WordsQuestion
 from runtime.language.instructions.evaluation import LenientNames, NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (

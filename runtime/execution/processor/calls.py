@@ -13,9 +13,10 @@ from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Questioner, expression_text
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.question import ValueQuestion
+from runtime.execution.questions.form import ValueQuestion
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.expression import Expression, read_expression
+from runtime.language.instructions.in_english import speaks_of_failure
 from runtime.language.instructions.lookups import PROSE_OF
 from runtime.language.instructions.model import (
     Ask,
@@ -31,7 +32,6 @@ from runtime.language.instructions.model import (
     Set,
     Think,
 )
-from runtime.language.instructions.speaking_of import speaks_of_failure
 from runtime.language.program import AgentSpec, Param, PlaybookSpec
 
 MAX_NOTE_CHARS = 600

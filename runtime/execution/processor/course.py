@@ -10,6 +10,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.ids import ORDERER
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.in_english import speaks_of_others
 from runtime.language.instructions.model import (
     Ask,
     BranchSide,
@@ -25,7 +26,6 @@ from runtime.language.instructions.model import (
     Prose,
     Wait,
 )
-from runtime.language.instructions.speaking_of import speaks_of_others
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """The changes of loops, by line: their new state, or None for those that are left."""

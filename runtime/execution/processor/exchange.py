@@ -20,7 +20,7 @@ from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.asking import AskingHooks, FrameQuestions, Plan
-from runtime.execution.questions.question import Question, WordsQuestion
+from runtime.execution.questions.form import Question, WordsQuestion
 from runtime.execution.questions.spoken import SpeechCleaner, spoken
 from runtime.execution.speech.joint import beginning
 from runtime.execution.speech.utterances import SayCall

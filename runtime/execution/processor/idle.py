@@ -15,7 +15,7 @@ from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, quoted
 from runtime.execution.processor.understanding import NONE, was_said
 from runtime.execution.processor.work import Work
-from runtime.execution.questions.question import OutcomeChoice
+from runtime.execution.questions.form import OutcomeChoice
 from runtime.execution.triggers.kinds import JudgedTriggers
 from runtime.language.program import AgentSpec, PlaybookSpec
 

@@ -12,8 +12,8 @@ from runtime.core.errors import PlaybookError
 from runtime.core.prompt_forms import LineForm, foreign
 from runtime.events.frames import StepExecuted
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.outcomes import at_work
 from runtime.execution.free.interpreter import FreeInterpreter
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import StepCalls, handles_failure
@@ -28,6 +28,7 @@ from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.fence import fence_of
+from runtime.language.instructions.in_english import speaks_of_ending
 from runtime.language.instructions.model import (
     Ask,
     BranchSide,
@@ -50,9 +51,8 @@ from runtime.language.instructions.model import (
     Think,
     Wait,
 )
-from runtime.language.instructions.speaking_of import speaks_of_ending
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
-from runtime.language.syntax.naming import spaced
+from runtime.language.syntax.signature import spaced
 from runtime.language.value_types import coerced
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import Loops

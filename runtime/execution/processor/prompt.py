@@ -13,7 +13,7 @@ from runtime.execution.prompt.situation import node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
 from runtime.execution.prompt.with_files import file_mention
 from runtime.language.program import NOTE, AgentSpec, PlaybookSpec, Program, Step
-from runtime.language.syntax.naming import spaced
+from runtime.language.syntax.signature import spaced
 from runtime.llm.client import ChatMessage
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import SessionState

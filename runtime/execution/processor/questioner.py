@@ -10,8 +10,7 @@ from typing import Any
 from runtime.core.prompt_forms import LineForm, foreign_line
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.positive import PositiveTest, positive_test
-from runtime.execution.questions.question import (
+from runtime.execution.questions.form import (
     Key,
     OutcomeChoice,
     Question,
@@ -19,6 +18,7 @@ from runtime.execution.questions.question import (
     ValueQuestion,
     WordsQuestion,
 )
+from runtime.execution.questions.positive import PositiveTest, positive_test
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (

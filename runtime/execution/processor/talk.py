@@ -21,7 +21,7 @@ from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Awaited, Questioner, expression_text, quoted
 from runtime.execution.processor.understanding import Understanding
 from runtime.execution.questions.asking import Plan
-from runtime.execution.questions.question import OutcomeChoice, Question, UnderstandAnswer, WordsQuestion
+from runtime.execution.questions.form import OutcomeChoice, Question, UnderstandAnswer, WordsQuestion
 from runtime.execution.triggers.kinds import JudgedTriggers, may_hold_by
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, VariableTarget

@@ -14,7 +14,7 @@ from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.prompt.with_files import file_value, is_picture, reference
-from runtime.execution.questions.question import OutcomeChoice, Question, UnderstandAnswer, UnderstandQuestion
+from runtime.execution.questions.form import OutcomeChoice, Question, UnderstandAnswer, UnderstandQuestion
 from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import FILE_TYPES, coerced

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.json_text import begins_json, read_json
-from runtime.execution.questions.question import (
+from runtime.execution.questions.form import (
     OutcomeChoice,
     Question,
     UnderstandAnswer,

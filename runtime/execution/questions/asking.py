@@ -17,8 +17,7 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
-from runtime.execution.questions.form import asked, schema_of
-from runtime.execution.questions.question import (
+from runtime.execution.questions.form import (
     Key,
     OutcomeChoice,
     Question,
@@ -26,6 +25,8 @@ from runtime.execution.questions.question import (
     UnderstandQuestion,
     WordsQuestion,
     WrongAnswer,
+    asked,
+    schema_of,
 )
 from runtime.execution.questions.reply import MissingAnswer, QuestionReply
 from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion

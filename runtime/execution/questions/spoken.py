@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 
 from runtime.core.json_text import begins_json
 from runtime.core.prompt_forms import LineForm
-from runtime.execution.questions.question import WrongAnswer
+from runtime.execution.questions.form import WrongAnswer
 
 SILENCE = "-"
 """The reply of a model that has nothing to say."""

@@ -19,10 +19,9 @@ from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.talk import PageCutShort, PageFailed, PageSettled
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.joint import INTERRUPTED
 from runtime.execution.speech.page_records import JournalRecord, PageStream, UnseenPage
-from runtime.execution.speech.presence import AgentPresence
+from runtime.execution.speech.presence import AgentPresence, Indicators
 from runtime.execution.speech.targets import mentioned
 from runtime.language.event_triggers import PLACE
 from runtime.language.syntax.humans import humans_of

@@ -23,7 +23,7 @@ from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Trigger, TriggerKind
-from runtime.language.variable_names import VARIABLE, variable_name
+from runtime.language.value_types import VARIABLE, variable_name
 from runtime.language.vocabulary.phrase import phrase
 
 Condition = Callable[[Mapping[str, Any]], bool]

@@ -10,9 +10,8 @@ from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.events.frames import TriggerFired
-from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.outcomes import at_work, site
 from runtime.execution.host import When
 from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, condition_of, triggers_of
 from runtime.language.program import AgentKind, AgentSpec, Trigger

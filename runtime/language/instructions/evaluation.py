@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from runtime.language.variable_names import variable_name
+from runtime.language.value_types import variable_name
 
 MAX_SIZE = 1_000_000
 """The longest text or list that an expression may create."""

@@ -36,7 +36,7 @@ from runtime.language.instructions.model import (
     Wait,
 )
 from runtime.language.instructions.uses import is_text
-from runtime.language.variable_names import variable_name
+from runtime.language.value_types import variable_name
 
 Required = Mapping[str, Sequence[str]]
 """The required parameters of each callable playbook, by name."""

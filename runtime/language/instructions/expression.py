@@ -17,7 +17,7 @@ from runtime.language.instructions.evaluation import COMPREHENSIONS, CONSTANTS, 
 from runtime.language.instructions.text import STRING
 from runtime.language.placeholders import plain_names
 from runtime.language.syntax.signature import parse_python
-from runtime.language.variable_names import MARK, VARIABLE, variable_name
+from runtime.language.value_types import MARK, VARIABLE, variable_name
 
 MAX_SOURCE = 2_000
 _MAX_DEPTH = 100

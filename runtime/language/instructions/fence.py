@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
-from runtime.language.syntax.naming import NAME_PART
-from runtime.language.variable_names import VARIABLE
+from runtime.language.syntax.signature import NAME_PART
+from runtime.language.value_types import VARIABLE
 from runtime.language.vocabulary.phrase import phrase, phrases_of
 
 _REASONS = phrases_of("Reasons for calls")

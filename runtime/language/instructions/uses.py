@@ -26,7 +26,7 @@ from runtime.language.instructions.model import (
     Template,
     VariableTarget,
 )
-from runtime.language.variable_names import variable_name
+from runtime.language.value_types import variable_name
 
 
 def reads(instruction: Instruction) -> frozenset[str]:

@@ -14,8 +14,7 @@ from runtime.core.times import read_times
 from runtime.language.event_triggers import PLACE, event_trigger, speaks_of_people, trigger_kind
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
-from runtime.language.syntax.naming import NAME_PART
-from runtime.language.syntax.signature import parse_python
+from runtime.language.syntax.signature import NAME_PART, parse_python
 from runtime.language.vocabulary.phrase import phrase, words_of
 from runtime.language.vocabulary.word_list import WORD, words_of_text
 

@@ -13,9 +13,8 @@ from runtime.language.lint.findings import Finding, SourceLines, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.humans import humans_of
 from runtime.language.syntax.metadata import MEETING_KEYS
-from runtime.language.syntax.naming import agent_name, without_gaps
-from runtime.language.syntax.signature import parse_python
-from runtime.language.variable_names import variable_name
+from runtime.language.syntax.signature import agent_name, parse_python, without_gaps
+from runtime.language.value_types import variable_name
 from runtime.language.vocabulary.phrase import phrase
 
 _COMPOUND = re.compile(r"(?<![\w.$\"'])[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b(?![\w.(])")

@@ -11,7 +11,7 @@ from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders
 from runtime.language.program import AgentSpec, Program
 from runtime.language.syntax.signature import parse_python
-from runtime.language.variable_names import VARIABLE, variable_name
+from runtime.language.value_types import VARIABLE, variable_name
 
 
 class PlaceholderLint:

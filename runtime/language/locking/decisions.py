@@ -10,7 +10,7 @@ from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
 from runtime.events.happening import Tell
 from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.lowering.lowerer import UnclassifiedStep
-from runtime.language.pbasm.step_lines import read_steps
+from runtime.language.pbasm.notation import read_steps
 from runtime.language.program import OpCode, Step
 from runtime.language.syntax.nodes import ListItem, ParsedProgram
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage

@@ -13,8 +13,8 @@ from runtime.events.happening import Tell
 from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.fence import names_playbook
+from runtime.language.instructions.in_english import speaks_of_ending
 from runtime.language.instructions.model import Free
-from runtime.language.instructions.speaking_of import speaks_of_ending
 from runtime.language.locking.decisions import decisions_on
 from runtime.language.locking.lock_file import SUFFIX, LockedStep, Locks
 from runtime.language.lowering import phrases
@@ -23,8 +23,7 @@ from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.read_back import read_lowered
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm.notation import signature, write_agent
-from runtime.language.pbasm.step_lines import read_steps
+from runtime.language.pbasm.notation import read_steps, signature, write_agent
 from runtime.language.program import AgentKind, AgentSpec, OpCode, Step
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import PhrasePattern, phrase

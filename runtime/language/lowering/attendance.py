@@ -8,8 +8,8 @@ from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import AgentKind
 from runtime.language.syntax.metadata import MEETING_KEYS
-from runtime.language.syntax.naming import spaced
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.syntax.signature import spaced
 from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 

@@ -18,8 +18,8 @@ from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach, same_name
 from runtime.language.program import OpCode
-from runtime.language.syntax.naming import without_gaps
 from runtime.language.syntax.nodes import ParsedPlaybook
+from runtime.language.syntax.signature import without_gaps
 from runtime.language.vocabulary.phrase import phrase, words_of
 
 _BACKGROUND = phrase("in the background")

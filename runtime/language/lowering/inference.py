@@ -11,7 +11,7 @@ from runtime.language.instructions.text import YIELD
 from runtime.language.lowering.phrases import whole_call
 from runtime.language.program import OpCode, Step
 from runtime.language.syntax.signature import parse_python
-from runtime.language.variable_names import VARIABLE
+from runtime.language.value_types import VARIABLE
 
 TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
 

@@ -7,7 +7,7 @@ from runtime.language.lowering import phrases
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode
-from runtime.language.syntax.naming import spaced
+from runtime.language.syntax.signature import spaced
 
 _LONGEST_NAME = 6
 """The number of words at the beginning of a sentence that may name a playbook."""

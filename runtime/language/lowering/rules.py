@@ -29,8 +29,7 @@ from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, Uncl
 from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.occasions import Occasions
 from runtime.language.lowering.scope import Reach
-from runtime.language.pbasm.notation import coded_trigger, number_notes, write_agent
-from runtime.language.pbasm.step_lines import given_steps
+from runtime.language.pbasm.notation import coded_trigger, given_steps, number_notes, write_agent
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram

@@ -10,8 +10,8 @@ from runtime.language.instructions.conditions.tokens import Kind
 from runtime.language.instructions.steps.hearing import AgentNames
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.program import AgentKind, Param
-from runtime.language.syntax.naming import camel_case, spaced, without_gaps
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.syntax.signature import camel_case, spaced, without_gaps
 from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 

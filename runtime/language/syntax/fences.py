@@ -9,9 +9,8 @@ from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.program import Param, PythonFence
 from runtime.language.syntax.blocks import FencedBlock
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, misspelt_key
-from runtime.language.syntax.naming import is_taken
 from runtime.language.syntax.nodes import ListItem, ParsedPlaybook
-from runtime.language.syntax.signature import parse_python
+from runtime.language.syntax.signature import is_taken, parse_python
 
 PUBLIC_JSON = "public.json"
 _KEYS = PLAYBOOK_KEYS | {"triggers"}

@@ -23,9 +23,8 @@ from runtime.language.syntax.metadata import (
     loose_setting,
     read_preamble,
 )
-from runtime.language.syntax.naming import agent_name
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
-from runtime.language.syntax.signature import read_signature
+from runtime.language.syntax.signature import agent_name, read_signature
 from runtime.language.syntax.source import ProgramText, is_compiled
 
 _SECTIONS = {

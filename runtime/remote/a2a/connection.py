@@ -31,7 +31,7 @@ from runtime.core.plain_text import one_line
 from runtime.language.remote import RemoteSpec
 from runtime.remote.a2a.skills import ASKS, ENDS, merged, message_of, result_of, tools_of
 from runtime.remote.connection import AnswerLost, ConnectionWiring
-from runtime.remote.http import ATTEMPT, RequestAttempt, secret_header
+from runtime.remote.transports import ATTEMPT, RequestAttempt, secret_header
 
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 """The most bytes of one answer, also of one stream of events; the rest is not read."""

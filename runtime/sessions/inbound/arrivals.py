@@ -3,19 +3,31 @@ there for the first message of its session."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
+from typing import Any, Final, Protocol
 
-from runtime.core.message import Attachment
+from runtime.core.files import FILE_URL
+from runtime.core.ids import AgentId, MessageId
+from runtime.core.message import HUMAN_CLASS, Attachment, Message, attachment_from
 from runtime.core.quote import Quote, all_quotes
+from runtime.core.signals import WakeSignal
 from runtime.execution.speech.pages import SessionPages
+from runtime.meetings.meeting import within
 from runtime.sessions.features import SessionPart
 from runtime.sessions.inbound.binding import HumanBinding
-from runtime.stores.inbox import InboxEvent
+from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.tape.facts.people import PeopleQuoted
 from runtime.tape.journal import Journal
+from runtime.tape.state.session import SessionState
+
+_OVERTAKEN = frozenset({"message", "edit", "choice"})
+"""What a stop makes void when it came before it. Commands, deletions and reactions keep their place."""
+
+OWN_QUOTED_CHARS: Final = 300
+"""The length to which a message of ours is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +97,129 @@ def note_quoted(event: InboxEvent, journal: Journal) -> None:
     people = sorted({quote.person for quote in quotes if quote.person} - set(journal.state.people))
     if people:
         journal.note(PeopleQuoted(tuple(people)))
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequest:
+    """Somebody wants everything to stop; `passed` are earlier messages that need no answer."""
+
+    entry: InboxEntry
+    passed: tuple[InboxEntry, ...] = ()
+
+    @property
+    def entries(self) -> tuple[InboxEntry, ...]:
+        """All entries that are taken with it, in order."""
+        return (*self.passed, self.entry)
+
+
+class ShardBacklog:
+    """Bounded by the shard's inbox, from which an entry is taken when it was processed."""
+
+    def __init__(self) -> None:
+        self._entries: list[InboxEntry] = []
+        self._stops: list[StopRequest] = []
+        self.on_stop: Callable[[], None] = _nobody
+        """Called when there is a stop to take."""
+        self.wanted = WakeSignal()
+        """Sent when somebody asks for an event."""
+        self._changed = WakeSignal()
+        self._held = False
+
+    def __len__(self) -> int:
+        """The number of events that can be received."""
+        return len(self._stops) + (0 if self._held else len(self._entries))
+
+    def hold(self) -> None:
+        """Hand out only stops: other events stay in the inbox, for the next owner."""
+        self._held = True
+
+    def put(self, entry: InboxEntry) -> None:
+        """The newest entry."""
+        if entry.event.kind == "stop":
+            passed = tuple(e for e in self._entries if e.event.kind in _OVERTAKEN)
+            self._entries = [e for e in self._entries if e.event.kind not in _OVERTAKEN]
+            self._stops.append(StopRequest(entry, passed))
+            self.on_stop()
+        else:
+            self._entries.append(entry)
+        self._changed.send()
+
+    def put_back(self, entries: Sequence[InboxEntry]) -> None:
+        """Put back entries that were taken and not processed, in front of all others."""
+        later = [*(entry for stop in self._stops for entry in stop.entries), *self._entries]
+        self._entries.clear()
+        self._stops.clear()
+        for entry in (*entries, *later):
+            self.put(entry)
+
+    def take(self) -> InboxEntry | None:
+        """The oldest entry that is no stop; None when there is none."""
+        return self._entries.pop(0) if self._entries and not self._held else None
+
+    def take_stop(self) -> StopRequest | None:
+        """The oldest stop; None when there is none."""
+        return self._stops.pop(0) if self._stops else None
+
+    async def receive(self) -> InboxEntry:
+        """The oldest entry that is no stop; waits for it."""
+        self.wanted.send()
+        while self._held or not self._entries:
+            await self._changed.wait()
+        return self._entries.pop(0)
+
+
+def _nobody() -> None:
+    """No listener for stops."""
+
+
+def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **other: Any) -> Message:
+    """The event as a message to `agent`, from whom `state` knows them to be; `other` are fields that differ."""
+    known = state.person_of(event.person_id)
+    fields: dict[str, Any] = {
+        "content": event.text,
+        "attachments": files_of(event),
+        "quote": _known_quote(event, state),
+        "around": event.around,
+        "past": event.past,
+        "aside": is_aside(event, state),
+    }
+    return Message(
+        id=MessageId(f"in.{event.id}"),
+        sender_id=event.author,
+        sender_class=known.declared or HUMAN_CLASS if known else HUMAN_CLASS,
+        created_at=event.sent_at,
+        recipient_id=agent,
+        from_human=True,
+        sender_name=state.called(event.person_id) if known else event.person_name,
+        platform_id=event.message_id,
+        looking_at=event.looking_at or None,
+        within=within(state, event.author, agent),
+        **(fields | other),
+    )
+
+
+def _known_quote(event: InboxEvent, state: SessionState) -> Quote | None:
+    """What the event answers: of a message of ours, which its reader knows, only the beginning."""
+    quote = event.quote
+    if quote is None or quote.message_id not in state.said or len(quote.text) <= OWN_QUOTED_CHARS:
+        return quote
+    return replace(quote, text=quote.text[: OWN_QUOTED_CHARS - 1] + "…")
+
+
+def is_aside(event: InboxEvent, state: SessionState) -> bool:
+    """Whether somebody speaks to another person: it begins with `@` and their name, and is no option of a question."""
+    words = event.text.strip().casefold()
+    if not words.startswith("@") or any(words == o.casefold() for q in state.questions.values() for o in q.options):
+        return False
+    others = (person for id_, person in state.people.items() if id_ != event.person_id)
+    return any(re.match(rf"@{re.escape(name.casefold())}(?!\w)", words) for other in others for name in other.names())
+
+
+def files_of(event: InboxEvent) -> tuple[Attachment, ...]:
+    """The files of an event, without what was read of them."""
+    return tuple(replace(attachment_from(file), parts=(), note="") for file in event.attachments)
+
+
+def brings_others(event: InboxEvent, known: Sequence[str]) -> bool:
+    """Whether an event has a file that is kept and is none of those `known`."""
+    return any(file.url.startswith(FILE_URL) and file.url not in known for file in files_of(event))

@@ -15,7 +15,7 @@ from runtime.core.quote import Quote
 from runtime.execution.calls.ask import option_of
 from runtime.execution.speech.pages import SessionPages
 from runtime.meetings.meeting import meeting_held_at
-from runtime.sessions.inbound.event_messages import brings_others, files_of, is_aside, message_of
+from runtime.sessions.inbound.arrivals import brings_others, files_of, is_aside, message_of
 from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import ANSWER, InboxEvent

@@ -15,7 +15,7 @@ from discord.http import Route
 
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.discord.inbound.catch_up import BEGUN
+from adapters.discord.inbound.intake import BEGUN
 from adapters.discord.inbound.shard import HEALTHY_AFTER_S
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.discord.speaking import general, listening, new_adapter, send

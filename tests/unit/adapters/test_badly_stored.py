@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from adapters.discord.inbound.catch_up import DiscordCatchUp
+from adapters.discord.inbound.intake import DiscordCatchUp
 from adapters.discord.outbound.webhooks import UnconfirmedPosts
 from adapters.pages.signs import Note, StatusMessages
 from adapters.slack.api.workspaces import SlackInstallations

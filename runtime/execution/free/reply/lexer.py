@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from runtime.language.variable_names import python_name
+from runtime.language.value_types import python_name
 
 _PREFIXES = frozenset({"", "r", "u", "f", "b", "rf", "fr", "rb", "br"})
 _SPACE = re.compile(r"[ \t\f]+")

@@ -9,13 +9,12 @@ from functools import lru_cache
 from itertools import pairwise
 
 from runtime.language.instructions.conditions.actions import ACTIONS
-from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import condition_grammar
+from runtime.language.instructions.conditions.grammar import ConditionChart, condition_grammar
 from runtime.language.instructions.conditions.meanings import ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
 from runtime.language.instructions.text import STRING, with_straight_quotes
-from runtime.language.variable_names import variable_name
+from runtime.language.value_types import variable_name
 
 _WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
 _OF_SYMBOLS = frozenset({"and", "or", "not", "in", "if", "else", "for", "True", "False", "None", "true", "false"})

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.language.instructions.conditions.actions import ACTIONS
-from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import FILE, grammar_of
+from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, grammar_of
 from runtime.language.instructions.conditions.reading import plain_marks
 from runtime.language.instructions.conditions.tokens import ConditionToken, tokens_of
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from runtime.language.instructions.conditions.actions import ACTIONS
-from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import grammar_of
+from runtime.language.instructions.conditions.grammar import ConditionChart, grammar_of
 from runtime.language.instructions.conditions.tokens import ConditionToken, Kind
 from runtime.language.vocabulary.word_list import words_of_text
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from runtime.language.instructions.conditions.actions import ACTIONS
-from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import FILE, grammar_of
+from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, grammar_of
 from runtime.language.instructions.conditions.meanings import ValueMeaning
 from runtime.language.instructions.conditions.reading import in_symbols, plain_marks
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens

@@ -11,7 +11,7 @@ from runtime.core.times import NUMBER_WORDS
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints
 from runtime.language.lowering.found_results import without_what_was_found
-from runtime.language.syntax.naming import spaced
+from runtime.language.syntax.signature import spaced
 from runtime.language.vocabulary.phrase import phrase
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")

@@ -12,8 +12,7 @@ from runtime.language.flow import jump_target
 from runtime.language.instructions.text import CALL
 from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
 from runtime.language.lowering.phrases import PBASM, plain
-from runtime.language.pbasm.notation import signature
-from runtime.language.pbasm.step_lines import given_steps
+from runtime.language.pbasm.notation import given_steps, signature
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, TriggerKind
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.vocabulary.word_list import words_of_text

@@ -12,7 +12,7 @@ from evals.models import Scripted
 from evals.talks import Expected, Talk
 from gateway.assembly.standalone import TerminalOutput, execute
 from gateway.capabilities import FEATURES
-from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.node import NodeMemories
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock

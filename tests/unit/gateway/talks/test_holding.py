@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from gateway.talks import holding
-from gateway.talks.staging.clock import settle
+from gateway.talks.staging.stage import settle
 from tests.unit.gateway.talks.rig import ECHO, GREETER, differing, held
 
 GREETED = """## Somebody says their name

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from gateway.talks.staging.clock import TalkClock, settle
-from gateway.talks.staging.stage import StoppingModel, StoppingSandbox
+from gateway.talks.staging.stage import StoppingModel, StoppingSandbox, TalkClock, settle
 from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage
 from runtime.sandbox.executor import CallOutcome, CodeSnippet, SnippetEvaluation
 

@@ -14,8 +14,8 @@ from runtime.bus import Bus
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.texts import english
 from runtime.events.happening import BusEvent
-from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import ExecutablePlaybook, Frame
+from runtime.execution.frames.outcomes import FrameEvents
 from runtime.execution.host import PlaybookTriggers, SessionHost
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages

@@ -13,7 +13,7 @@ from runtime.execution.free.statement import lower, with_variables
 from runtime.language.instructions.conditions.reading import in_symbols, read_condition
 from runtime.language.instructions.evaluation import CONSTANTS, FUNCTIONS, LenientNames
 from runtime.language.instructions.expression import read_expression
-from runtime.language.variable_names import python_name, variable_name
+from runtime.language.value_types import python_name, variable_name
 from runtime.sandbox.policy import HOST_FUNCTIONS, PURE_MODULES, check
 
 NAMES = sorted(

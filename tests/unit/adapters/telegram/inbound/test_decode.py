@@ -11,8 +11,7 @@ import pytest
 
 from adapters.adapter import Inbound
 from adapters.capabilities import CallWindow, measure_utf16
-from adapters.telegram.codec.addresses import OurBots, is_private
-from adapters.telegram.codec.envelope import KnownChat, UpdateEnvelope, envelope_of
+from adapters.telegram.codec.addresses import KnownChat, OurBots, UpdateEnvelope, envelope_of, is_private
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import (
     ButtonPress,

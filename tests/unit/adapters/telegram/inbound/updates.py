@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from adapters.adapter import Inbound
-from adapters.telegram.codec.addresses import OurBots, TelegramBot
-from adapters.telegram.codec.envelope import KnownChat
+from adapters.telegram.codec.addresses import KnownChat, OurBots, TelegramBot
 from adapters.telegram.inbound.decode import Decoded, TelegramReceiver, decode
 
 BOT = TelegramBot(7, "ParleyBot", "Parley")

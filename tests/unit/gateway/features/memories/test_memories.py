@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.features.memories.node import RecordedSilence
-from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.node import NodeMemories, RecordedSilence
 from gateway.features.memories.session_memory import is_instruction, is_personal, is_secret, names_one
 from gateway.features.memories.settings import MemoryLimits
 from runtime.core.address import Address

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.features.memories.books import Memories
-from gateway.features.memories.node import RecordedSilence
-from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.node import NodeMemories, RecordedSilence
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.execution.standing import may_still_recall

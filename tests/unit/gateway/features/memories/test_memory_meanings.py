@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.features.memories.meanings import Meanings
-from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.node import NodeMemories
 from gateway.features.memories.settings import MemoryLimits
 from runtime.core.address import Address
 from runtime.core.ids import SessionId

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.features.memories.meanings import Meanings
-from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.node import NodeMemories
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 from runtime.language.program import Program

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.node import NodeMemories
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode, Program

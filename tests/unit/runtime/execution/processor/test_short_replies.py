@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.questions.form import asked
-from runtime.execution.questions.question import OutcomeChoice, UnderstandQuestion, WordsQuestion
+from runtime.execution.questions.form import OutcomeChoice, UnderstandQuestion, WordsQuestion, asked
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 

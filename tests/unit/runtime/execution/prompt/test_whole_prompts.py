@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from gateway.features.memories.session import memories_text
+from gateway.features.memories.node import memories_text
 from runtime.core.ids import AgentId, GuestId, MeetingId, MessageId, PersonId, SessionId
 from runtime.core.message import Attachment, Message, MessageType
 from runtime.core.prompt_forms import LineForm
@@ -20,8 +20,7 @@ from runtime.execution.free.prompt import results_text
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.questioner import Awaited, understanding
 from runtime.execution.prompt.with_files import quoted_file
-from runtime.execution.questions.form import asked
-from runtime.execution.questions.question import WordsQuestion
+from runtime.execution.questions.form import WordsQuestion, asked
 from runtime.stores.memories import MemoryScope, StoredMemory
 from runtime.tape.state.frames import CallRecord, FrameState, StatementState, hand_on, past_of, said_by
 from runtime.tape.state.meetings import AskState, MeetingState, SharedValue

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
-from runtime.execution.questions.question import (
+from runtime.execution.questions.form import (
     OutcomeChoice,
     Question,
     UnderstandAnswer,

@@ -9,14 +9,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from runtime.execution.questions.answers import read_answer
-from runtime.execution.questions.form import schema_of, type_schema
-from runtime.execution.questions.question import (
+from runtime.execution.questions.form import (
     OutcomeChoice,
     Question,
     UnderstandAnswer,
     UnderstandQuestion,
     ValueQuestion,
     WordsQuestion,
+    schema_of,
+    type_schema,
 )
 
 KEY = ("01", "x")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from runtime.execution.questions.question import WrongAnswer
+from runtime.execution.questions.form import WrongAnswer
 from runtime.execution.questions.spoken import SpeechCleaner, spoken
 
 pytestmark = pytest.mark.anyio

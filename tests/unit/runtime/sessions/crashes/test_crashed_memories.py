@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.node import NodeMemories
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import MemoryScope, StoredMemory
 from tests.fakes.crashes.world import World, live

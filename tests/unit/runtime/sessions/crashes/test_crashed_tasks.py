@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from gateway.features.tasks.work import TaskWork
+from gateway.features.tasks.node import TaskWork
 from runtime.core.errors import InboxFull
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import TASK, TASK_HEARD, TASK_OVER, TASK_WORD, InboxEvent

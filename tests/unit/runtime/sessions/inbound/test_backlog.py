@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from runtime.core.address import Address
-from runtime.sessions.inbound.backlog import ShardBacklog, StopRequest
+from runtime.sessions.inbound.arrivals import ShardBacklog, StopRequest
 from runtime.stores.inbox import InboxEntry, InboxEvent
 
 

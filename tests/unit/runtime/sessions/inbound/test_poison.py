@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.features.tasks.work import TaskWork
+from gateway.features.tasks.node import TaskWork
 from runtime.core.texts import english
 from runtime.execution.calls.ask import SessionQuestions
 from runtime.sandbox.monty import MontySandbox

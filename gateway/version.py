@@ -1,3 +1,0 @@
-"""The version of this Parley."""
-
-VERSION = "0.1.0"
