@@ -160,7 +160,11 @@ def _left_to_a_model(program: Program) -> str:
 
     steps = [step for agent in program.agents for one in agent.playbooks if one.walked for step in one.walk_steps()]
     free = sum(any(isinstance(part, Free) for part in decode(step).parts) for step in steps)
-    return f" A model carries out {free} of its {counted(len(steps), 'step')}: `--explain` shows which." if free else ""
+    return (
+        f" A model carries out {free} of its {counted(len(steps), 'step')}: `parley compile --explain` shows which."
+        if free
+        else ""
+    )
 
 
 def _settings(settings: Settings) -> _Found:

@@ -20,7 +20,7 @@ from runtime.language.instructions.model import (
     VariableTarget,
     Words,
 )
-from runtime.language.instructions.text import TYPE, with_straight_quotes
+from runtime.language.instructions.text import TYPE, with_straight_quotes, without_inner_quotes
 from runtime.language.instructions.values import read_value
 from runtime.language.placeholders import placeholders
 from runtime.language.vocabulary.phrase import phrase
@@ -64,7 +64,7 @@ def words_of(text: str, targets: Sequence[str] = ()) -> Words:
     if quoted := _SINGLE_QUOTED.fullmatch(text):
         return template_of(quoted[1])
     found = _QUOTED_WORDS.match(_CURLED.sub(r'"\1"\2', text))
-    if found and _QUOTES.isdisjoint(found["text"].replace('\\"', "")):
+    if found and _QUOTES.isdisjoint(without_inner_quotes(found["text"].replace('\\"', ""))):
         return template_of(found["text"].replace('\\"', '"'))
     return Prose(text)
 

@@ -6,6 +6,8 @@ import re
 import string
 from collections.abc import Iterator
 
+from runtime.language.placeholders import placeholders
+
 TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
 """The type of a variable, as it is written behind its name and a colon."""
 CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
@@ -17,6 +19,13 @@ _QUOTATION = re.compile(
     '"[^"\n]*"|\u201c([^\u201c\u201d"\n]*)\u201d|\u201e([^\u201c-\u201e"\n]*)[\u201c\u201d]'
     '|\u00ab([^\u00ab\u00bb"\n]*)\u00bb|\u2018([^\u2018\u2019"\n]*)\u2019(?!\\w)'
 )
+
+
+def without_inner_quotes(text: str) -> str:
+    """A text of the same length without the quotes inside of its placeholders: `{$room["number"]}`."""
+    for one in placeholders(text) if "{" in text and '"' in text else ():
+        text = text[: one.start] + text[one.start : one.end].replace('"', "_") + text[one.end :]
+    return text
 
 
 def with_straight_quotes(text: str) -> str:

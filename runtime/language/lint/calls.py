@@ -116,6 +116,10 @@ class CallLint:
         if agent and agent not in self._agents:
             hint = did_you_mean(agent, self._agents) or (_IN_ANOTHER_FILE if agent[:1].isupper() else "")
             return Finding(step.span, f"there is no agent {agent}", hint, agent)
+        owner = next((one.rpartition(".")[0] for one in self._everywhere if one.endswith(f".{name}")), "")
+        if owner and not agent:
+            hint = f"Write it below the heading of this agent, or make it public there and call {owner}.{name}."
+            return Finding(step.span, f"{name} is a playbook of {owner}", hint, name)
         hint = did_you_mean(name, {*own, *self._everywhere})
         return Finding(step.span, f"there is no playbook {name}", hint, name)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from runtime.language.diagnostics import Span
+from runtime.language.instructions.text import without_inner_quotes
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import PlaybookSpec, Step
 from runtime.language.vocabulary.phrase import phrase, words_of
@@ -74,7 +75,7 @@ def _sentences(playbook: PlaybookSpec) -> Iterator[Step]:
 
 
 def _of_step(step: Step, written: str) -> Iterator[Finding]:
-    text = _ESCAPED.sub("", _CODE.sub("``", written))
+    text = without_inner_quotes(_ESCAPED.sub("", _CODE.sub("``", written)))
     text = _INCHES.sub("", text) if text.count('"') % 2 else text
     yield from _quotations(step.span, text)
     bare = _QUOTED.sub('""', text)

@@ -107,7 +107,7 @@ class Certainty:
         elif found.op is OpCode.EXE and found.known and _FINDS_OUT.begins(phrases.PREFIX.without(plain)):
             why = "who is asked is part of the sentence"
         elif found.op is OpCode.CND and says_that_nothing_came(_condition(unquoted(found.text))):
-            why = "a time limit for an answer is part of the sentence"
+            why = messages.NO_LIMIT
         elif found.loop:
             why = _of_a_loop(found.text)
         elif found.talk is not None and not found.after:
@@ -175,7 +175,7 @@ def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
     if _CONDITION.inside(plain) or phrases.other_sides(plain):
         return "the scope of its condition is unclear"
     if (until := phrases.UNTIL.inside(plain)) and says_that_nothing_came(until["what"]):
-        return "a time limit for an answer is part of the sentence"
+        return messages.NO_LIMIT
     words = plain.lower().split()
     lasting = any(one == "to" and two in vocabulary.LASTING for one, two in pairwise(words))
     if asks and lasting and phrases.UNTIL.inside(plain):

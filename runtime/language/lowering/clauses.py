@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import islice
 
+from runtime.language.instructions.text import without_inner_quotes
+
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
 _CONDITIONS = ("If ", "if ", "Otherwise", "otherwise", "Unless ", "unless ")
@@ -66,6 +68,7 @@ def outside(text: str) -> Collection[int]:
     """The positions outside quotes, brackets and code; none if these do not match."""
     if _MARKS.isdisjoint(text):
         return range(len(text))
+    text = without_inner_quotes(text)
     closers: list[str] = []
     quote, places = "", set[int]()
     for index, char in enumerate(text):

@@ -215,6 +215,8 @@ class Compound:
         self, before: _Part, talk: LoweredTalk, part: str, found: LoweredInstruction, mark: str
     ) -> _Part | None:
         """Further words for the same people, or the wait for their answer."""
+        if talk.asks and "$" in talk.said and messages.MAY_BE_LEFT_OUT.inside(part):
+            return _Part(f"{before.text}{mark} {part}", free(part, messages.OPTIONAL))
         if waits_for(found, talk.target):
             coded = part.startswith("YLD for ") and len(part.split()) <= _LONGEST_WAIT
             worded = not (coded or part.lower().removeprefix("please ").startswith("wait"))

@@ -63,7 +63,17 @@ _GRANTED = frozenset(
         *("lives", "marks", "extra"),
     }
 )
-_MAY_BE_LEFT_OUT = phrase("may be left out")
+MAY_BE_LEFT_OUT = phrase("may be left out")
+OPTIONAL = "a value that may be left out is asked for until it is given"
+WITH_A_LIMIT = phrase("wait with a limit")
+NO_LIMIT = "a time limit for an answer is part of the sentence"
+_MORE = phrase("more than a message")
+_WHY_MORE = {
+    "some": "for which of them it is said, and when, is part of the sentence",
+    "who": "who is meant is known only when it runs",
+    "limit": NO_LIMIT,
+    "where": "it is for a meeting, and none is held by this playbook",
+}
 _CLOCK = re.compile(
     r"(?:\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\.?|o['\u2019]clock|h)|\d{1,2}:\d\d|noon|midnight|tomorrow|tonight"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
@@ -168,8 +178,6 @@ def about_what_is_given(bare: str, given: Collection[str]) -> bool:
 def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[str]) -> str:
     """Why a message may be more than its words, or more than one; "" where it is not."""
     words = bare.lower().replace(",", " ").replace(":", " ").split()
-    if _HOLDS.begins(bare):
-        return "a meeting is held by a playbook of its own, with `meeting: true`"
     if _PRINTS.begins(unquoted(bare)):
         return "it may be work with a printer"
     several = _ONE_AT_A_TIME.inside(unquoted(bare)) if "questions" not in words else None
@@ -178,6 +186,8 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     if several and not before.endswith("$") and (before.endswith((", ", "ask ")) or not told):
         return "how often it is said is part of the sentence"
     plain = QUOTATION.sub(" ", bare)
+    if why := _surely_more(plain, meeting=meeting):
+        return why
     typed = [
         found[1]
         for found in phrases.VARIABLE.finditer(plain)
@@ -197,12 +207,27 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         return "it may be more than words" if grants(bare) else ""
     if words[1:2] in (["that"], ["this"]) and phrases.PERSON.is_all_of(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
-    if "$" in bare and ("optional" in words or _PERHAPS_ASKED.inside(bare) or _MAY_BE_LEFT_OUT.inside(bare)):
-        return "a value that may be left out is asked for until it is given"
+    if "$" in bare and (_PERHAPS_ASKED.inside(bare) or _may_be_left_out(bare)):
+        return OPTIONAL
     until = phrases.UNTIL.inside(bare)
     if until and _CLOCK.match(until["what"]):
         return NO_CLOCK
     return "until when is not said" if until and read_answer(until["what"]) else ""
+
+
+def _may_be_left_out(bare: str) -> bool:
+    left_out = MAY_BE_LEFT_OUT.inside(bare)
+    return left_out is not None and not _WHETHER.inside(bare[: left_out.start()])
+
+
+def _surely_more(plain: str, *, meeting: bool) -> str:
+    if _HOLDS.begins(plain):
+        return "a meeting is held by a playbook of its own, with `meeting: true`"
+    found = _MORE.inside(plain)
+    before = plain[: found.start()] if found else ""
+    if found is None or is_indirect(before) or _WHETHER.inside(before):
+        return ""
+    return next((why for part, why in _WHY_MORE.items() if found[part] and not (meeting and part == "where")), "")
 
 
 def grants(bare: str) -> bool:

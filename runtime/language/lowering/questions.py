@@ -24,6 +24,7 @@ _ASKS_FOR_ANOTHER = phrase("asks for another")
 _ASKS_THE_SAME_AGAIN = phrase("asks the same again")
 _EMPTIES = phrase("empties")
 _MAKES_ONE = phrase("makes a new one")
+_GOES_TO = phrase("goes to a variable")
 _ASKS_ANYBODY = phrase("question begins")
 _SUBJECT = phrase("subject of a question")
 
@@ -76,6 +77,8 @@ class AskedVariables:
         if len({*self.about}) > 1 and (it := messages.ASKS_FOR_IT.inside(plain)) and it["it"].lower() == "it":
             return f"it may ask for {_joined([*dict.fromkeys(self.about)])}, or for one of them"
         again = messages.ASKS_AGAIN.inside(plain)
+        if again and again.start() and self.about:
+            return "whether the answer is tested again is not said"
         somebody = again and phrases.PERSON.inside(again.whole)
         named = phrases.VARIABLE.search(bare) or self._asked & {*self.about}
         if again and not (self._meeting or self._sure_last or somebody or named):
@@ -167,7 +170,12 @@ class AskedVariables:
             return None
         new = {*phrases.VARIABLE.findall(bare)} - self.given
         notes = new and vocabulary.beginning(bare, vocabulary.NOTES)
-        return free(text, f"it does not say who gives ${min(new)}") if notes else LoweredInstruction(OpCode.TNK, text)
+        if notes:
+            return free(text, f"it does not say who gives ${min(new)}")
+        plain = unquoted(bare)
+        kept = {one["target"].removeprefix("$") for one in _GOES_TO.all_inside(plain)} & new
+        kept |= {one[1] for one in phrases.VARIABLE.finditer(plain) if ":" in one[0]}
+        return free(text, f"it sets ${min(kept)}, too") if kept else LoweredInstruction(OpCode.TNK, text)
 
     def note(self, found: LoweredInstruction) -> None:
         """Note an instruction: the question in it may be asked again, and what a free step names has a value."""

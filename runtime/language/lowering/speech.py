@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
-from runtime.language.instructions.model import Wait
+from runtime.language.instructions.model import Template, Wait
+from runtime.language.instructions.operands import words_of
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.hearing import NamedListeners, hearings
 from runtime.language.lowering import messages, phrases, vocabulary
@@ -34,6 +35,7 @@ _TO_A_ROLE_BEHIND = phrase("to a role behind")
 _PERHAPS_PRIVATE = phrase("perhaps in private")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
 _TO_A_VARIABLE = phrase("to a variable at once")
+_WAITS_BEHIND = phrase("waits behind")
 _SHORTEST = 6
 _PRIVATELY = ("privately", "confidentially", "discreetly")
 
@@ -59,6 +61,8 @@ class Speech:
         whom = course.said or "user"
         if bare.lower().startswith("yield") and whom.lower() in _YIELDED:
             return LoweredInstruction(OpCode.YLD, f"for {whom.lower()}")
+        if messages.WITH_A_LIMIT.inside(bare):
+            return free(text, messages.NO_LIMIT)
         if phrases.CODE.inside(whom):
             return free(text, _NO_WAIT)
         agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
@@ -139,6 +143,8 @@ class Speech:
         if not private and _PERHAPS_PRIVATE.inside(whom) and self._reach.agents_in(whom):
             return free(text, "it is unclear whether the others in the meeting may hear it")
         direct = [name for name in (target, *others) if self._outside(name)]
+        if others and "user" in others and not private:
+            return free(text, "the meeting is to hear it, and the user")
         if others and 0 < len(direct) <= len(others) and not private:
             return free(text, f"{direct[0]} is not in the meeting, others are")
         return None
@@ -172,9 +178,10 @@ class Speech:
             return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
             return LoweredInstruction(OpCode.QUE, instruction, talk=talk)
-        kept = messages.ANSWER_KEPT.inside(said)
-        if kept and not others and messages.ASKS_QUOTED.begins(said[: kept.start()]):
-            instruction = f"Say({target}, {said[: kept.start()].rstrip()})"
+        kept = messages.ANSWER_KEPT.inside(said) or _WAITS_BEHIND.inside(said)
+        before = said[: kept.start()].rstrip() if kept else ""
+        if before and isinstance(words_of(before, (target, *others)), Template):
+            instruction = instruction.replace(said, before, 1)
         waits = sorted([target, *others], key=lambda one: one == "user")
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
