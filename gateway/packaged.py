@@ -10,8 +10,6 @@ from pathlib import Path
 GROUP = "parley.extensions"
 """The entry points of packages that extend Parley."""
 
-VERSION = "0.1.0"
-
 
 def packaged(name: str) -> Path:
     """The path of `name` ("examples/tour.pb", "config/parley.toml") in the installed package, else in the checkout."""

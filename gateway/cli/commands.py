@@ -31,7 +31,7 @@ from gateway.features.reports.cli import app as debug
 from gateway.features.schedules.cli import app as schedule
 from gateway.features.tasks.cli import app as tasks
 from gateway.features.usage.cli import app as usage
-from gateway.packaged import VERSION
+from gateway.version import VERSION
 
 GROUPS = {
     "Write": ("new", "dev", "chat", "check", "test", "compile", "fmt"),

@@ -22,7 +22,7 @@ from gateway.clients.requests import answer
 from gateway.cluster.roster import NodeDrains
 from gateway.feature import FeatureDoor
 from gateway.overview.tallies import SharedView
-from gateway.packaged import VERSION
+from gateway.version import VERSION
 from runtime.bus import Bus
 from runtime.core.address import platform_in
 from runtime.core.clock import Clock

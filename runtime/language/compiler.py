@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths
 
-_VERSION = 2
+_READING = (".py", ".grammar", ".md")
+"""The endings of the files that decide what a program means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +180,20 @@ class _Compilation:
         if self._cache_dir is None:
             return None
         digest = hashlib.sha256()
-        for part in (str(_VERSION), self._lowerer.fingerprint, agent.source, *_interface(self._parsed)):
+        for part in (_reading(), self._lowerer.fingerprint, agent.source, *_interface(self._parsed)):
             digest.update(len(part).to_bytes(8, "big") + part.encode())
         readable = "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in agent.name)
         return self._cache_dir / f"{readable}_{digest.hexdigest()[:32]}.json"
+
+
+@cache
+def _reading() -> str:
+    """A digest of the code that reads programs: what another one has read is not taken for what this one reads."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*")):
+        if path.suffix in _READING:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _interface(parsed: ParsedProgram) -> list[str]:

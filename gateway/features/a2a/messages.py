@@ -40,7 +40,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 from gateway.clients.tasks.service import ClientTask
 from gateway.clients.tasks.view import QuestionOfTask, TaskUtterance
-from gateway.packaged import VERSION
+from gateway.version import VERSION
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.tape.state import tasks as task_state
 

@@ -35,7 +35,7 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.clients.requests import MAX_BODY_BYTES, MAX_WAIT_S, BusClient, ClientAdmission, refused
 from gateway.clients.tasks.service import ClientTask, TaskService
-from gateway.packaged import VERSION
+from gateway.version import VERSION
 from runtime.core.ids import SessionId
 from runtime.execution.questions.form import type_schema
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program

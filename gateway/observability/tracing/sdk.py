@@ -22,7 +22,7 @@ from gateway.observability.tracing.names import SpanContent
 from gateway.observability.tracing.open_spans import SpanIds
 from gateway.observability.tracing.spans import Spans
 from gateway.observability.watching import SecretMasking
-from gateway.packaged import VERSION
+from gateway.version import VERSION
 from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.events.happening import Tell

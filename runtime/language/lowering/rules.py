@@ -35,7 +35,7 @@ from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 47
+_VERSION = 48
 _DONE = "; done when "
 _KEPT = phrase("kept at the end")
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)

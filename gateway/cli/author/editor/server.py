@@ -13,7 +13,7 @@ from pygls.workspace import TextDocument
 
 from gateway.cli.author.editor.analysis import Analysis, EditorPlace, NotRenamed, OutlineEntry, analyse
 from gateway.cli.author.fmt import laid_out
-from gateway.packaged import VERSION
+from gateway.version import VERSION
 from runtime.core.errors import ParleyError
 from runtime.language.diagnostics import Diagnostic, Span
 

@@ -22,7 +22,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from gateway.cli.commands import GROUPS, OLD_NAMES, app, narrowed, renamed
-from gateway.packaged import VERSION
+from gateway.version import VERSION
 from tests.e2e.gateway_process import parley
 
 pytestmark = pytest.mark.usefixtures("warm_starts")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime.core.errors import CompileError, LLMUnavailable, ParleyError
+from runtime.language import compiler
 from runtime.language.compiler import CompileProgress, CompileResult, compile_program, to_json
 from runtime.language.diagnostics import ProgramRejected, Span
 from runtime.language.lowering.lowerer import LoweredAgent
@@ -129,7 +130,9 @@ async def test_digest_follows_the_compiled_text(tmp_path: Path) -> None:
     assert one.digest == moved.digest != other.digest
 
 
-async def test_cache_is_used_until_source_or_lowerer_change(tmp_path: Path) -> None:
+async def test_cache_is_used_until_source_lowerer_or_the_code_that_reads_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, cache = file(tmp_path, "a.pb", GREETER), tmp_path / "cache"
     lowerer = CountingLowerer()
     first = await compile_program([path], lowerer=lowerer, cache_dir=cache)
@@ -140,6 +143,11 @@ async def test_cache_is_used_until_source_or_lowerer_change(tmp_path: Path) -> N
     file(tmp_path, "a.pb", GREETER.replace("$name", "$city"))
     await compile_program([path], lowerer=lowerer, cache_dir=cache)
     assert len(lowerer.agents) == 3
+    monkeypatch.setattr(compiler, "_READING", (".md",))
+    compiler._reading.cache_clear()
+    await compile_program([path], lowerer=lowerer, cache_dir=cache)
+    compiler._reading.cache_clear()
+    assert len(lowerer.agents) == 4
 
 
 async def test_a_program_that_gets_a_memory_is_compiled_anew(tmp_path: Path) -> None:
