@@ -101,6 +101,7 @@ class Chat {
         },
         jump: (id) => this.seek.go({ id, thread: thread() }),
         quoted: (quote) => this.room.quoted(quote),
+        folds: (message) => repeats(message) && this.room.foldOf(message).length > 0,
         unfold: (message) => this.show(Object.assign(message, { unfolded: !message.unfolded }), false),
         link: ({ id, thread }) => `#${[this.room.id, thread ?? "", id].map(encodeURIComponent).join("/")}`,
         newAfter: () => (name === "room" ? this.newAfter : null),

@@ -99,15 +99,17 @@ export class Room {
     return message;
   }
 
-  /** What is folded under a message that repeats an earlier one: that one, and all that came of it. */
-  foldOf({ quote, thread, seq }) {
-    const first = this.messages.get(quote.id)?.seq ?? 0;
-    return [...this.messages.values()].filter((each) => each.thread === thread && each.seq >= first && each.seq < seq);
+  /** What is folded under a message that repeats an earlier one: that one, and all that came of it. Nothing where
+   * somebody else has spoken in between, whose words nobody hides, or where the earlier one is not here. */
+  foldOf({ quote, thread, seq, by }) {
+    const first = this.messages.get(quote.id)?.seq ?? seq;
+    const earlier = [...this.messages.values()].filter((each) => each.thread === thread && each.seq >= first && each.seq < seq);
+    return earlier.some((each) => each.kind === "person" && each.by !== by) ? [] : earlier;
   }
 
-  isFolded({ seq, thread }) {
-    const over = [...this.repeated].map((id) => this.messages.get(id)).filter((each) => each && !each.unfolded && repeats(each));
-    return over.some((each) => each.thread === thread && seq < each.seq && seq >= (this.messages.get(each.quote.id)?.seq ?? 0));
+  isFolded({ id }) {
+    const over = [...this.repeated].map((each) => this.messages.get(each)).filter((each) => each && !each.unfolded && repeats(each));
+    return over.some((each) => this.foldOf(each).some((earlier) => earlier.id === id));
   }
 
   /** A quote with what its message says now, where that is here. */

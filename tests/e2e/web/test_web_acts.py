@@ -297,6 +297,27 @@ async def test_a_reply_shows_what_it_answers_and_leads_there(browser: Browser) -
         await expect(quoted).to_be_hidden()  # it stands right above
 
 
+async def test_who_repeats_themselves_folds_what_came_of_it_but_never_the_words_of_somebody_else(
+    browser: Browser,
+) -> None:
+    async with web_chat() as chat, listening(chat):
+        ada = await enter(browser, chat, "Ada")
+        for text, somebody_else in (("tea, please", False), ("coffee, please", True)):
+            await say(ada, text)
+            await chat.adapter.send(LOBBY, f"No {text} today", speaker=GUIDE, nonce=text, final=True)
+            if somebody_else:
+                await say(await enter(browser, chat, "Bob"), "wait for me")
+                await expect(ada.locator(".message", has_text="wait for me")).to_be_visible()
+            message = await own(ada, text)
+            await message.hover()
+            await tool(message, "Reply").click()
+            await say(ada, text)
+            await expect(ada.locator(".message.agent", has_text=text)).to_have_count(1 if somebody_else else 0)
+        await expect(ada.locator(".message", has_text="coffee, please")).to_have_count(3)
+        await ada.get_by_role("button", name="Show the earlier answer").click()
+        await expect(ada.locator(".message", has_text="tea, please")).to_have_count(3)
+
+
 async def test_what_an_agent_answers_is_repeated_where_something_stands_between(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat) as heard:
         page = await enter(browser, chat, "Ada")

@@ -4,7 +4,6 @@ import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "../look.js";
-import { repeats } from "../room.js";
 import { mayGive, whyLink } from "./standing.js";
 
 const TOGETHER_MS = 5 * 60_000;
@@ -35,7 +34,7 @@ export class MessageView {
   /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
    * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`,
    * `again(message)`, whether `askAgain(message)` can be, `pictures()`, `quoted(quote)`,
-   * which gives its text of now, `unfold(message)` for what one repeats, and for one that could not be sent `editFailed(message)` and `discard(message)`. */
+   * which gives its text of now, `folds(message)` and `unfold(message)` for what one repeats, and for one that could not be sent `editFailed(message)` and `discard(message)`. */
   constructor(message, actions) {
     this.message = message;
     this.actions = actions;
@@ -288,10 +287,11 @@ export class MessageView {
   drawExtras() {
     const { files, choices, reactions, pressed, pending, failed, replies } = this.message;
     const quote = this.message.quote && this.actions.quoted(this.message.quote);
-    const extras = JSON.stringify([quote, this.message.unfolded, files, choices, reactions, pressed, pending, failed, replies]);
+    const folds = this.actions.folds(this.message);
+    const extras = JSON.stringify([quote, folds, this.message.unfolded, files, choices, reactions, pressed, pending, failed, replies]);
     if (extras === this.extras) return;
     this.extras = extras;
-    const above = repeats(this.message) ? this.drawFold() : quote && drawQuote(quote, this.actions.jump);
+    const above = folds ? this.drawFold() : quote && drawQuote(quote, this.actions.jump);
     this.head.replaceChildren(...(above ? [above] : []));
     const focused = this.foot.contains(document.activeElement);
     this.drawFoot();
