@@ -47,7 +47,7 @@ async def test_what_a_kill_has_broken_is_found_from_now_to_the_moment_by_clickin
         page = await opened(browser, running)
         await expect(page.get_by_role("heading", name="Now")).to_be_visible()
         await page.get_by_role("link", name="to decide").click()
-        await page.get_by_role("link", name="1: OutcomeUnknown").click()
+        await page.get_by_role("link", name="1: Outcome unknown").click()
         await expect(page.get_by_role("heading", name="web:lobby")).to_be_visible()
         failed = page.locator(".causes .bad").first
         await expect(failed).to_contain_text("Bank.pay was started before a restart, and its outcome is unknown")

@@ -50,7 +50,7 @@ def read_file(data: bytes, media_type: str, found: Found) -> str:
         kind = "image/heic"
         read_heif(data, found)
     elif b"%PDF-" in data[:_PDF_WITHIN]:
-        from gateway.features.files.worker.office import read_pdf  # noqa: PLC0415 - PDFium costs a quarter of a photo
+        from gateway.features.files.worker.pdf import read_pdf  # noqa: PLC0415 - PDFium costs a quarter of a photo
 
         kind = "application/pdf"
         read_pdf(data, found)

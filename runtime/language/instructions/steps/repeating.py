@@ -240,6 +240,8 @@ def _each(opening: _Opening, rest: str) -> Loop | None:
     some = opening.noun and (opening.variable or (opening.of and not prose))  # "each pair of", "every second $guest in"
     whose = f"{opening.variable} {rest}"
     sure = not some or (not prose and (opening.noun in _ITEMS or opening.noun.removesuffix("y") in whose))
+    if opening.of and not sure:  # "For each chapter of $outline": a model is asked what they are
+        return Loop(LoopKind.EACH, Prose(f"{opening.noun} of {rest}"), _noun(opening.noun))
     return Loop(LoopKind.EACH, over, _item(opening, rest)) if sure and opening.takes == "items" else None
 
 
