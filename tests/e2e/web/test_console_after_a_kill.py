@@ -59,6 +59,6 @@ async def test_what_a_kill_has_broken_is_found_from_now_to_the_moment_by_clickin
 
         await page.get_by_role("link", name="Programs").click()
         await page.get_by_text("How it does").click()
-        await expect(page.get_by_role("row", name="OutcomeUnknown")).to_contain_text("the moment")
+        await expect(page.get_by_role("row", name="Outcome unknown")).to_contain_text("the moment")
         await page.get_by_role("link", name="Tools", exact=True).click()
         await expect(page.get_by_text("Connected")).to_be_visible()
