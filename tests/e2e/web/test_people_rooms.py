@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, WebSocketRoute, expect
 
 from runtime.core.address import Address, Speaker
 from tests.e2e.browsing import entered, say
@@ -64,4 +64,31 @@ async def test_somebody_is_found_by_typing_and_the_agents_of_a_room_are_listed_w
         await ada.get_by_role("button", name="Write to somebody").click()
         await ada.keyboard.type("gra")
         await ada.keyboard.press("Enter")
+        await expect(ada.locator("#room-name")).to_have_text("Grace")
+
+
+async def test_what_a_hurried_person_types_before_the_list_has_come_still_finds_who_was_meant(browser: Browser) -> None:
+    held: list[str] = []
+    async with web_chat(agents=["Guide"]) as chat:
+        await entered(browser, chat.url, "Grace")
+        ada = await entered(browser, chat.url, "Ada")
+        sockets: list[WebSocketRoute] = []
+
+        def holding_the_list(socket: WebSocketRoute) -> None:
+            server = socket.connect_to_server()
+            sockets.append(socket)
+            server.on_message(
+                lambda frame: held.append(str(frame)) if '"directory"' in str(frame) else socket.send(frame)
+            )
+
+        await ada.route_web_socket("**/ws", holding_the_list)
+        await ada.reload()
+        await expect(ada.locator("#presence")).to_contain_text("here")
+        await ada.get_by_role("button", name="Write to somebody").click()
+        await ada.keyboard.type("gra")
+        await ada.keyboard.press("Enter")
+        await expect(ada.locator("#room-name")).to_have_text("lobby")
+        while not held:
+            await ada.evaluate("() => new Promise(requestAnimationFrame)")
+        sockets[-1].send(held[0])
         await expect(ada.locator("#room-name")).to_have_text("Grace")

@@ -48,29 +48,26 @@ export class Rooms {
 
   writeTo() {
     this.chat.sidebar.toggle(false);
-    this.choose = (listed) => this.showWriting(listed);
+    const title = el("input", { maxlength: 80, placeholder: "Name of a private room", "aria-label": "Name of a private room" });
+    const make = el("form", { class: "make" }, title, el("button", { type: "submit", class: "plain" }, "Make it"));
+    const found = finder((one) => {
+      if (this.send(one.frame)) dialog.close();
+    });
+    const dialog = panel("Write to somebody alone", found.element, el("h2", {}, "Or with several"), el("p", {}, "Only people whom you invite see a private room."), make);
+    make.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (title.value.trim() && this.send({ t: "private", name: title.value })) dialog.close();
+    });
+    this.choose = ({ people, agents }) => found.show([
+      ...agents.map((name) => ({ name, kind: "agent", frame: { t: "direct", agent: name } })),
+      ...people.map(({ id, name }) => ({ name, kind: "person", id, frame: { t: "direct", person: id } })),
+    ]);
     this.send({ t: "people" });
   }
 
   directory(frame) {
     this.choose?.(frame);
     this.choose = null;
-  }
-
-  showWriting({ people, agents }) {
-    const everybody = [
-      ...agents.map((name) => ({ name, kind: "agent", frame: { t: "direct", agent: name } })),
-      ...people.map(({ id, name }) => ({ name, kind: "person", id, frame: { t: "direct", person: id } })),
-    ];
-    const title = el("input", { maxlength: 80, placeholder: "Name of a private room", "aria-label": "Name of a private room" });
-    const make = el("form", { class: "make" }, title, el("button", { type: "submit", class: "plain" }, "Make it"));
-    const dialog = panel("Write to somebody alone", finder(everybody, (one) => {
-      if (this.send(one.frame)) dialog.close();
-    }), el("h2", {}, "Or with several"), el("p", {}, "Only people whom you invite see a private room."), make);
-    make.addEventListener("submit", (event) => {
-      event.preventDefault();
-      if (title.value.trim() && this.send({ t: "private", name: title.value })) dialog.close();
-    });
   }
 
   // The people of a room
@@ -103,12 +100,11 @@ export class Rooms {
 
   invite(members) {
     const inside = new Set(members.map((person) => person.id));
-    this.choose = ({ people }) => {
-      const others = people.filter((person) => !inside.has(person.id)).map(({ id, name }) => ({ id, name, kind: "person" }));
-      const dialog = panel("Invite somebody", finder(others, ({ id }) => {
-        if (this.send({ t: "invite", room: this.chat.room.id, person: id })) dialog.close();
-      }));
-    };
+    const found = finder(({ id }) => {
+      if (this.send({ t: "invite", room: this.chat.room.id, person: id })) dialog.close();
+    });
+    const dialog = panel("Invite somebody", found.element);
+    this.choose = ({ people }) => found.show(people.filter((person) => !inside.has(person.id)).map(({ id, name }) => ({ id, name, kind: "person" })));
     this.send({ t: "people" });
   }
 
@@ -133,29 +129,43 @@ function agentRow({ by, name }) {
   return el("li", {}, avatar(name, "agent", lookKey(by, name, "agent")), el("span", { class: "name" }, name), el("span", { class: "tag" }, "agent"));
 }
 
-/** A list that is narrowed by typing; `take` gets the chosen one, or on Enter the first one. */
-function finder(everybody, take) {
+/**
+ * A list that is narrowed by typing; `take` gets the chosen one, or on Enter the first one. It stands before the
+ * server has answered, so that a hurried person's keys go into it; an early Enter is kept until `show`.
+ */
+function finder(take) {
   const filter = el("input", { placeholder: "Find somebody", "aria-label": "Find somebody", autocomplete: "off", autofocus: true });
   const list = el("ul", { class: "members" });
+  let everybody = null;
+  let entered = false;
   const draw = () => {
     const typed = filter.value.trim().toLowerCase();
-    const found = everybody.filter((one) => one.name.toLowerCase().includes(typed)).slice(0, 100);
+    const found = (everybody ?? []).filter((one) => one.name.toLowerCase().includes(typed)).slice(0, 100);
     list.replaceChildren(...found.map((one) => {
       const tag = one.kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
       const button = el("button", { type: "button" }, avatar(one.name, one.kind, lookKey(one.id, one.name, one.kind)), el("span", { class: "name" }, one.name), tag);
       button.addEventListener("click", () => take(one));
       return el("li", {}, button);
     }));
-    if (!found.length) list.append(el("li", { class: "none" }, "Nobody."));
+    if (everybody && !found.length) list.append(el("li", { class: "none" }, "Nobody."));
   };
-  filter.addEventListener("input", draw);
+  const first = () => list.querySelector("button")?.click();
+  filter.addEventListener("input", () => {
+    entered = false;
+    draw();
+  });
   filter.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
-    list.querySelector("button")?.click();
+    entered = !everybody;
+    first();
   });
-  draw();
-  return el("div", {}, filter, list);
+  const show = (all) => {
+    everybody = all;
+    draw();
+    if (entered) first();
+  };
+  return { element: el("div", {}, filter, list), show };
 }
 
 function panel(title, ...parts) {
