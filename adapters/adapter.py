@@ -69,7 +69,6 @@ Admits = Callable[[Inbound], Awaitable[str | None]]
 
 
 async def everybody_may(_: Inbound) -> str | None:
-    """The answer where nobody decides: everybody may."""
     return None
 
 
@@ -96,8 +95,6 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """The answer to an HTTP request."""
-
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -105,10 +105,8 @@ def measure_utf16(text: str) -> int:
 
 
 def measure_codepoints(text: str) -> int:
-    """Length in code points."""
     return len(text)
 
 
 def measure_of(unit: TextUnit) -> Measure:
-    """The measure of a platform's unit."""
     return measure_utf16 if unit == "utf16" else measure_codepoints

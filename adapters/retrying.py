@@ -41,7 +41,6 @@ class PlatformPatience:
         self._pause_s = self._first_s
 
     async def pause(self, reason: object, *, at_least_s: float = 0.0) -> None:
-        """Log the problem and wait."""
         wait_s = max(self._pause_s, at_least_s)
         level = logging.ERROR if isinstance(reason, self._urgent) else logging.WARNING
         _log.log(level, self._complaint, extra={"error": str(reason), "retry_in_s": wait_s})

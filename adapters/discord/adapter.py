@@ -235,7 +235,6 @@ class DiscordAdapter:
         await self._threads.within(to, lambda: self._api.typing(channel_id_of(to)))
 
     async def aclose(self) -> None:
-        """Close the connections. Nothing can be sent after that."""
         await self._calls.close()
 
     def _new_calls(self) -> DiscordCalls:

@@ -170,13 +170,11 @@ class InlineMarks:
 
     @property
     def marks(self) -> str:
-        """The marks that close everything open, unless there are too many."""
         runs = "".join(run.char * run.left for run in reversed(self._runs) if run.char != "~" or run.left == 2)
         return "`" * self._code + (runs if len(runs) <= MARKS_MAX else "")
 
     @property
     def openers(self) -> str:
-        """The marks that open again what `marks` closes."""
         runs = "".join(run.char * run.left for run in self._runs if run.char != "~" or run.left == 2)
         return (runs if len(runs) <= MARKS_MAX else "") + "`" * self._code
 

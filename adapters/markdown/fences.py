@@ -41,7 +41,6 @@ class OpenFence:
 
     @property
     def closer(self) -> str:
-        """The line that closes the fence."""
         return self.inside + self.marks
 
     def closer_within(self, spaces: int) -> str:

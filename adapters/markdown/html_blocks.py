@@ -179,7 +179,6 @@ class _Written:
         return None
 
     def _tags(self, line: str) -> Iterator[re.Match[str]]:
-        """The tags of a line that are no words of it."""
         begun = len(line) - len(line.lstrip())
         for found in _PIECE.finditer(line):
             if found["name"] is not None:

@@ -106,7 +106,6 @@ class PageRoom:
 
 
 def split_pages(text: str, limit: int, measure: Measure) -> list[str]:
-    """The texts of `cut_pages`."""
     return [cut.text for cut in cut_pages(text, limit, measure)]
 
 
@@ -192,8 +191,6 @@ def _body(head: str, piece: str, fence: OpenFence | None, spaces: int) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class _Space:
-    """The space of a page for its text."""
-
     units: int
     pieces: float
 
@@ -259,7 +256,6 @@ class _Filling:
         return max(self._start + 1, self._line + fits)
 
     def end(self) -> tuple[int, OpenFence | None]:
-        """The end of the page, and the fence that is open there."""
         return self._end_within_words() if self.overflows else self._all()
 
     def _end_within_words(self) -> tuple[int, OpenFence | None]:

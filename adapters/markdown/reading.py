@@ -303,7 +303,6 @@ def _table(state: StateBlock, line: int, until: int, silent: bool) -> bool:
 
 
 def _formula_block(state: StateBlock, line: int, until: int, silent: bool) -> bool:
-    """A formula over several lines, in which nothing begins a list or a heading."""
     start = state.bMarks[line] + state.tShift[line]
     if state.is_code_block(line) or not _MATH_BEGUN.match(state.src, start):
         return False

@@ -36,7 +36,6 @@ class MarkdownWriter(ABC):
         self._quotes = int(quoted)
 
     def blocks(self, tokens: Sequence[Token]) -> None:
-        """Write the blocks of a text."""
         stream = iter(tokens)
         for token in stream:
             match token.type:
@@ -96,7 +95,6 @@ class MarkdownWriter(ABC):
     def _line_break(self) -> None: ...
 
     def _write(self, text: str) -> None:
-        """Write text in the platform's own form."""
         if text:
             self._flush_breaks()
             self._append(text)
@@ -136,7 +134,6 @@ class MarkdownWriter(ABC):
                 pass
 
     def _heading(self, level: int) -> None:
-        """Start a heading, until `_end`."""
         self._begin("heading")
 
     def _bullet(self) -> None:
@@ -167,7 +164,6 @@ class MarkdownWriter(ABC):
                     self._plain(token.content)
 
     def _image(self, text: str, url: str) -> None:
-        """Write an image as a link to it."""
         self._begin_link(url, bare=False)
         self._picture(text or url)
         self._end_link()

@@ -107,7 +107,6 @@ class BucketMirror:
 
     @property
     def in_flight(self) -> int:
-        """Calls that may still land."""
         self._refresh()
         return self._in_flight
 
@@ -123,7 +122,6 @@ class BucketMirror:
 
     @property
     def blocked(self) -> bool:
-        """Whether the platform has asked for a pause that is not over."""
         return self._clock.monotonic() < self._blocked_until
 
     @property

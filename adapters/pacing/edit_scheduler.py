@@ -53,7 +53,6 @@ class Agenda:
             heapq.heappush(self._entries, (at, self._count, text))
 
     def due(self, now: float) -> list[LiveText]:
-        """The texts that are due, which leave the agenda."""
         texts = []
         while self._entries and self._entries[0][0] <= now:
             at, _, text = heapq.heappop(self._entries)
@@ -165,12 +164,10 @@ class EditScheduler:
         return self._lanes.lane(key, budget).mirror.blocked
 
     def grant(self, share: float) -> None:
-        """This node's part of the shared buckets is now `share`."""
         concerned = self._lanes.grant(share)
         self._serve(text for lane in concerned for text in lane.texts)
 
     def resume(self) -> None:
-        """Allow calls again."""
         self._serve(self._lanes.texts())
 
     def changed(self, text: LiveText) -> None:

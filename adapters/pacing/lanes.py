@@ -63,7 +63,6 @@ class FloodMemory:
                 self._unsaved[key] = None
 
     def recall(self, key: str) -> Lesson | None:
-        """The lesson about a bucket."""
         return self._known.get(key)
 
     def called(self) -> None:
@@ -153,7 +152,6 @@ class Lanes:
         self.total = self._made(TOTAL, total, shared=True)
 
     def of(self, draws: Iterable[tuple[str, Budget]]) -> tuple[Lane, ...]:
-        """The lanes of these buckets, each once."""
         return tuple(dict.fromkeys(self.lane(key, budget) for key, budget in draws))
 
     def lane(self, key: str, budget: Budget) -> Lane:
@@ -169,7 +167,6 @@ class Lanes:
         return lane
 
     def texts(self) -> list[LiveText]:
-        """All texts that draw from any lane."""
         return list(dict.fromkeys(text for lane in (self.total, *self._lanes.values()) for text in lane.texts))
 
     def grant(self, share: float) -> list[Lane]:
@@ -181,7 +178,6 @@ class Lanes:
         return changed
 
     def take(self, lanes: Sequence[Lane]) -> None:
-        """A call leaves that takes a token from each lane."""
         if self._memory is not None:
             self._memory.called()
         self._on_their_way += 1

@@ -45,7 +45,6 @@ class Progress:
     visible: bool = False
 
     def said(self, length: int, now: float) -> None:
-        """The text is now `length` characters long."""
         spacing_s = min(SPACING_MAX_S, now - self.newest_at)
         if self.produced:
             self.spacing_s += SPACING_WEIGHT * (spacing_s - self.spacing_s)
@@ -83,7 +82,6 @@ class Progress:
         return now - self.first_at
 
     def active(self, now: float) -> bool:
-        """Whether it will probably need calls soon."""
         return self.oldest_at is not None or now - self.newest_at < ACTIVE_S
 
     @property
@@ -180,12 +178,10 @@ class LiveText:
 
     @property
     def waiting(self) -> bool:
-        """Whether the text itself allows a call now."""
         return self.dirty and not (self.in_flight or self.held or self.resting or self._over.is_set())
 
     @property
     def over(self) -> bool:
-        """Whether the text is over: nothing more of it is shown."""
         return self._over.is_set()
 
     def growing(self, now: float) -> bool:
@@ -195,7 +191,6 @@ class LiveText:
         return self.dirty or self.in_flight or (not self.final and self.progress.active(now))
 
     def said(self, length: int) -> None:
-        """The text is now `length` characters long."""
         if self._over.is_set() or not length:
             return
         self._grown(length)
@@ -217,7 +212,6 @@ class LiveText:
         return self._delivered
 
     def release(self) -> None:
-        """The text no longer waits for another one."""
         self.held = False
         self._attention.changed(self)
 
@@ -229,7 +223,6 @@ class LiveText:
             await self._answered.wait()
 
     def answered(self) -> None:
-        """The text's call was answered."""
         self.in_flight = False
         self._answered.set()
 

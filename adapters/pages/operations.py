@@ -64,7 +64,6 @@ class PageOperations:
                 self.parts[number] = PagePart(platform_id, shown, opened=True, posts=1)
 
     async def post(self, number: int, text: str, final: bool) -> None:
-        """Send a part for the first time."""
         part = await self._begin(number, text)
         checked = final and part.differs < DIFFERS_MAX
         try:
@@ -183,7 +182,6 @@ class PageOperations:
             self._stage.landed(self._spec)
 
     async def edit(self, editor: CanEdit, number: int, text: str, final: bool) -> None:
-        """Replace the text of a part."""
         part = self.parts[number]
         if part.platform_id is None:
             return
@@ -213,7 +211,6 @@ class PageOperations:
             self._stage.landed(self._spec)
 
     async def offer(self, number: int, text: str) -> None:
-        """Show the choices below a finished part."""
         part, offerer = self.parts[number], self._stage.offerer
         if part.platform_id is None or offerer is None:
             return
@@ -240,7 +237,6 @@ class PageOperations:
             part.offered = True
 
     async def delete(self, number: int) -> None:
-        """Delete a part that is no longer needed."""
         part, deleter = self.parts[number], self._stage.deleter
         if part.platform_id is None or deleter is None:
             return
@@ -387,7 +383,6 @@ class PageOperations:
 
     @property
     def place(self) -> tuple[str, str]:
-        """The page and its conversation, for events."""
         return self._spec.id, self._spec.address.key
 
     def _wake_at(self, monotonic_s: float) -> None:

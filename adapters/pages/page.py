@@ -50,7 +50,6 @@ class Page:
 
     @property
     def over(self) -> bool:
-        """Whether the page is over: nothing more of it is shown."""
         return self._live.over
 
     def update(self, text: str) -> None:
@@ -100,7 +99,6 @@ class Page:
         self._stage.begun(self.spec)
 
     def release(self) -> None:
-        """The page may start now."""
         self._live.release()
 
     def frame(self, final: bool) -> LiveCall | None:
@@ -352,7 +350,6 @@ class Page:
         return said
 
     def _check(self, cuts: Sequence[PageCut], said: str) -> None:
-        """Compare what the finished page shows with what was said, and report a difference or a message left over."""
         if _letters("".join(self._shown(number, cut) for number, cut in enumerate(cuts))) != _letters(said):
             self._calls.diverges("another text than was said")
         needed = len(cuts) + (self.spec.file is not None)

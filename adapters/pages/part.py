@@ -93,6 +93,5 @@ def fit(choices: Sequence[Choice], capabilities: Capabilities) -> bool:
 
 
 def listed(text: str, choices: Sequence[Choice]) -> str:
-    """The text with the choices below it."""
     lines = [f"{number}. {' '.join(choice.label.split())}" for number, choice in enumerate(choices, 1)]
     return "\n\n".join(piece for piece in (text.rstrip(), "\n".join(lines)) if piece)

@@ -55,8 +55,6 @@ class FileSource:
 
 
 class WaitingPage(Protocol):
-    """A page in its conversation's queue."""
-
     @property
     def spec(self) -> PageSpec: ...
     def release(self) -> None:
@@ -128,7 +126,6 @@ class PlatformContext:
             line.appendleft(page)
 
     def is_busy(self, address: Address) -> bool:
-        """Whether another page of this conversation has to go first."""
         return address.key in self._lines
 
     def is_away(self, spec: PageSpec) -> bool:
@@ -167,7 +164,6 @@ class PlatformContext:
             self._shows_answered.answers(platform_id, answered)
 
     def landed(self, spec: PageSpec) -> None:
-        """A part of the page has become visible."""
         for hear in self.heard:
             hear(spec.address, spec.speaker)
 

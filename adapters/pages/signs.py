@@ -72,7 +72,6 @@ class StatusMessages:
         self._node = node
 
     async def keep(self, note: Note) -> None:
-        """Record a posted status message."""
         with suppress(StorageUnavailable):
             await self._records.put(self._name(note), json.dumps(asdict(note), ensure_ascii=False))
 
@@ -154,7 +153,6 @@ class TypingIndicator:
             self._tasks.start_soon(self._follow, work)
 
     def seen(self, address: Address, speaker: Speaker, /) -> None:
-        """A part of the speaker's answer has become visible."""
         work = self._active.get((address.key, speaker.id))
         if work is not None:
             work.quiet_since = self._clock.monotonic()

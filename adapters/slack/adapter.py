@@ -169,7 +169,6 @@ class SlackAdapter(SlackSender):
         return HttpAnswer(404, b"There is nothing here.\n")
 
     async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
-        """As the port says, of threads."""
         return await earlier_in(self._workspaces, self._hearing.person, to, before, at_most)
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:

@@ -267,7 +267,6 @@ class TelegramAdapter:
         await self._sender.at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
 
     async def aclose(self) -> None:
-        """Close the connections. Nothing can be sent after that."""
         for bot in self._roster:
             await bot.api.close()
 

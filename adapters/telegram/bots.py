@@ -41,15 +41,12 @@ def agent_bot_id(token: str) -> int:
 
 
 class Bots:
-    """The bots and their duties."""
-
     def __init__(self, main: OurBot, agents: Mapping[str, OurBot]) -> None:
         self.main = main
         self._by_agent = {name.casefold(): bot for name, bot in agents.items()}
         self._by_id = {bot.id: bot for bot in agents.values()}
 
     def __iter__(self) -> Iterator[OurBot]:
-        """All of them, the main one first."""
         yield self.main
         yield from self._by_id.values()
 

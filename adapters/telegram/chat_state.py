@@ -46,7 +46,6 @@ class ChatState:
         """Messages that were for us, by chat and number."""
 
     async def load(self) -> None:
-        """Read the stored records."""
         kept = await self._records.all()
         for name, new in what_can_be_read({k: v for k, v in kept.items() if k.startswith("moved:")}, int).items():
             self._take_moved(name, new)
@@ -94,18 +93,15 @@ class ChatState:
         return self._came.get(chat_id, chat_id)
 
     def current(self, chat_id: int) -> int:
-        """The chat's current id at Telegram."""
         return self._moved.get(chat_id, chat_id)
 
     async def note_moved(self, old: int, new: int) -> None:
-        """A group has become a supergroup."""
         if self._moved.get(old) != new:
             self._take_moved(f"moved:{old}", new)
             await self._records.put(f"came:{new}", str(old))
             await self._records.put(f"moved:{old}", str(new))
 
     def lives_in(self, chat_id: int, topic: int | None) -> bool:
-        """Whether the bot speaks in this topic."""
         return topic is not None and f"{self.home(chat_id)}#{topic}" in self._topics
 
     async def note_spoke(self, to: Address) -> None:

@@ -67,7 +67,6 @@ class WebIntake:
                 yield item
 
     async def together(self, at_most: int = MAX_TOGETHER) -> AsyncGenerator[Sequence[Inbound]]:
-        """As `items`, but several at a time."""
         while True:
             while not self._offers:
                 self._news = anyio.Event()

@@ -78,8 +78,6 @@ class RoomTables:
 
 @dataclass(frozen=True, slots=True)
 class RoomRules:
-    """Rules for all rooms."""
-
     titled: bool = True
     """Whether rooms that are opened have their titles in their ids, which are not encrypted."""
     is_agent: IsAgent = is_nobodys
@@ -291,17 +289,14 @@ class WebAdapter:
 
     @property
     def board(self) -> RoomBoard:
-        """The rooms as people see them."""
         return self._board
 
     @property
     def shown_files(self) -> ShownFiles:
-        """Who may have which file."""
         return self._shown
 
     @property
     def pages(self) -> int:
-        """The number of open pages."""
         return self._hub.pages
 
     async def tell_pages(self) -> None:

@@ -86,7 +86,6 @@ class RoomBoard:
         return len(seen), sum(charter.made_by == person_id for charter in seen)
 
     async def alter(self, room: str, edit: Callable[[RoomCharter], RoomCharter]) -> RoomCharter:
-        """Change a room's charter, and show it to everybody."""
         before = await self.charters.know(room)
         charter = await self.charters.change(room, edit)
         self._echo.chartered(room)
@@ -94,7 +93,6 @@ class RoomBoard:
         return charter
 
     async def chartered(self, room: str, /) -> None:
-        """Another node has changed a charter."""
         before = self.charters.remembered(room)
         await self._show_charter(room, before, await self.charters.get(room))
 
@@ -187,7 +185,6 @@ class RoomBoard:
         return kept
 
     async def message(self, room: str, message_id: str, /) -> RoomMessage | None:
-        """One message as stored, None when it is gone."""
         kept = await self._store.get(room, message_id)
         return None if kept is None or kept.deleted else kept
 
@@ -207,7 +204,6 @@ class RoomBoard:
             await self.catch_up(room)
 
     async def older(self, browser: ConnectedPage, room: str, before_seq: int) -> None:
-        """Send the page the messages before `before_seq`."""
         async with self._lock(room):
             page = await self._page(room, before_seq=before_seq, reset=False)
             if not self._is_out(browser, room):
@@ -241,11 +237,9 @@ class RoomBoard:
         browser.push(codec.found(room, words, found[:MAX_FOUND], more=more, whole=more or not unread))
 
     def people(self, room: str) -> Sequence[WebVisitor]:
-        """The people who look at the room on any node, as far as they are named."""
         return self._hub.everybody_in(room).people
 
     def people_here(self, room: str, /) -> Presence:
-        """Who looks at a room on this node."""
         here = self._hub.here(room)
         return Presence(tuple(here.values())[:MAX_TOLD], len(here))
 
@@ -269,7 +263,6 @@ class RoomBoard:
     # What other nodes tell; see `Audience`.
 
     async def catch_up(self, room: str, /) -> None:
-        """Show changes stored since the last look."""
         async with self._lock(room):
             if room not in self._seen:
                 return
@@ -318,13 +311,11 @@ class RoomBoard:
         return None if growing is None else growing.message.text
 
     async def active(self, room: str, seq: int, /) -> None:
-        """Report activity in a room to the list of rooms."""
         await self.charters.know(room)
         self._heads[room] = max(seq, self._heads.get(room, 0))
         self._hub.bulletin.active(room, seq, here=False)
 
     def show(self, room: str, frame: str, /) -> None:
-        """Show another node's frame."""
         self._hub.to_room(room, frame)
 
     def tell_alone(self, room: str, person_id: str, frame: str) -> None:
@@ -333,7 +324,6 @@ class RoomBoard:
         self._echo.alone(room, person_id, frame)
 
     def show_alone(self, room: str, person_id: str, frame: str, /) -> None:
-        """As `tell_alone`, on this node."""
         self._hub.to_person(room, person_id, frame)
 
     def _left(self, room: str) -> None:

@@ -62,7 +62,6 @@ class RoomCharter:
         return self.kind == "open" or person_id in self.people
 
     def lists(self, person_id: str) -> bool:
-        """Whether the room is on a person's list."""
         return self.admits(person_id) and person_id not in self.left
 
     def title_for(self, person_id: str) -> str:
@@ -78,7 +77,6 @@ class RoomCharter:
         return self.kind == "direct" and not self.agent
 
     def text(self) -> str:
-        """As it is kept."""
         return json.dumps(
             {
                 "title": self.title,
@@ -128,7 +126,6 @@ class RoomCharters:
 
     @property
     def kept(self) -> bool:
-        """Whether anything is kept."""
         return self._records is not None
 
     async def get(self, room: str) -> RoomCharter:
@@ -145,11 +142,9 @@ class RoomCharters:
         return self._remember(room, await self._records.get(room))
 
     def remembered(self, room: str) -> RoomCharter | None:
-        """The charter as it is remembered; None when it is not."""
         return self._known.get(room)
 
     def everything_remembered(self) -> Mapping[str, RoomCharter]:
-        """All charters as they are remembered."""
         return dict(self._known)
 
     def is_open(self, room: str) -> bool:
@@ -161,7 +156,6 @@ class RoomCharters:
         return self._records is None or (room in self._known and self._known[room].admits(person_id))
 
     async def all(self) -> Mapping[str, RoomCharter]:
-        """All charters that are kept."""
         if self._records is None:
             return {}
         return {room: self._remember(room, kept) for room, kept in (await self._records.all()).items()}
@@ -206,7 +200,6 @@ class ShownFiles:
             await self._show_to(self._records, file_id, person_id)
 
     async def shows(self, file_id: str, person_id: str) -> bool:
-        """Whether a person may have a file."""
         kept = None if self._records is None else await self._records.get(file_id)
         whom = _whom(kept)
         for room in whom:
@@ -215,7 +208,6 @@ class ShownFiles:
         return kept is None
 
     async def forget(self, file_id: str) -> None:
-        """The file is gone."""
         if self._records is not None:
             await self._records.remove(file_id)
 

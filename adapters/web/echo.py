@@ -114,7 +114,6 @@ class Echo:
         self._something = anyio.Event()
 
     async def run(self, audience: Audience) -> None:
-        """Send and listen, until cancelled."""
         if self._news is None:
             return
         news = self._news
@@ -151,17 +150,14 @@ class Echo:
             self._later(None, t="unfollow", room=room)
 
     def active(self, room: str, seq: int) -> None:
-        """A room has a new message."""
         if self._news is not None:
             self._later(None, t="active", room=room, seq=seq)
 
     def chartered(self, room: str) -> None:
-        """A room's charter has changed."""
         if self._news is not None:
             self._later(None, t="charter", room=room)
 
     def people_changed(self, room: str) -> None:
-        """The people who look at a room on this node have changed."""
         if self._news is not None:
             self._moved[room] = None
             self._something.set()
@@ -186,18 +182,15 @@ class Echo:
         await self._send(None, t="people", room=room, people=named, present=presence.count)
 
     def changed(self, room: str) -> None:
-        """A change in a room was stored."""
         if room in self._followers:
             self._changed[room] = None
             self._something.set()
 
     def frame(self, room: str, frame: str) -> None:
-        """A frame for all pages that show a room."""
         if room in self._followers:
             self._later(room, t="frame", room=room, frame=frame)
 
     def alone(self, room: str, person_id: str, frame: str) -> None:
-        """A frame for the pages on which one person looks at a room."""
         if room in self._followers:
             self._later(room, t="alone", room=room, person=person_id, frame=frame)
 
@@ -320,8 +313,6 @@ class _Told:
 
 
 class Elsewhere:
-    """The people of all rooms on other nodes."""
-
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._rooms: dict[str, dict[str, _Told]] = {}

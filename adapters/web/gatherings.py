@@ -72,7 +72,6 @@ class PeopleDirectory:
         return await self._records.get(person.id) not in (None, person.name)
 
     async def met(self, person: WebVisitor) -> None:
-        """Somebody is here, under this name."""
         if self._records is None or self._names.get(person.id) == person.name:
             return
         known = await self._records.get(person.id)
@@ -83,11 +82,9 @@ class PeopleDirectory:
         self._names[person.id] = person.name
 
     async def name_of(self, person_id: str) -> str | None:
-        """The name of somebody who has been here."""
         return None if self._records is None else await self._records.get(person_id)
 
     async def all(self) -> Sequence[WebVisitor]:
-        """Everybody, by name."""
         listed = {} if self._records is None else await self._records.all()
         return sorted(
             (WebVisitor(id_, name) for id_, name in listed.items()), key=lambda one: (one.name.casefold(), one.id)
@@ -95,7 +92,6 @@ class PeopleDirectory:
 
 
 async def nobody_is_out(_: Collection[str]) -> Collection[str]:
-    """Everybody can come in, as far as is known."""
     return ()
 
 
@@ -189,7 +185,6 @@ class RoomGatherings:
         return ", and whoever runs this chat" if self.overseen else ""
 
     async def _name_of(self, person_id: str) -> str | None:
-        """The name of somebody who has been here, and can come again."""
         return None if await self.shut_out([person_id]) else await self.directory.name_of(person_id)
 
     async def _members(self, browser: ConnectedPage, room: str) -> None:

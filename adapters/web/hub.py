@@ -55,7 +55,6 @@ class Bulletin:
         """Called once a turn for each room whose people on this node have changed."""
 
     async def run(self, clock: Clock) -> None:
-        """Send news, until cancelled."""
         while True:
             await self._news.wait()
             self._news = anyio.Event()
@@ -67,7 +66,6 @@ class Bulletin:
         self._told[reader] = self._number
 
     def leave(self, reader: ConnectedPage) -> None:
-        """A page has disconnected."""
         del self._told[reader]
 
     def active(self, room: str, seq: int, *, here: bool) -> None:
@@ -84,7 +82,6 @@ class Bulletin:
             self._moved[room] = None
 
     def forget(self, room: str) -> None:
-        """Forget a room that no page shows."""
         self._people.pop(room, None)
         self._moved[room] = None
         self._news.set()
@@ -95,7 +92,6 @@ class Bulletin:
         return self._number
 
     def _turn(self) -> None:
-        """Send news to the pages that have waited the longest."""
         for room, seq in self._here.items():
             self.on_turn(room, seq)
         self._here.clear()
@@ -186,7 +182,6 @@ class ConnectedPage:
 
     @property
     def waiting(self) -> int:
-        """The number of waiting frames."""
         return len(self._frames)
 
     def push(self, frame: str) -> None:
@@ -251,7 +246,6 @@ class Hub:
 
     @property
     def pages(self) -> int:
-        """The number of pages."""
         return self._pages_of.total()
 
     def refusal(self, person: WebVisitor) -> str | None:
@@ -269,14 +263,12 @@ class Hub:
         self.bulletin.enter(browser)
 
     def leave(self, browser: ConnectedPage) -> None:
-        """Forget a page."""
         del self._browsers[browser]
         _count_down(self._pages_of, browser.person.id)
         self.bulletin.leave(browser)
         self._leave_room(browser)
 
     def everybody(self) -> Sequence[ConnectedPage]:
-        """All pages."""
         return list(self._browsers)
 
     def send_away(self, browser: ConnectedPage, room: str) -> None:
@@ -285,7 +277,6 @@ class Hub:
             self._leave_room(browser)
 
     def show(self, browser: ConnectedPage, room: str) -> None:
-        """Show this room on the page from now on."""
         if browser.room == room:
             return
         self._leave_room(browser)
@@ -304,19 +295,16 @@ class Hub:
         return self.with_others(room, self.here(room))
 
     def here(self, room: str) -> Mapping[str, WebVisitor]:
-        """The people who look at the room on this node, by id."""
         known = self._rooms.get(room)
         return {} if known is None else known.people
 
     def to_room(self, room: str, frame: str, *, but: ConnectedPage | None = None) -> None:
-        """Send a frame to every page that shows the room."""
         known = self._rooms.get(room)
         for browser in () if known is None else known.pages:
             if browser is not but:
                 browser.push(frame)
 
     def to_person(self, room: str, person_id: str, frame: str) -> None:
-        """Send a frame to the pages on which this person looks at the room."""
         known = self._rooms.get(room)
         for browser in () if known is None else known.pages:
             if browser.person.id == person_id:

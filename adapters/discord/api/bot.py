@@ -58,7 +58,6 @@ class DiscordApi:
             return DiscordBot(str(user["id"]), str(application["id"]), str(user["username"])), reads
 
     async def servers(self) -> list[DiscordServer]:
-        """The first servers the bot is in."""
         with self._calls.told("in which servers the bot is", at_setup=True):
             found: Any = await self._calls.rest.request(
                 Route("GET", "/users/@me/guilds"), params={"limit": str(_GUILDS)}
@@ -78,13 +77,11 @@ class DiscordApi:
         await self._calls.ask("offering commands", route, json=list(commands))
 
     async def send(self, channel_id: str, post: DiscordPost) -> dict[str, Any]:
-        """Post a message; returns it in Discord's form."""
         route = Route("POST", "/channels/{channel_id}/messages", channel_id=channel_id)
         what = "posting" if post.file is None else "sending a file"
         return await self._calls.read(what, route, with_id, json=post_data(post), file=post.file)
 
     async def private_channel(self, person: str) -> str:
-        """The id of the private conversation with a person."""
         route = Route("POST", "/users/@me/channels")
         return await self._calls.read("opening a private conversation", route, _id, json={"recipient_id": person})
 
@@ -100,7 +97,6 @@ class DiscordApi:
         await self._calls.ask("deleting", Route("DELETE", _MESSAGE, channel_id=channel_id, message_id=message))
 
     async def react(self, channel_id: str, message: str, emoji: str, *, there: bool) -> None:
-        """Add a reaction of ours to a message, or remove it."""
         method = "PUT" if there else "DELETE"
         route = Route(method, _MARK, channel_id=channel_id, message_id=message, emoji=emoji)
         await self._calls.ask("marking a message", route)
@@ -122,7 +118,6 @@ class DiscordApi:
         return await self._calls.read("reading what was said before", route, _in_order, params=asked)
 
     async def message(self, channel_id: str, message: str) -> dict[str, Any]:
-        """One message."""
         route = Route("GET", _MESSAGE, channel_id=channel_id, message_id=message)
         return await self._calls.read("reading a message", route, dict)
 

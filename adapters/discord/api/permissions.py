@@ -52,7 +52,6 @@ def invitation(application_id: str) -> BotInvitation:
 
 
 def missing(granted: int) -> list[Permission]:
-    """The permissions missing from the granted bits."""
     if granted & _ADMINISTRATOR:
         return []
     return [permission for permission in PERMISSIONS if not granted & permission.bit]

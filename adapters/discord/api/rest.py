@@ -48,7 +48,6 @@ class Buckets:
         self._sizes: dict[str, tuple[int, float]] = {}
 
     def wait_s(self, route: str, major: str) -> float:
-        """The seconds until the call may be made."""
         closed = max(self._closed_until_s.get((route, major), 0.0), self._all_closed_until_s)
         return max(0.0, closed - self._clock.monotonic())
 
@@ -58,7 +57,6 @@ class Buckets:
         return None if known is None else within(*known)
 
     def learn(self, route: str, major: str, headers: Mapping[str, str]) -> None:
-        """Learn from the headers of an answer."""
         try:
             limit, left = int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
             resets_in_s = float(headers["X-RateLimit-Reset-After"])
@@ -70,14 +68,12 @@ class Buckets:
             self.close(route, major, resets_in_s)
 
     def close(self, route: str, major: str, seconds: float) -> None:
-        """Make calls of this kind wait."""
         if len(self._closed_until_s) >= MAX_KEPT:
             now_s = self._clock.monotonic()
             self._closed_until_s = {key: at_s for key, at_s in self._closed_until_s.items() if at_s > now_s}
         self._closed_until_s[route, major] = self._clock.monotonic() + seconds
 
     def close_all(self, seconds: float) -> None:
-        """Make every call wait."""
         self._all_closed_until_s = self._clock.monotonic() + seconds
 
 

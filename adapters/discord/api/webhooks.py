@@ -142,7 +142,6 @@ class InteractionApi:
         await self._calls.ask("going on with the answer to a command", route, json=data)
 
     async def accept(self, interaction: Mapping[str, Any]) -> None:
-        """Acknowledge a press without a text."""
         await self._respond(interaction, _CHANGE_LATER, None)
 
     async def suggest(self, interaction: Mapping[str, Any], texts: Sequence[str]) -> None:

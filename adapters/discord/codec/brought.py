@@ -20,7 +20,6 @@ Shown: TypeAlias = Callable[[str], str]
 
 
 def forwarded_in(message: _Json) -> list[_Json]:
-    """The messages that a message passes on."""
     return [snapshot["message"] for snapshot in message.get("message_snapshots") or ()]
 
 
@@ -31,7 +30,6 @@ def words_of(message: _Json, shown: Shown) -> str:
 
 
 def wordless_of(message: _Json) -> str:
-    """The lines for what a message has beside text, files and cards."""
     lines = [f"[sticker {sticker['name']}]" for sticker in message.get("sticker_items") or ()]
     if poll := message.get("poll"):
         lines.append(f"[poll “{_medium(poll['question'])}”: {', '.join(_answers(poll))}]")
@@ -41,7 +39,6 @@ def wordless_of(message: _Json) -> str:
 
 
 def around_of(message: _Json, shown: Shown) -> tuple[Quote, ...]:
-    """What a message passes on, and the cards in it."""
     passed_on = (
         Quote(
             "",
@@ -97,7 +94,6 @@ def _media(components: Any) -> Iterator[_Json]:
 
 
 def names_of_files(message: _Json) -> tuple[str, ...]:
-    """The names of all files of a message."""
     return tuple(file.name for file in files_of(message))
 
 
@@ -114,7 +110,6 @@ def _displayed(components: Any) -> Iterator[str]:
 
 
 def _answers(poll: _Json) -> Iterator[str]:
-    """The answers, with their votes where Discord tells them."""
     votes = {count["id"]: count["count"] for count in (poll.get("results") or {}).get("answer_counts") or ()}
     for answer in poll.get("answers") or ():
         words = _medium(answer["poll_media"])

@@ -107,7 +107,6 @@ def asked_of(interaction: _Json) -> Inbound:
 
 
 def options_of(interaction: _Json) -> dict[str, Any]:
-    """The options that were filled in, by name."""
     given = interaction["data"].get("options", ())
     if given and given[0].get("type") == _PART:
         given = given[0].get("options", ())

@@ -57,7 +57,6 @@ def as_written(markdown: str) -> str:
 
 
 def people_in(markdown: str) -> frozenset[str]:
-    """The ids of the people that the text links to."""
     return frozenset(number for _, number in _PERSON.findall(markdown))
 
 
@@ -69,14 +68,11 @@ def quiet(text: str) -> str:
 
 
 def with_heading(name: str, body: str) -> str:
-    """The text under a bold line with its speaker's name."""
     escaped = re.sub(r"([\\*_~`|])", r"\\\1", quiet(name))
     return f"**{escaped}**\n{body}"
 
 
 class _Writer(MarkdownWriter):
-    """Writes Discord's Markdown."""
-
     INDENT = "  "
     BULLET: ClassVar[str] = "-"
 

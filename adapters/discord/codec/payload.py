@@ -92,14 +92,11 @@ class DiscordWords:
     pings: frozenset[str] = frozenset()
 
     def under(self, heading: str) -> DiscordWords:
-        """The message below a separate line."""
         return replace(self, text=f"{heading}\n{self.text}")
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The name and picture under which a webhook speaks."""
-
     name: str
     avatar_url: str | None = None
 
@@ -123,13 +120,11 @@ class DiscordPost:
 
 
 def trace_of(message: dict[str, Any]) -> str:
-    """The trace of a message in Discord's form."""
     files = message.get("attachments") or [{}]
     return _trace(message["content"], files[0].get("filename", ""))
 
 
 def post_data(post: DiscordPost) -> dict[str, Any]:
-    """The body of a posting call."""
     data = text_data(post.words) | {"flags": SUPPRESS_EMBEDS}
     if post.name is not None:
         data["username"] = post.name.name

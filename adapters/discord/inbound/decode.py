@@ -38,8 +38,6 @@ MAX_REMEMBERED: Final = 5000
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A message of a person, and where it went."""
-
     address: Address
     person_id: str
     person_name: str
@@ -56,7 +54,6 @@ class RecentMessages:
         self._names = RecentValues[str, str](MAX_REMEMBERED)
 
     def note(self, item: Inbound) -> None:
-        """A person said, edited or marked something."""
         self._names.keep(item.person_id, item.person_name)
         if item.act in ("message", "edit") and item.message_id is not None:
             whose = Remembered(item.address, item.person_id, item.person_name, item.addressed, item.private, item.space)
@@ -247,7 +244,6 @@ def parent_of(channel: _Json) -> str | None:
 
 
 def name_of_person(user: _Json, member: _Json | None) -> str:
-    """The name shown in the server, else the person's global name, else the account's."""
     return str((member or {}).get("nick") or user.get("global_name") or user["username"])
 
 
@@ -312,7 +308,6 @@ def _said(message: _Json, us: DiscordBot, place: MessagePlace) -> _Said:
 
 
 def _names(message: _Json, place: MessagePlace) -> Callable[[str], str | None]:
-    """The names of people, roles and channels that a message mentions, by their ids."""
     told = [user for one in (message, *forwarded_in(message)) for user in one.get("mentions") or ()]
     people = {user["id"]: name_of_person(user, user.get("member")) for user in told}
     return lambda id_: people.get(id_) or place.name_of(id_)
@@ -332,7 +327,6 @@ def _shown(text: str, names: Callable[[str], str | None], ours: Collection[str] 
 
 
 def _time(found: re.Match[str]) -> str:
-    """A moment, which Discord shows in each reader's own time."""
     try:
         return f"{datetime.fromtimestamp(int(found[1]), UTC):%Y-%m-%d %H:%M} UTC"
     except (ValueError, OverflowError, OSError):

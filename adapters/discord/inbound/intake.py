@@ -80,8 +80,6 @@ class BotParts:
 
 
 class DiscordIntake:
-    """One connection's items."""
-
     def __init__(self, ours: BotParts, session: ShardSession, clock: PlatformClock, marks: Records) -> None:
         self._ours = ours
         self._clock = clock
@@ -91,7 +89,6 @@ class DiscordIntake:
         self._tasks: TaskGroup | None = None
 
     async def run(self) -> None:
-        """Listen and acknowledge commands, until cancelled."""
         async with anyio.create_task_group() as self._tasks:
             await self._listener.run()
 
@@ -156,7 +153,6 @@ class DiscordIntake:
             return None
 
     async def _changed(self, heard: ShardEvent, us: DiscordBot) -> Inbound | None:
-        """An edit, a deletion or a reaction."""
         data = heard.data
         try:
             if heard.name == "MESSAGE_DELETE":

@@ -199,7 +199,6 @@ class InteractionMenu:
         return None
 
     def safe(self, interaction: Mapping[str, Any]) -> None:
-        """The item is stored."""
         text = None
         if kind_of(interaction) == "start":
             thread = self._begun.get(str(interaction["id"]))

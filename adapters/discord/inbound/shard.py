@@ -97,7 +97,6 @@ class Starts:
         self._free_at_s: dict[int, float] = {}
 
     async def turn(self, shard: int) -> None:
-        """Return when this shard may begin one."""
         lane, now_s = shard % self._at_once, self._clock.monotonic()
         at_s = max(now_s, self._free_at_s.get(lane, now_s))
         self._free_at_s[lane] = at_s + BETWEEN_SESSIONS_S
@@ -106,8 +105,6 @@ class Starts:
 
 
 class Shard:
-    """One of a bot's connections, number `number` of `count`."""
-
     def __init__(
         self,
         session: ShardSession,
@@ -129,7 +126,6 @@ class Shard:
 
     @property
     def guilds(self) -> list[discord.Guild]:
-        """The servers this connection tells us about, as far as they are known."""
         return list(self._client.guilds) if self._client is not None else []
 
     async def run(self) -> NoReturn:

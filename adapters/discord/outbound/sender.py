@@ -173,7 +173,6 @@ class DiscordSender:
         return True
 
     async def _stands(self, to: Address, message: str, words: DiscordWords) -> bool:
-        """Whether a message already shows this, as far as it can be read."""
         place, number = channel_id_of(to), number_of(message)
         with suppress(AdapterError):
             found = await self._api.after(place, str(int(number) - 1))

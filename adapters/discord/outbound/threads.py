@@ -125,7 +125,6 @@ class DiscordThreads:
         return message
 
     async def link(self, to: Address) -> str | None:
-        """As `CanOpenThread.link`."""
         place = channel_id_of(to)
         if is_private(to):
             return link_to("@me", place)

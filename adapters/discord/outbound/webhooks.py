@@ -62,11 +62,9 @@ class UnconfirmedPost:
     digests: tuple[str, ...] = ()
 
     def fits(self, name: str, trace: str) -> bool:
-        """Whether a message with this name and trace is one of the attempts."""
         return name == self.name and _digest(trace) in self.digests
 
     def tried(self, trace: str) -> UnconfirmedPost:
-        """The record after another attempt."""
         return UnconfirmedPost(self.name, self.since, (*self.digests, _digest(trace))[-MAX_TRACES:])
 
 
@@ -88,7 +86,6 @@ class UnconfirmedPosts:
         self._elsewhere.keep(nonce, True)
 
     def is_elsewhere(self, nonce: str) -> bool:
-        """Whether another process may have made this post."""
         return nonce in self._elsewhere
 
     async def of(self, nonce: str) -> UnconfirmedPost | None:
@@ -187,11 +184,9 @@ class DiscordWebhooks:
         self._us: DiscordBot | None = None
 
     def doubt(self, nonce: str) -> None:
-        """Another process may have posted the message with this nonce."""
         self._doubts.doubt(nonce)
 
     def unless(self, nonce: str, away: Callable[[], bool]) -> None:
-        """See `CanDoubt.unless`."""
         self._unless.keep(nonce, away)
 
     def available(self, channel: str) -> bool:
@@ -199,7 +194,6 @@ class DiscordWebhooks:
         return self._refused_until_s.get(channel, 0.0) <= self._clock.monotonic()
 
     def known_as(self, number: str) -> str:
-        """Our id of a message, by Discord's id, as far as this process remembers it."""
         hook = self._posted.get(number)
         return number if hook is None else f"{number}@{hook}"
 

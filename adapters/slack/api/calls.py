@@ -81,7 +81,6 @@ class SlackTransport:
     """The connections to Slack, which all workspaces share."""
 
     def __init__(self, base_url: str | None, call_timeout_s: float, clock: PlatformClock) -> None:
-        """`clock` hears the dates of Slack's answers."""
         self.clock = clock
         self._scopes = RecentValues[str, frozenset[str]](MOST_WORKSPACES)
         self.base_url = base_url or OFFICIAL_SERVER

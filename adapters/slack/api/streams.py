@@ -95,7 +95,6 @@ class StreamApi:
             return told(answer, "ts")
 
     async def append(self, channel: str, message: str, text: str, doings: Sequence[Doing] = ()) -> None:
-        """Append text, an activity or both."""
         with self._calls.call("chat.appendStream", streaming=True):
             await self._calls.client.chat_appendStream(channel=channel, ts=message, **_content(text, doings))
 

@@ -42,7 +42,6 @@ class WebApi:
         self._calls = calls
 
     async def me(self) -> SlackBot:
-        """The token's bot and workspace."""
         with self._calls.call("auth.test", at_setup=True):
             answer = await self._calls.client.auth_test()
             return SlackBot(
@@ -131,7 +130,6 @@ class WebApi:
             return None if thread is None else str(thread)
 
     async def permalink(self, channel: str, message: str) -> str:
-        """The address of a message."""
         with self._calls.call("chat.getPermalink"):
             answer = await self._calls.client.chat_getPermalink(channel=channel, message_ts=message)
             return str(told(answer, "permalink"))
@@ -142,7 +140,6 @@ class WebApi:
             return str((await self._calls.client.conversations_info(channel=channel))["channel"]["name"])
 
     async def person(self, user: str) -> SlackPerson:
-        """A person's name, language and workspace."""
         with self._calls.call("users.info"):
             known = (await self._calls.client.users_info(user=user, include_locale=True))["user"]
             profile = known.get("profile", {})
@@ -166,7 +163,6 @@ class WebApi:
             await self._calls.client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status)
 
     async def set_title(self, channel: str, thread: str, title: str) -> None:
-        """Name an assistant's thread."""
         with self._calls.call("assistant.threads.setTitle"):
             await self._calls.client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread, title=title)
 
@@ -240,12 +236,10 @@ class WebApi:
 
 
 def nonce_data(nonce: str) -> dict[str, Any]:
-    """The metadata by which a message can be found."""
     return {"event_type": NONCE_EVENT, "event_payload": {"nonce": nonce}}
 
 
 def nonce_of(message: Mapping[str, Any]) -> str | None:
-    """The nonce in a message's metadata."""
     metadata = message.get("metadata") or {}
     return metadata["event_payload"].get("nonce") if metadata.get("event_type") == NONCE_EVENT else None
 
@@ -301,7 +295,6 @@ class FileApi:
             )
 
     async def is_shared(self, file_id: str, channel: str) -> bool:
-        """Whether a file is visible in a channel."""
         with self._calls.call("files.info"):
             known: dict[str, Any] = (await self._calls.client.files_info(file=file_id))["file"]
             return channel in {*known.get("channels", ()), *known.get("groups", ()), *known.get("ims", ())}

@@ -45,21 +45,17 @@ class SlackInstallations:
         )
 
     async def keep(self, team: str, name: str, token: str) -> None:
-        """The app was installed, perhaps again."""
         with store_awaited("Slack"):
             await self._records.put(team, json.dumps({"team": name, "token": token}))
 
     async def remove(self, team: str) -> None:
-        """The app was removed."""
         with store_awaited("Slack"):
             await self._records.remove(team)
 
     async def names(self) -> list[str]:
-        """The workspaces' names, in order."""
         return sorted(what_can_be_read(await self._kept(), lambda kept: str(json.loads(kept)["team"])).values())
 
     async def teams(self) -> list[str]:
-        """The workspaces' ids, in order."""
         return sorted(await self._kept())
 
     async def _kept(self) -> Mapping[str, str]:
@@ -69,8 +65,6 @@ class SlackInstallations:
 
 @dataclass(slots=True, eq=False)
 class SlackWorkspace:
-    """Our bot in one workspace."""
-
     bot: SlackBot
     token: str = field(repr=False)
     transport: SlackTransport = field(repr=False)
@@ -140,7 +134,6 @@ class SlackWorkspaces:
         return None if self._bot_token is None else await self.only(self._bot_token)
 
     async def teams(self) -> list[str]:
-        """The ids of all workspaces."""
         if self._bot_token is not None:
             return [(await self.only(self._bot_token)).bot.team_id]
         return [] if self._installations is None else await self._installations.teams()
@@ -150,7 +143,6 @@ class SlackWorkspaces:
         self._known.forget(team)
 
     async def remove(self, team: str) -> None:
-        """The app was removed from a workspace."""
         self._known.forget(team)
         if self._installations is not None:
             await self._installations.remove(team)

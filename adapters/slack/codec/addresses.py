@@ -31,8 +31,6 @@ _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 
 @dataclass(frozen=True, slots=True)
 class SlackBot:
-    """The bot's identity on Slack."""
-
     team_id: str
     team: str
     user_id: str
@@ -55,8 +53,6 @@ class SlackPerson:
 
 @dataclass(frozen=True, slots=True)
 class AuthorFace:
-    """The name and icon of a message."""
-
     username: str
     icon_emoji: str
 
@@ -81,7 +77,6 @@ def shown_name(speaker: Speaker) -> str | None:
 
 
 def team_of(address: Address) -> str:
-    """The workspace's id."""
     return address.conversation.partition(":")[0]
 
 
@@ -179,5 +174,4 @@ def _shown(target: str, label: str | None, names: Mapping[str, str]) -> str:
 
 
 def mentioned_in(text: str) -> list[str]:
-    """The ids of the people mentioned in a text of Slack's."""
     return _MENTION.findall(text)

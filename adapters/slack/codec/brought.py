@@ -149,7 +149,6 @@ def unread_kind(file: _Json) -> str:
 
 
 def wordless_of(message: _Json) -> str:
-    """The lines for what a message has beside text, files and cards."""
     lines = ["[huddle, which apps cannot hear]"] if message.get("room") else []
     for block in message.get("blocks") or ():
         if block.get("type") == "call":
@@ -169,7 +168,6 @@ def shares_in(message: _Json) -> list[_Json]:
 
 
 def tables_of(message: _Json, shown: Shown) -> str:
-    """The tables of a message, as text."""
     return tables_in([*(message.get("blocks") or ()), *_attached_tables(message)], shown)
 
 
@@ -189,7 +187,6 @@ def files_of(message: _Json, level: int = 0) -> Iterator[_Json]:
 
 
 def quotes_of(message: _Json, bot: SlackBot, shown: Shown, level: int = 0) -> tuple[Quote, ...]:
-    """What a message shares."""
     shares = shares_in(message) if level < MAX_LEVELS else ()
     return tuple(quote for one in shares if (quote := _quote(one, bot, shown, level)) is not None)
 

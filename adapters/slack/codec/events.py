@@ -55,7 +55,6 @@ class SlackHappening:
 
     @property
     def people(self) -> list[str]:
-        """The ids of the author and of the people mentioned."""
         return [self.user, *mentioned_in(self.text)]
 
 
@@ -148,7 +147,6 @@ def _reaction(event: _Json) -> SlackHappening | None:
 
 
 def mentions(happening: SlackHappening, bot: SlackBot) -> bool:
-    """Whether the bot is mentioned."""
     return bot.user_id in mentioned_in(happening.text)
 
 
@@ -236,13 +234,11 @@ def _is_gone(message: _Json) -> bool:
 
 
 def people_in(message: _Json) -> list[str]:
-    """The ids of the author and of those who are mentioned."""
     author = [] if message.get("bot_id") or not message.get("user") else [str(message["user"])]
     return [*author, *mentioned_in(message.get("text") or "")]
 
 
 def earlier_of(message: _Json, to: Address, bot: SlackBot, people: Mapping[str, SlackPerson]) -> Inbound:
-    """What was said. Raises as all that reads messages."""
     shown = shown_by(bot, {user: person.name for user, person in people.items()})
     is_bot = bool(message.get("bot_id") or message.get("user") == SLACKBOT)
     user = str(message.get("user", ""))

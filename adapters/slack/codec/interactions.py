@@ -120,12 +120,10 @@ def _thread_of(body: _Json) -> str | None:
 
 
 def new_form(channel: str, texts: Texts) -> dict[str, Any]:
-    """A form for a longer start of a conversation."""
     return _form(FORM, channel, texts("forms.new"), texts("forms.about"), texts)
 
 
 def answer_form(wish: SlackEntry, texts: Texts) -> dict[str, Any]:
-    """A form for an answer."""
     label = texts("forms.answering")
     return _form(ANSWER_FORM, f"{wish.channel}/{wish.thread or ''}/{wish.choice}", label, label, texts)
 
@@ -153,7 +151,6 @@ def _label(text: str, most: int) -> dict[str, str]:
 
 
 def only_you(text: str) -> dict[str, Any]:
-    """Words that only the author of a command sees."""
     return {"response_type": "ephemeral", "text": text}
 
 

@@ -48,12 +48,10 @@ def full_width(text: str) -> str:
 
 
 def bold(text: str) -> str:
-    """One line in bold."""
     return f"*{escape(text).replace('*', _ASTERISK_OPERATOR)}*"
 
 
 def link_target(url: str) -> str:
-    """A link's target for angle brackets."""
     return url.replace("&", "&amp;").replace("<", "%3C").replace(">", "%3E").replace("|", "%7C").replace(" ", "%20")
 
 
@@ -64,7 +62,6 @@ def person_of(target: str) -> str | None:
 
 
 def mention_of(target: str, team: str) -> str | None:
-    """The mention, but only for people of one workspace."""
     found = _PERSON.fullmatch(target)
     return None if found is None or found[1] != team else f"<@{found[2]}>"
 

@@ -254,8 +254,6 @@ class _Now(SlackClock):
 
 
 class _Failures(AsyncListenerErrorHandler):
-    """Notes that a listener failed, and answers what no listener wants."""
-
     def __init__(self, then: AsyncListenerErrorHandler) -> None:
         self._then = then
 
@@ -298,13 +296,11 @@ async def answer_http(bolt: BoltApp, request: HttpRequest) -> HttpAnswer:
 
 
 def bolt_request(request: HttpRequest) -> AsyncBoltRequest:
-    """The request as Bolt takes it. Raises as NOT_UNDERSTOOD says."""
     headers = {name: value for name, value in request.headers.items() if _is_read(name)}
     return AsyncBoltRequest(body=request.body.decode(), query=dict(request.query), headers=dict(headers))
 
 
 def http_answer(response: BoltResponse) -> HttpAnswer:
-    """Bolt's response as an answer of ours."""
     return HttpAnswer(response.status, response.body.encode(), response.first_headers())
 
 

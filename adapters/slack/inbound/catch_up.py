@@ -121,7 +121,6 @@ class ChannelMarks:
         self._unread = set(conversations)
 
     async def caught_up(self, conversation: str) -> None:
-        """One of them is read."""
         if self._unread is None:
             return
         self._unread.discard(conversation)
@@ -141,7 +140,6 @@ class ChannelMarks:
 
 
 def is_stamp(value: object) -> TypeGuard[str]:
-    """Whether something is a time stamp of Slack's."""
     return isinstance(value, str) and _STAMP.fullmatch(value) is not None
 
 
@@ -189,7 +187,6 @@ class SlackCatchUp:
         self._missed = anyio.Event()
 
     def missed(self) -> None:
-        """Events may have been missed up to now."""
         self._marks.hold()
         self._missed.set()
 

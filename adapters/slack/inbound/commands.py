@@ -50,7 +50,6 @@ class SlackCommands:
         *,
         direct_threads: bool,
     ) -> None:
-        """`direct_threads` as SlackOptions has it."""
         self._direct_threads = direct_threads
         self._threads = threads
         self._clock = clock
@@ -93,7 +92,6 @@ class SlackCommands:
             return None, in_form(str(error))
 
     async def answering(self, delivery: Delivery, workspace: SlackWorkspace) -> None:
-        """Open a form for an answer, if the person is admitted."""
         wish = wish_in(delivery.body)
         if await self._refusal(wish, delivery, workspace.bot) is None:
             await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))

@@ -41,8 +41,6 @@ class _Pending:
 
 
 class SlackDeliveries:
-    """The deliveries of one period of listening."""
-
     def __init__(self) -> None:
         self._arrived, self._waiting = anyio.create_memory_object_stream[Delivery](MOST_WAITING)
         self._pending: dict[str, _Pending] = {}
@@ -70,7 +68,6 @@ class SlackDeliveries:
             raise self._failure from None
 
     def acknowledge(self, delivery: Delivery, words: Mapping[str, Any] | None = None) -> None:
-        """The delivery is stored."""
         self._done.keep(delivery.event_id, True)
         self._settle(delivery.event_id, safe=True, words=words)
 
@@ -79,7 +76,6 @@ class SlackDeliveries:
         self._settle(delivery.event_id, safe=False)
 
     def fail(self, failure: AuthFailed | None) -> None:
-        """No more deliveries come."""
         self._failure = failure
         self._arrived.close()
 

@@ -105,8 +105,6 @@ class Heard:
 
 
 class SlackReceiver:
-    """Reads deliveries."""
-
     def __init__(  # noqa: PLR0913 - the parts of hearing
         self,
         workspaces: SlackWorkspaces,
@@ -119,7 +117,6 @@ class SlackReceiver:
         prompts: Sequence[str],
         texts: Texts,
     ) -> None:
-        """`direct_threads` and `prompts` as SlackOptions has them."""
         self._direct_threads = direct_threads
         own = {_title(prompt): prompt for prompt in prompts}
         commands = {what: f"!{name}" for name, what in commanding.commands.items()}

@@ -59,7 +59,6 @@ class AgentIcons:
     is free. So it is the same everywhere and after a restart, unless two names fall together."""
 
     def __init__(self, most: int) -> None:
-        """Remember the icons of at most this number of conversations."""
         self._taken = RecentValues[str, dict[str, str]](most)
 
     def of(self, to: Address, speaker: Speaker) -> AuthorFace | None:
@@ -85,7 +84,6 @@ class AnswerBlocks:
     """Shows what is said by the best means that a workspace takes; what it refuses is left out for a time."""
 
     def __init__(self, texts: Texts, *, thumbs: bool) -> None:
-        """`thumbs`: what agents have said to its end has buttons to rate it."""
         self._texts = texts
         self._thumbs = thumbs
 
@@ -156,20 +154,17 @@ class SlackThreads:
         self._places = RecentValues[str, Address](REMEMBERED)
 
     def spoke(self, to: Address, message: str) -> None:
-        """We posted a message."""
         self.spoken_in.keep(to.key, True)
         self.ours.keep(to.key, True)
         self._places.keep(_message_key(to.conversation, message), to)
 
     def heard(self, at: Address, message: str, recipient: StreamReader) -> None:
-        """A person wrote a message."""
         self._places.keep(_message_key(at.conversation, message), at)
         self._recipients.keep(at.key, recipient)
         if at.thread is not None:
             self._latest.keep(_message_key(at.conversation, recipient.user), at)
 
     def recipient(self, at: Address) -> StreamReader | None:
-        """The last person to write in a conversation."""
         return self._recipients.get(at.key)
 
     def latest(self, conversation: str, user: str) -> Address | None:
@@ -177,11 +172,9 @@ class SlackThreads:
         return self._latest.get(_message_key(conversation, user))
 
     def place(self, conversation: str, message: str) -> Address | None:
-        """The place of a message."""
         return self._places.get(_message_key(conversation, message))
 
     def placed(self, conversation: str, message: str, thread: str | None) -> Address:
-        """Slack told the place of a message."""
         place = Address(PLATFORM, conversation, thread)
         self._places.keep(_message_key(conversation, message), place)
         return place

@@ -45,7 +45,6 @@ class _Plan:
     turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     def begin(self, title: str) -> str:
-        """A new task; the id of it."""
         self.begun += 1
         task = str(self.begun)
         self.tasks[task] = title
@@ -56,28 +55,22 @@ class _Plan:
         return task
 
     def drop(self, task: str) -> None:
-        """A task that was not shown."""
         self.tasks.pop(task, None)
         self.working.discard(task)
 
     @property
     def blocks(self) -> list[dict[str, Any]]:
-        """The plan, as Slack shows it."""
         return [plan_block(self.title, [(id_, title, id_ in self.working) for id_, title in self.tasks.items()])]
 
 
 class Plans:
-    """The plans of the threads that this process has opened."""
-
     def __init__(self) -> None:
         self._plans = RecentValues[str, _Plan](MAX_PLANS)
 
     def opened(self, to: Address, title: str) -> None:
-        """A thread was opened, under this title."""
         self._plans.keep(to.key, _Plan(title))
 
     def has(self, to: Address) -> bool:
-        """Whether what is done in a thread is shown in a plan."""
         return to.key in self._plans
 
     async def begin(self, to: Address, doing: str, speaker: Speaker, workspace: SlackWorkspace, post: Post) -> str:
@@ -129,7 +122,6 @@ class Plans:
 
 
 def is_planned(card: str) -> bool:
-    """Whether a card is a task of a plan."""
     return _IN in card
 
 
@@ -156,7 +148,6 @@ class SlackIndicators:
         self._statuses.forget(to.key)
 
     async def status(self, to: Address, doing: str | None, face: AuthorFace | None, workspace: SlackWorkspace) -> None:
-        """Show the current activity below a thread."""
         if to.thread is None:
             return
         self._statuses.keep(to.key, True)
@@ -184,7 +175,6 @@ class SlackIndicators:
             _log.info("A status stays until Slack takes it away", extra={"error": str(error)})
 
     def works(self, to: Address, speaker: Speaker, active: bool) -> None:
-        """A speaker works on an answer, or has stopped."""
         speakers = self._at_work.setdefault(to.key, set())
         if active:
             speakers.add(speaker.id)

@@ -39,12 +39,9 @@ _Answer = TypeVar("_Answer")
 
 
 class SlackSender:
-    """The methods of the ports in `adapters.adapter` that send."""
-
     def __init__(
         self, workspaces: SlackWorkspaces, threads: SlackThreads, clock: Clock, texts: Texts, *, thumbs: bool = True
     ) -> None:
-        """`thumbs`: what agents have said to its end has buttons to rate it."""
         self._workspaces = workspaces
         self._threads = threads
         self._answers = AnswerBlocks(texts, thumbs=thumbs)
@@ -106,7 +103,6 @@ class SlackSender:
     async def offer(
         self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
     ) -> None:
-        """Buttons in a row under the text."""
         workspace = await self._workspaces.of(team_of(to))
         labelled = [replace(one, label=self._texts("forms.answer")) if one.free else one for one in choices]
         shown = partial(self._show, to, message, nonce=nonce, workspace=workspace)
@@ -128,7 +124,6 @@ class SlackSender:
             return
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
-        """Show one mark of ours at a time."""
         workspace = await self._workspaces.of(team_of(to))
         place = (channel_of(to), message)
         react, away = partial(workspace.api.react, *place), partial(workspace.api.take_back, *place)
@@ -151,7 +146,6 @@ class SlackSender:
         return opened
 
     async def link(self, to: Address, /) -> str | None:
-        """The address of the message below which a thread is."""
         if to.thread is None:
             return None
         workspace = await self._workspaces.of(team_of(to))
@@ -174,7 +168,6 @@ class SlackSender:
         self._signs.works(to, speaker, active)
 
     async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
-        """Remove the stop button."""
         await self._signs.rest(to, await self._workspaces.of(team_of(to)))
 
     async def show_task(
@@ -250,7 +243,6 @@ class SlackSender:
         return message
 
     async def append(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
-        """Append text. An end that may be the start of a mention is held back until the next piece."""
         workspace = await self._workspaces.of(team_of(to))
         await self._streams.append(to, message, text, workspace)
 
@@ -369,7 +361,6 @@ class SlackSender:
         return str(answer["ts"])
 
     def _face(self, to: Address, speaker: Speaker, workspace: SlackWorkspace) -> AuthorFace | None:
-        """The speaker's own name and icon, if the app may use them."""
         return self._faces.of(to, speaker) if workspace.takes("names") else None
 
 

@@ -168,7 +168,6 @@ class Streams:
         return await start(())
 
     def grows(self, to: Address, speaker: Speaker) -> bool:
-        """Whether a stream of the speaker is open here."""
         return any((one.conversation, one.speaker) == (to.key, speaker.id) for one in self._open.values())
 
     def answered(self, to: Address, speaker: Speaker) -> None:
@@ -203,7 +202,6 @@ class Streams:
 
     @contextmanager
     def _unless_over(self, message: str) -> Iterator[None]:
-        """Note that a stream is over when Slack says so."""
         try:
             yield
         except StreamOver:

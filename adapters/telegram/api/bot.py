@@ -83,7 +83,6 @@ class Parameters:
 
     @property
     def contains_files(self) -> bool:
-        """Whether a file is uploaded."""
         return bool(self.multipart_data)
 
     @property
@@ -94,7 +93,6 @@ class Parameters:
 
     @property
     def multipart_data(self) -> dict[str, Any]:
-        """The files."""
         return {name: value.field_tuple for name, value in self._values.items() if isinstance(value, InputFile)}
 
 
@@ -126,7 +124,6 @@ class TelegramApi:
     def __init__(
         self, token: str, *, base_url: str | None, call_timeout_s: float, poll_timeout_s: float, clock: PlatformClock
     ) -> None:
-        """`clock` hears the dates of Telegram's answers."""
         if not _TOKEN.fullmatch(token):
             raise AuthFailed("The Telegram token does not look like one (digits, a colon, letters); @BotFather has it")
         self._call_timeout_s = call_timeout_s
@@ -214,7 +211,6 @@ class TelegramApi:
             return answer
 
     async def send(self, target: TelegramTarget, page: RenderedText) -> Mapping[str, Any]:
-        """Post a text; returns the message as posted."""
         return await self._made("sendMessage", target.parameters | _text(page), _message)
 
     async def send_rich(self, target: TelegramTarget, html: str) -> Mapping[str, Any]:
@@ -233,7 +229,6 @@ class TelegramApi:
         return await self._made("editMessageText", rich, _message)
 
     async def upload(self, target: TelegramTarget, file: FileData, caption: RenderedText) -> Mapping[str, Any]:
-        """Post a file; returns the message as posted. Pictures, films and sound are shown as such."""
         kind = kind_of(file)
         text = {"caption": caption.text, "caption_entities": _entities(caption)} if caption.text else {}
         content = InputFile(file.data, filename=file.name, attach=False)
@@ -242,7 +237,6 @@ class TelegramApi:
         return await self._made(f"send{kind}", data, _message, needed_s)
 
     async def draft(self, chat_id: int, thread_id: int | None, draft_id: int, page: RenderedText) -> None:
-        """Show a draft. Also raises UnknownMethod."""
         text = {"text": page.text, "entities": _entities(page)}
         place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id}
         await self._made("sendMessageDraft", place | text | _STOPPABLE, bool)
@@ -275,7 +269,6 @@ class TelegramApi:
             await self._bot.set_message_reaction(chat_id, message, reaction=[emoji] if emoji else [])
 
     async def delete(self, chat_id: int, message: int) -> None:
-        """Delete a message. Also raises MessageGone."""
         with self._call("deleteMessage"):
             await self._bot.delete_message(chat_id, message)
 
@@ -298,12 +291,10 @@ class TelegramApi:
     async def _made(
         self, method: str, data: Mapping[str, Any], read: Callable[[Any], _Read], timeout_s: float | None = None
     ) -> _Read:
-        """The answer to a call as `read` has it."""
         with self._call(method, timeout_s=timeout_s):
             return read(await self._ask(self._calls, method, data, write_timeout=timeout_s or self._call_timeout_s))
 
     async def _ask(self, transport: TelegramTransport, method: str, data: Mapping[str, Any], **timeouts: float) -> Any:
-        """The result of a method, in the server's form."""
         given = cast("RequestData", Parameters(data))
         return await transport.post(f"{self._bot.base_url}/{method}", given, **timeouts)
 

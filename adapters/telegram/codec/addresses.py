@@ -96,7 +96,6 @@ class MessageId:
 
     @classmethod
     def read(cls, text: str) -> MessageId:
-        """The inverse of `str`."""
         bot_id, slash, number = text.rpartition("/")
         return cls(int(number), int(bot_id) if slash else None)
 
@@ -105,8 +104,6 @@ class MessageId:
 
 
 class Names(Protocol):
-    """People's names by their lower-case user names."""
-
     def get(self, username: str, /) -> str | None: ...
 
 
@@ -168,7 +165,6 @@ def name_of(person: Json) -> str:
 
 
 def is_from_person(message: Json) -> bool:
-    """Whether a person who can be named wrote the message."""
     sender = message.get("from")
     return sender is not None and not sender["is_bot"] and "sender_chat" not in message
 

@@ -68,7 +68,6 @@ def kind_of(file: FileData) -> str:
 
 
 def attachments_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
-    """The files of a message, also in its poll and its rich content."""
     poll = message.get("poll") or {}
     yield from _files_of(message, bot_id)
     for holder in (poll, *(poll.get("options") or ())):

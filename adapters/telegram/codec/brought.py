@@ -32,8 +32,6 @@ class SaidText:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A piece of the text to be replaced."""
-
     entity: Entity
     becomes: str = ""
     to: TelegramBot | None = field(default=None)
@@ -103,7 +101,6 @@ def _longer_than(code: str, ticks: str) -> str:
 
 
 def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Names) -> _Change | None:
-    """The change for a mention of one of our bots, or of a person."""
     piece = _piece(units, entity)
     if entity.kind == "text_mention":
         bot = us.by_id.get(raw["user"]["id"])
@@ -143,7 +140,6 @@ def _joined(text: str, following: str, *, after_cut: bool) -> str:
 
 
 def words_of(message: Json) -> str:
-    """All that stands in a message, with the line for what is no text."""
     text = message.get("text", message.get("caption", ""))
     own = formatted(text, message.get("entities", message.get("caption_entities", ())))
     return "\n".join(part for part in (own, rich_text_of(message), wordless_of(message)) if part)
@@ -182,7 +178,6 @@ def _pointed(text: str, message: Json) -> str:
 
 
 def forwarded_in(message: Json, text: str) -> Quote | None:
-    """What a message passes on."""
     origin = message.get("forward_origin")
     if origin is None:
         return None

@@ -120,8 +120,6 @@ class _Open:
 
 
 class _Writer(MarkdownWriter):
-    """Writes bare text and records the ranges of its formatting."""
-
     INDENT = "  "
 
     def __init__(self) -> None:
@@ -251,7 +249,6 @@ class RenderedPage:
         return tables or bool(_TASK.search(self.markdown))
 
     def fits_caption(self) -> bool:
-        """Whether it fits as the caption of a file."""
         return not self.markdown.strip() or measure_utf16(self.rendered().text) <= MAX_CAPTION_UNITS
 
 

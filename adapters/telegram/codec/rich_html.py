@@ -63,7 +63,6 @@ class _RichWriter:
         return "".join(self._parts)
 
     def heading(self, name: str) -> None:
-        """Write who speaks, as a line of its own."""
         self._start("p")
         self._marked("b", name)
         self._end()
@@ -161,7 +160,6 @@ class _RichWriter:
         self._end()
 
     def _text(self, text: str) -> None:
-        """Write words as they are."""
         self._parts.append(html.escape(text))
 
     def _start(self, tag: str, attributes: str = "") -> None:

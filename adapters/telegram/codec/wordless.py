@@ -107,12 +107,10 @@ _LINES: Final[Mapping[str, Callable[[Json], str]]] = {
 
 
 def rich_text_of(message: Mapping[str, Any]) -> str:
-    """The text of a message's rich content; "" without any."""
     return "\n".join(_blocks((message.get("rich_message") or {}).get("blocks")))
 
 
 def blocks_in(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """All blocks of a message's rich content, with those in others."""
     yield from _all((message.get("rich_message") or {}).get("blocks"))
 
 

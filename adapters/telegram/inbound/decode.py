@@ -69,8 +69,6 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class TopicClosed:
-    """A topic of a forum was closed."""
-
     chat_id: int
     topic: int | None
 

@@ -93,7 +93,6 @@ class UpdateFeed:
                 given.done.set()
 
     def close(self) -> None:
-        """Close both ends."""
         self._send.close()
         self._receive.close()
 
@@ -119,13 +118,10 @@ class TelegramWebhook:
         return "/" + urlsplit(self.url).path.partition(HOOKS)[2].strip("/")
 
     def sent(self, request: HttpRequest) -> bool:
-        """Whether the request knows the secret."""
         return hmac.compare_digest(request.headers.get(SECRET_HEADER, "").encode(), self.secret.encode())
 
 
 class HeardAlone(Protocol):
-    """The listener for messages that only we see."""
-
     def heard(self, chat_id: int, person: int, number: int) -> None:
         """Such a message came from a person in a group."""
 

@@ -29,10 +29,7 @@ NOTHING_SAID: Final = "\N{HORIZONTAL ELLIPSIS}"
 
 
 class TelegramDrafts:
-    """The drafts of one adapter."""
-
     def __init__(self, clock: Clock, *, wanted: bool, rich: bool) -> None:
-        """`rich`: texts may be shown as rich messages."""
         self._clock = clock
         self._plain_known = wanted
         self._rich_known = wanted and rich
@@ -41,7 +38,6 @@ class TelegramDrafts:
         self._thoughts: RecentValues[str, tuple[str, float]] = RecentValues(MAX_RECENT)
 
     def available(self, to: Address) -> bool:
-        """Whether drafts are wanted, and the server has them."""
         return self._plain_known and is_private(to)
 
     async def show(self, bot: OurBot, to: Address, page: RenderedPage, *, nonce: str, rich: str | None) -> None:
@@ -87,7 +83,6 @@ class TelegramDrafts:
         return True
 
     def said(self, to: Address) -> None:
-        """A message was posted, which removes the draft."""
         self._written.forget(to.key)
 
 

@@ -88,7 +88,6 @@ class MessageIds:
             self._forget()
 
     def heard(self, chat_id: int, number: int, bot: int | None) -> None:
-        """Another author's message has this number."""
         row = self._row(chat_id, bot)
         if row is not None:
             row.note(number)
@@ -119,7 +118,6 @@ class MessageIds:
             raise
 
     def posted(self, spot: Spot, number: int, nonce: str | None) -> None:
-        """A message of ours has this number."""
         row = self._row(spot.chat_id, spot.bot)
         lost = None if nonce is None else self._lost.get(self._key(spot, nonce))
         if lost is not None:
@@ -130,7 +128,6 @@ class MessageIds:
             row.anchored = row.anchored or self._alone
 
     def found(self, spot: Spot, number: int, nonce: str) -> None:
-        """The lost message has this number."""
         row, lost = self._row(spot.chat_id, spot.bot), self._lost.get(self._key(spot, nonce))
         if row is None or lost is None:
             return
@@ -139,7 +136,6 @@ class MessageIds:
         row.note(number)
 
     def missed(self, spot: Spot, number: int, nonce: str) -> None:
-        """The lost message has another number."""
         lost = self._lost.get(self._key(spot, nonce))
         if lost is not None:
             lost.tried.add(number)

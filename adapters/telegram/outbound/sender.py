@@ -96,7 +96,6 @@ class TelegramSender:
         return await self._remember(bot, to, number)
 
     def is_lost(self, bot: OurBot, to: Address, nonce: str) -> bool:
-        """Whether `find` is worth a call."""
         return self._numbers.where(self._spot(bot, to), nonce) is not None
 
     def left_copy(self, bot: OurBot, to: Address, nonce: str) -> bool:

@@ -141,7 +141,6 @@ class TaskRequests(RequestHandler):
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
-        """A task as it is now."""
         with _translated():
             validate_history_length(params)
             task = await self._found(context, params.id)
@@ -157,7 +156,6 @@ class TaskRequests(RequestHandler):
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
-        """End a task that is at work."""
         with _translated():
             task = await self._found(context, params.id, "write")
             if task.over:
@@ -193,7 +191,6 @@ class TaskRequests(RequestHandler):
     async def on_list_task_push_notification_configs(
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
-        """All of a task's URLs."""
         with _translated():
             task = await self._found(context, params.task_id)
             return ListTaskPushNotificationConfigsResponse(configs=await self._pushes.of(_client(context), task))
@@ -202,7 +199,6 @@ class TaskRequests(RequestHandler):
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        """Send no more to one of a task's URLs."""
         with _translated():
             task = await self._found(context, params.task_id)
             await self._pushes.forget(_client(context), task, params.id)
@@ -269,7 +265,6 @@ class TaskRequests(RequestHandler):
         return task
 
     def _skills(self, client: BusClient) -> Mapping[str, Skill]:
-        """The skills that a client may order."""
         programs = {program.name: program for program, _, _ in self._tasks.orderable(client)}
         return skills_of(programs.values())
 

@@ -89,12 +89,10 @@ class Skill:
 
     @property
     def id(self) -> str:
-        """As messages name it."""
         return f"{self.program}.{self.agent}.{self.playbook.name}"
 
 
 def skills_of(programs: Iterable[Program]) -> Mapping[str, Skill]:
-    """The skills of all programs, by their ids."""
     return {skill.id: skill for program in programs if exposed(program) for skill in _skills(program)}
 
 
@@ -189,7 +187,6 @@ class Named:
         return cls(task.id, kept or task.id)
 
     def message(self, id_: str, role: Role, *parts: Part) -> Message:
-        """A message of the task."""
         return Message(message_id=id_, task_id=self.task, context_id=self.context, role=role, parts=parts)
 
 

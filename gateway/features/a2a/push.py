@@ -129,7 +129,6 @@ class Push:
 
     @property
     def name(self) -> str:
-        """Its name in the table."""
         return f"{self.task}/{self.id}"
 
     def __str__(self) -> str:
@@ -137,7 +136,6 @@ class Push:
 
     @classmethod
     def read(cls, text: str) -> Push:
-        """The inverse of `str`."""
         data = json.loads(text)
         return cls(**{**data, "told": Mark(**data["told"])})
 
@@ -155,8 +153,6 @@ class Push:
 
 
 class PushPost(Protocol):
-    """Sends JSON to a URL."""
-
     async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
         """Whether it was taken. Raises nothing for what can go wrong on the way."""
 
@@ -222,11 +218,9 @@ class Pushes:
         return push.config()
 
     async def of(self, client: BusClient, task: ClientTask) -> list[TaskPushNotificationConfig]:
-        """The URLs that a client has named for a task."""
         return [push.config() for push in await self._all() if (push.task, push.client) == (task.id, client.name)]
 
     async def forget(self, client: BusClient, task: ClientTask, id_: str) -> None:
-        """Send no more to a URL."""
         for push in await self._all():
             if (push.task, push.client, push.id) == (task.id, client.name, id_):
                 await self._records.remove(push.name)

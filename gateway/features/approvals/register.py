@@ -63,7 +63,6 @@ class QuestionPlace:
 
     @property
     def name(self) -> str:
-        """The name under which it is noted."""
         return _name(self.session, self.call)
 
     @property
@@ -93,13 +92,11 @@ class QuestionRegister(NodePart):
                 await self._records.remove(_name(commit.session, CallKey(fact.data["f"], fact.data["pos"])))
 
     async def all(self) -> list[QuestionPlace]:
-        """Where questions may be open, the latest first."""
         noted = {name: f"{name} {text}" for name, text in (await self._records.all()).items()}
         places = what_can_be_read(noted, _place).values()
         return sorted(places, key=lambda place: (place.noted_at, place.name), reverse=True)
 
     async def forget(self, place: QuestionPlace) -> None:
-        """Take out what is no longer open."""
         await self._records.remove(place.name)
 
 
@@ -108,14 +105,12 @@ def _name(session: SessionId, call: CallKey) -> str:
 
 
 def _place(written: str) -> QuestionPlace:
-    """What is noted, behind its name."""
     session, frame, rest = written.split(" ", 2)
     pos, noted, seq = rest.rsplit(" ", 2)
     return QuestionPlace(SessionId(session), CallKey(frame, pos), datetime.fromtimestamp(float(noted), UTC), int(seq))
 
 
 def register_in(ground: FeatureGround) -> QuestionRegister:
-    """The register in the database."""
     return QuestionRegister(RedisRecords(ground.connection, QUESTIONS_TABLE), ground.clock)
 
 
@@ -171,7 +166,6 @@ class QuestionsView:
         self._clock = clock
 
     async def noted(self) -> Sequence[QuestionPlace]:
-        """Where questions may be open, the latest first."""
         return await self._register.all()
 
     async def at(self, place: QuestionPlace) -> OpenQuestion | None:

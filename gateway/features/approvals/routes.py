@@ -32,15 +32,12 @@ MOST = 50
 
 @dataclass(frozen=True, slots=True)
 class QuestionRoutes:
-    """The requests about questions."""
-
     questions: QuestionsView
     inbox: Inbox
     clock: Clock
     door: FeatureDoor
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/questions", self.some, methods=["GET"]),
             Route("/questions/{session}/{page}/answer", self.answer, methods=["POST"]),
@@ -155,7 +152,6 @@ def _question(found: OpenQuestion, content: bool) -> dict[str, Any]:
 
 
 def question_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
-    """The routes, to be mounted with those of the bus."""
     own, clock = ground.database, ground.clock
     questions = QuestionsView(register_in(ground), own.catalog, own.tapes, door.moments, clock)
     return QuestionRoutes(questions, own.inbox, clock, door).routes()

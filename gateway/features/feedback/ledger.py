@@ -32,8 +32,6 @@ By = Literal["day", "program", "step", "model"]
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A rating, and what it is of."""
-
     day: date
     program: str
     step: str
@@ -51,14 +49,12 @@ class Feedback:
         self._clock = clock
 
     async def follow(self, bus: Bus) -> None:
-        """Keep what comes, until cancelled."""
         async with bus.events(AnswerRated.name, capacity=_UNHEARD) as ratings:
             async for rating in ratings:
                 if isinstance(rating.what, AnswerRated):
                     await self.keep(rating.what)
 
     async def keep(self, given: AnswerRated) -> None:
-        """Keep one rating, in place of the person's earlier one."""
         name = f"{given.session_id} {given.message_id} {given.participant_id}"
         kept = [self._today().isoformat(), given.program, given.step, given.model, given.rating]
         try:
@@ -95,7 +91,6 @@ def _read(text: str) -> Rated:
 
 
 def feedback_in(connection: RedisConnection, clock: Clock) -> Feedback:
-    """The ratings, in the database."""
     return Feedback(RedisRecords(connection, FEEDBACK_TABLE), clock)
 
 
@@ -113,8 +108,6 @@ def grouped(rows: Sequence[Rated], by: By) -> list[tuple[str, int, int]]:
 
 
 class SessionRatings(SessionPart):
-    """Those of one session."""
-
     def __init__(self, parts: SessionParts, bus: Bus) -> None:
         self._where = (parts.record.id, parts.record.address.key, parts.record.program)
         self._bus = bus
@@ -122,14 +115,11 @@ class SessionRatings(SessionPart):
 
     @hears(FeedbackGiven)
     def noted(self, fact: FeedbackGiven) -> None:
-        """Tell of a rating."""
         about = (fact.platform_id, fact.person, fact.rating, fact.step, fact.model)
         self._bus.publish(AnswerRated(*self._where, *about))
 
 
 class NodeRatings(NodePart):
-    """Those of all sessions here."""
-
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
@@ -138,6 +128,5 @@ class NodeRatings(NodePart):
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeRatings:
-    """The ratings of this node's conversations, kept in the node's tasks."""
     serving.tasks.start_soon(feedback_in(ground.connection, ground.clock).follow, ground.bus)
     return NodeRatings(ground.bus)

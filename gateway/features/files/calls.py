@@ -36,8 +36,6 @@ _BINARY_KINDS = ("image", "audio", "video", "font")
 
 
 class FileCalls:
-    """The calls of one session; each notes its own result."""
-
     def __init__(self, parts: SessionParts, files: FileAccess, describer: FileDescriber) -> None:
         self._journal = parts.journal
         self._pages = parts.pages

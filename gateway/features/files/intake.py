@@ -65,8 +65,6 @@ class TakenFile:
 
 
 class FileIntake(FileContents, Protocol):
-    """Fetches, keeps and reads files."""
-
     async def take(
         self, address: Address, files: Sequence[Attachment], once: str, /, *, person: str = ""
     ) -> list[TakenFile]:
@@ -98,7 +96,6 @@ class StoredFileIntake:
         clock: Clock,
         sight: VisionRecord,
     ) -> None:
-        """`texts` are those of a platform."""
         self.sight = sight
         self._files = files
         self._store = store

@@ -57,8 +57,6 @@ class SessionFiles(SessionPart):
 
 
 class NodeFiles(NodePart):
-    """The files of a process that serves conversations."""
-
     def __init__(self, files: FileAccess, intake: FileIntake, describer: FileDescriber) -> None:
         self._files = files
         self._intake = intake
@@ -73,7 +71,6 @@ class NodeFiles(NodePart):
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeFiles:
-    """The files of this node's conversations."""
     models, own = serving.models, ground.settings.files
     assert models is not None  # a front has no sessions
     intake = StoredFileIntake(

@@ -34,5 +34,4 @@ class FileSettings(SettingsSection):
 
     @property
     def bounds(self) -> FileBounds:
-        """The limits in bytes."""
         return FileBounds(self.total_mib * _MIB, self.person_mib * _MIB, self.conversation_mib * _MIB)

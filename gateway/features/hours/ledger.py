@@ -42,7 +42,6 @@ class RedisHours:
         self._connection = connection
 
     async def add(self, hour: str, amounts: Mapping[str, float]) -> None:
-        """Add to the sums of an hour."""
         pairs = [text for name, amount in amounts.items() for text in (name, repr(amount))]
         await self._connection.run(_ADD, [_key(hour)], [_KEPT_S, *pairs], replicated=False)
 
@@ -106,7 +105,6 @@ class HourLedger:
 
 
 def hours_in(connection: RedisConnection, clock: Clock) -> HourLedger:
-    """The counts of this database."""
     return HourLedger(RedisHours(connection), clock)
 
 

@@ -104,7 +104,6 @@ class McpDoor:
         return Route(PATH, self, methods=["GET", "POST", "DELETE"])
 
     async def run(self) -> None:
-        """Serve, until cancelled."""
         async with self._sessions.run():
             await anyio.sleep_forever()
 
@@ -184,13 +183,11 @@ def _named(given: Mapping[str, Any]) -> SessionId:
 
 
 def _told(task: ClientTask) -> CallToolResult:
-    """How a task stands."""
     data = task.data()
     return CallToolResult(content=[_text(data)], structured_content=data)
 
 
 def _outcome(task: ClientTask) -> CallToolResult:
-    """What a playbook has come to."""
     if task.view.status == "completed":
         data = {"result": task.view.value}
         return CallToolResult(content=[_text(task.view.value)], structured_content=data)
@@ -241,7 +238,6 @@ def playbook_tools(orderable: Iterable[tuple[Program, AgentSpec, PlaybookSpec]])
 
 
 def parameters_schema(params: Sequence[Param]) -> dict[str, Any]:
-    """The JSON Schema of a playbook's arguments, by the names of its parameters."""
     return {
         "type": "object",
         "properties": {param.name: _property(param) for param in params},
@@ -251,7 +247,6 @@ def parameters_schema(params: Sequence[Param]) -> dict[str, Any]:
 
 
 def task_tools() -> list[Tool]:
-    """The tools for tasks that outlast a call."""
     order = {
         "program": {"type": "string"},
         "agent": {"type": "string", "description": "The agent's class."},

@@ -116,7 +116,6 @@ class Book:
 
     @classmethod
     def of_all(cls, memories: Sequence[StoredMemory]) -> Self:
-        """A book of these, the oldest first."""
         current = current_of(memories)
         return cls(memories, current, MemoryIndex(map(indexed_text, current)))
 
@@ -156,11 +155,9 @@ class Memories:
         self._indexing = anyio.Lock()
 
     def on(self, program: str) -> bool:
-        """Whether a program remembers anything."""
         return bool(self._on(program))
 
     def off(self) -> Memories:
-        """Memories by which no program remembers anything."""
         return Memories(self.store, self.clock, lambda _: False, self.silence, self.limits)
 
     async def book(self, scope: MemoryScope) -> Book:

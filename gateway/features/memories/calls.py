@@ -8,8 +8,6 @@ from runtime.execution.frames.signatures import call
 
 
 class MemoryCalls:
-    """The calls of one session."""
-
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
 

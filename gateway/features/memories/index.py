@@ -125,7 +125,6 @@ def runs(text: str) -> Iterator[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether it is a run of a script that puts no spaces between words."""
     return _UNSPACED.match(word) is not None
 
 

@@ -103,7 +103,6 @@ class SessionMemories(SessionPart):
 
     @hears(MemoryMade, MemoryWithdrawn)
     def noted(self, _fact: FactContent) -> None:
-        """There may be one to bring."""
         self._posting.wake()
 
     async def all_posted(self) -> None:
@@ -220,7 +219,6 @@ def memories_in(ground: FeatureGround) -> Memories:
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeMemories:
-    """The memories of this node's conversations, found by what they mean where a model tells meanings."""
     sense = None if serving.models is None else serving.models.service(EMBED)
     if sense is None:
         return NodeMemories(memories_in(ground))
@@ -230,7 +228,6 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeMemories:
 
 
 def command_in(ground: FeatureGround) -> CarryOut:
-    """What answers /memory."""
     return MemoryCommand(memories_in(ground)).answer
 
 
@@ -248,15 +245,12 @@ class _Nobody:
 
 
 def tried(ground: TriedGround) -> NodeMemories:
-    """The memories of a session that is held in memory alone."""
     program, own = ground.program, ground.settings.memory
     on = remembers({program.name: program}, {}, otherwise=own.on)
     return NodeMemories(Memories(MemoryMemories(), ground.clock, on.get, _Nobody(), own.limits))
 
 
 class RecordedSilence:
-    """Implements `Silence` on a table."""
-
     def __init__(self, records: Records) -> None:
         self._records = records
 
@@ -271,8 +265,6 @@ class RecordedSilence:
 
 
 class MemoryCommand:
-    """Answers /memory for all platforms."""
-
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
         self._silence = memories.silence

@@ -136,7 +136,6 @@ class SessionMemory:
 
     @property
     def on(self) -> bool:
-        """Whether anything is remembered."""
         return self._memories.on(self._program)
 
     async def remember(self, frame: FrameState, text: str, about: str) -> str:

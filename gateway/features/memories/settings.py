@@ -28,12 +28,10 @@ class MemoryLimits:
     told: int = 8
 
     def bound(self, scope: MemoryScope) -> int:
-        """The number of memories that a scope may have."""
         return {"person": self.per_person, "place": self.per_place, "program": self.per_program}[scope.kind]
 
     @property
     def keep_s(self) -> float:
-        """How long a memory is kept."""
         return self.keep_days * _DAY_S
 
 
@@ -56,5 +54,4 @@ class MemorySettings(SettingsSection):
 
     @property
     def limits(self) -> MemoryLimits:
-        """What the memories of a node hold."""
         return MemoryLimits(self.per_person, self.per_place, self.per_program, self.keep_days, self.told)

@@ -140,8 +140,6 @@ def _from(entry: NotebookEntry, name: str, where: dict[str, Any]) -> Draft:
 
 @dataclass(frozen=True, slots=True)
 class TapeService:
-    """The parts that the routes share."""
-
     admission: ClientAdmission
     tapes: NamedTapes
     journals: ClientJournals
@@ -151,7 +149,6 @@ class TapeService:
     """Further routes: what went on in a session."""
 
     def app(self) -> Starlette:
-        """The application, to be mounted at `TAPES`."""
         writers = Writers(self.admission, self.tapes.notebooks, self.journals, self.clock)
         reading, writing = ReadingRoutes(self.admission, self.tapes), WritingRoutes(writers)
         search = SearchRoutes(self.admission, self.tapes, self.search)

@@ -46,14 +46,11 @@ class _Wanted:
 
 
 class ReadingRoutes:
-    """The requests that only read."""
-
     def __init__(self, admission: ClientAdmission, tapes: NamedTapes) -> None:
         self._admission = admission
         self._tapes = tapes
 
     async def list(self, request: Request) -> Response:
-        """The names of the tapes that the client may read."""
         client = self._admission.client(request)
         after, limit = request.query_params.get("after", ""), whole(request, "limit", 100, LISTED, least=1)
         if chosen(request, "kind", "notebook", "journal") == "journal":
@@ -63,7 +60,6 @@ class ReadingRoutes:
         return answer({"tapes": names[:limit], "next": names[limit - 1] if len(names) > limit else None})
 
     async def manifest(self, request: Request) -> Response:
-        """All notebooks that the client may read: their heads, forks and branches."""
         client = self._admission.client(request)
         names = await self._readable(client, request.query_params.get("after", ""))
         found = [await self._tapes.find(name, client.scopes) for name in names[:LISTED]]
@@ -75,12 +71,10 @@ class ReadingRoutes:
         return answer({"version": 1, "tapes": tapes, "next": names[LISTED - 1] if len(names) > LISTED else None})
 
     async def look(self, request: Request) -> Response:
-        """What there is to know of a tape."""
         _, tape = await self._found(request)
         return answer(tape.about())
 
     async def entries(self, request: Request) -> Response:
-        """Some entries of a tape."""
         _, tape = await self._found(request)
         wanted = await _wanted(request, tape)
         texts, next_ = await _some(tape, wanted)
@@ -88,7 +82,6 @@ class ReadingRoutes:
         return Response(body, media_type=_JSON, headers={"cache-control": "no-store"})
 
     async def export(self, request: Request) -> Response:
-        """All entries, one a line."""
         _, tape = await self._found(request)
 
         async def lines() -> AsyncIterator[bytes]:

@@ -287,6 +287,5 @@ def _digest(text: str) -> str:
 
 
 def notebooks_in(database: GatewayDatabase) -> RedisNotebooks:
-    """The notebooks in the database, within the bounds of the settings."""
     bounds = database.settings.tapes
     return RedisNotebooks(database.connection, database.tapes.news, notebooks=bounds.notebooks, entries=bounds.entries)

@@ -70,5 +70,4 @@ def _seen_by(notebook: Notebook) -> set[str]:
 
 
 def retention_in(database: GatewayDatabase) -> NotebookRetention:
-    """The rule of the settings."""
     return NotebookRetention(notebooks_in(database), database.settings.retention.notebooks_days, SystemClock())

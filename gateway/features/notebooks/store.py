@@ -129,7 +129,6 @@ class NotebookEntry:
         return {"payload": {}, "meta": {}, "date": None, **written, "id": self.id, "kind": self.kind}
 
     def exported(self) -> str:
-        """The entry as a line of a file."""
         return self.line if self.raw else f'{{"id":{self.id},{self.line[1:]}'
 
 
@@ -253,17 +252,14 @@ def entry_line(kind: str, payload: Any, meta: Any, date: Any) -> str:
 
 
 def head_moved(name: str, head: int) -> HeadMoved:
-    """The error where another head was expected."""
     return HeadMoved(f"{name} is at entry {head}: somebody else wrote first. Read on from there.", head=head)
 
 
 def no_entry(name: str, number: int) -> NotebookGone:
-    """The error where there is no such entry."""
     return NotebookGone(f"{name} has no entry {number}.")
 
 
 def no_branch(name: str, branch: int | None) -> NotebookGone:
-    """The error where there is no such branch."""
     return NotebookGone(f"{name} has no branch {branch}.")
 
 

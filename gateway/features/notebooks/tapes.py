@@ -82,14 +82,11 @@ class NamedTapes:
         return None if notebook is None else NotebookTape(self.notebooks, notebook, branch)
 
     async def record(self, name: str) -> SessionRecord | None:
-        """The session of a journal."""
         known = await self.catalog.find(SessionId(name.removeprefix(JOURNAL)))
         return None if known is None else known.record
 
 
 class NotebookTape:
-    """A notebook, or one of its branches."""
-
     def __init__(self, store: NotebookStore, notebook: Notebook, branch: int | None = None) -> None:
         self.name = notebook.name
         self.branch = notebook.branch if branch is None else branch
@@ -146,8 +143,6 @@ class NotebookTape:
 
 
 class JournalTape:
-    """The facts of a session. Without `content` they come without what they say."""
-
     branch = 0
 
     def __init__(self, reader: TapeReader, record: SessionRecord, content: bool) -> None:

@@ -176,8 +176,6 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Writers:
-    """The parts that writing requests share."""
-
     admission: ClientAdmission
     notebooks: NotebookStore
     journals: ClientJournals
@@ -195,8 +193,6 @@ class Writers:
 
 
 class WritingRoutes:
-    """The requests that change one notebook, or make one."""
-
     def __init__(self, writers: Writers) -> None:
         self._writers = writers
         self._store = writers.notebooks
@@ -237,7 +233,6 @@ class WritingRoutes:
         return answer({"anchor": done.first, "range": covers}, 200 if done.known else 201)
 
     async def fork(self, request: Request) -> Response:
-        """Make a notebook that goes on from this one; a fork of a session is asked for where it lives."""
         client = self._writers.admission.client(request)
         name = tape_name(client, "read", request)
         session = journal_of(name)

@@ -103,15 +103,12 @@ class ParticipantMessage:
         await self.inbox.act("say", self, to=to, text=text)
 
     async def join(self) -> None:
-        """Accept an invitation."""
         await self.inbox.act("answer", self, meeting=self.meeting, answer="JOINED")
 
     async def reject(self, reason: str) -> None:
-        """Decline it."""
         await self.inbox.act("answer", self, meeting=self.meeting, answer=f"REJECTED - {reason}")
 
     async def leave(self) -> None:
-        """Leave the meeting in which it was said."""
         await self.inbox.act("leave", self, meeting=self.meeting)
 
     @property

@@ -92,7 +92,6 @@ class Visit:
         self._ending = _GONE
 
     async def run(self) -> None:
-        """Serve the participant until the end of the visit."""
         async with anyio.create_task_group() as tasks:
             await self._until_it_ends(tasks, self._serve)
         self._office.bus.publish(ParticipantDisconnected(self._participant, self._ending.reason))
@@ -251,7 +250,6 @@ class SeatDesk:
 
     @property
     def route(self) -> WebSocketRoute:
-        """The route, with the participant's name at its end."""
         return WebSocketRoute(f"{PARTICIPANTS}{{name}}", self.answer)
 
     async def answer(self, socket: WebSocket) -> None:
@@ -279,14 +277,11 @@ def _digest(token: str) -> bytes:
 
 
 class NodeParticipants(NodePart):
-    """What waits for participants, whose sessions are here."""
-
     def __init__(self, mailboxes: SeatMailboxes) -> None:
         self.mailboxes = mailboxes
 
 
 def mailboxes_in(ground: FeatureGround) -> SeatMailboxes:
-    """What waits for participants in other processes, from the database."""
     return RedisMailboxes(ground.connection, bound=ground.settings.participants.mailbox_messages)
 
 

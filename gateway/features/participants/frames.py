@@ -49,8 +49,6 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """The participant has everything up to this entry."""
-
     entry: str
 
 
@@ -134,7 +132,6 @@ def welcome(participant: str, window: int) -> str:
 
 
 def message(mail: MailboxEntry) -> str:
-    """A message for the participant."""
     return _frame("message", **{**mail.letter.content, "entry": mail.entry_id, "seat": mail.letter.seat.id})
 
 
@@ -144,7 +141,6 @@ def taken(number: str) -> str:
 
 
 def refused(number: str, reason: str) -> str:
-    """The act is refused for good, also when it is repeated."""
     return _frame("refused", id=number, reason=reason)
 
 

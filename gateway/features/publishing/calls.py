@@ -22,8 +22,6 @@ MAX_UNDELIVERED = 100
 
 
 class PublishCalls:
-    """`Publish`, for one session."""
-
     def __init__(
         self, journal: Journal, refusal: Callable[[str], str | None], begun: Callable[[str], Sequence[str]]
     ) -> None:

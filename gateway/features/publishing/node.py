@@ -44,7 +44,6 @@ class ProgramEvents:
         return f"the settings do not let {program} publish {type_}; [publishers.{program}] has the types that it may"
 
     def begun(self, program: str, type_: str) -> Sequence[str]:
-        """The playbooks of programs that begin on such an event of a program."""
         client = self._clients.get(program)
         return [] if client is None else [one.name for one in self._triggers.on(client, type_)]
 
@@ -79,7 +78,6 @@ class PublishedEvents(SessionPart):
 
     @hears(EventPublished)
     def noted(self, _fact: EventPublished) -> None:
-        """There is one to hand on."""
         self._handing_on.wake()
 
     async def all_posted(self) -> None:

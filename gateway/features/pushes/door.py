@@ -40,7 +40,6 @@ class PushDoor:
         self._changes = KeyedBudgets(CHANGES, clock)
 
     def routes(self) -> list[Route]:
-        """Where pages ask."""
         changes: dict[str, Answer] = {
             "/push/subscribe": self._subscribe,
             "/push/unsubscribe": self._unsubscribe,

@@ -32,12 +32,10 @@ class PushKey:
 
     @staticmethod
     def new() -> PushKey:
-        """A key that nobody has."""
         return PushKey(ec.generate_private_key(ec.SECP256R1()))
 
     @staticmethod
     def read(text: str) -> PushKey:
-        """The key that `text` keeps."""
         return PushKey(ec.derive_private_key(int(text, 16), ec.SECP256R1()))
 
     @property
@@ -47,7 +45,6 @@ class PushKey:
 
     @property
     def public(self) -> str:
-        """As browsers are given it."""
         return encode(_point(self._key.public_key()))
 
     def authorization(self, audience: str, contact: str, now: datetime) -> str:

@@ -65,7 +65,6 @@ class Pusher:
             self._news.set()
 
     async def run(self) -> None:
-        """Tell people, until cancelled."""
         http: httpx.AsyncClient | None = None
         async with AsyncExitStack() as stack:
             while True:

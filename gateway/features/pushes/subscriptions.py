@@ -76,11 +76,9 @@ class Wishes:
     shows: bool = True
 
     def choice(self, room: str, *, otherwise: Choice) -> Choice:
-        """What the person wants to hear of a room."""
         return (self.choices or {}).get(room, otherwise)
 
     def text(self) -> str:
-        """As it is kept."""
         return json.dumps(asdict(self))
 
 
@@ -137,7 +135,6 @@ class Subscriptions:
         return True
 
     async def unsubscribe(self, person_id: str, endpoint: str) -> None:
-        """Tell a person nothing more on a browser."""
 
         def without_it(now: Wishes) -> Wishes:
             return replace(now, browsers=tuple(one for one in now.browsers if one.endpoint != endpoint))
@@ -145,7 +142,6 @@ class Subscriptions:
         await self._change(person_id, without_it)
 
     async def choose(self, person_id: str, room: str, choice: Choice) -> None:
-        """Keep what a person wants to hear of a room."""
 
         def with_it(now: Wishes) -> Wishes:
             others = {one: chosen for one, chosen in (now.choices or {}).items() if one != room}
@@ -158,7 +154,6 @@ class Subscriptions:
         await self._change(person_id, lambda now: replace(now, shows=shows))
 
     async def of(self, person_id: str) -> Wishes:
-        """What a person wants."""
         return _wishes(await self._records.get(person_id))
 
     async def all(self) -> Sequence[tuple[str, Wishes]]:

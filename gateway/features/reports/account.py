@@ -83,7 +83,6 @@ class Account:
     command: str
 
     def lines(self) -> list[str]:
-        """As it is printed."""
         shown = [f"what     {self.what or '(the session is gone)'}", f"where    {self.where}"]
         shown += [f"{'before' if not number else '':<9}{fact}" for number, fact in enumerate(self.facts)]
         again = [f"goes on  {self.command}"] if self.command else []
@@ -91,8 +90,6 @@ class Account:
 
 
 class Accounts:
-    """Computes them."""
-
     def __init__(self, tapes: TapeReader, masking: SecretMasking, texts: Texts, *, private: bool = False) -> None:
         """`private`: owners read what is said in private and direct rooms."""
         self._tapes = tapes
@@ -101,7 +98,6 @@ class Accounts:
         self._texts = texts
 
     async def of(self, report: Report) -> Account:
-        """The account of a report's first failure. Raises StorageUnavailable."""
         facts = await self._before(report)
         failed = next((fact for fact in facts if fact.seq == report.seq), None)
         text, at = ("", None) if failed is None else _how(failed)
@@ -164,7 +160,6 @@ def _how(failed: Fact) -> tuple[str, RaisedAt | None]:
 
 
 def where_of(report: Report, lines: Iterable[str] = ()) -> str:
-    """The place of a failure, with the step's text and the file."""
     places = [report.place]
     places += [f"“{report.instruction}”"] if report.instruction else []
     places += [*lines][-1:] or ([report.source] if report.source else [])

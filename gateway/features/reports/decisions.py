@@ -67,7 +67,6 @@ class Decisions:
         self._clock = clock
 
     async def chosen(self, given: GivenCommand) -> CommandAnswer:
-        """Do what an owner chose below a report."""
         chosen = given.event.choice or ""
         number = whole_number(chosen.rpartition(".")[2])
         if given.role is not Role.OWNER or number is None:
@@ -76,7 +75,6 @@ class Decisions:
         return CommandAnswer(given.texts(f"debug.is_{decided}", number=number))
 
     async def leave(self, number: int) -> Outcome:
-        """Leave a failure as it is."""
         report = await self._store.get(number)
         if report is None:
             return "gone"
@@ -136,20 +134,16 @@ def _of_kind(said: InboxEvent, kind: str, text: str) -> InboxEvent:
 
 
 def decisions_in(database: GatewayDatabase, clock: Clock) -> Decisions:
-    """Decisions about the reports in the database."""
     return Decisions(RedisReports(database.connection), database.catalog, database.tapes, database.inbox, clock)
 
 
 class ReportRoutes:
-    """The requests about reports."""
-
     def __init__(self, store: ReportStore, decisions: Decisions, door: FeatureDoor) -> None:
         self._store = store
         self._decisions = decisions
         self._door = door
 
     def routes(self) -> Sequence[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/reports", self.reports, methods=["GET"]),
             Route("/reports/{report}/again", self.again, methods=["POST"]),
@@ -166,11 +160,9 @@ class ReportRoutes:
         return answer({"reports": rows, "next": next_})
 
     async def again(self, request: Request) -> Response:
-        """Try again from where what failed began."""
         return await self._decided(request, self._decisions.again)
 
     async def leave(self, request: Request) -> Response:
-        """Leave a failure as it is."""
         return await self._decided(request, self._decisions.leave)
 
     async def _decided(self, request: Request, decide: Callable[[int], Awaitable[Outcome]]) -> Response:

@@ -38,8 +38,6 @@ _INSTRUCTION_CHARS = 300
 
 
 class ReportNotices:
-    """Tells the owners of reports."""
-
     def __init__(self, store: ReportStore, accounts: Accounts, owners: OwnerNotices, texts: Texts) -> None:
         self.store = store
         self.accounts = accounts
@@ -53,7 +51,6 @@ class ReportNotices:
         self._owners.came.subscribe(lambda _: self._late.wake())
 
     async def _tell_late(self) -> None:
-        """Tell owners the latest reports that nobody has heard of."""
         try:
             untold = [report for report in await self.store.all() if not report.told and not report.decided]
             for number, report in enumerate(reversed(untold)):
@@ -161,6 +158,5 @@ class FailureDesk:
 
 
 def notices_in(ground: FeatureGround, serving: ServingGround) -> ReportNotices:
-    """The notices of this process."""
     accounts = Accounts(ground.database.tapes, serving.masking, ground.texts, private=ground.settings.console.private)
     return ReportNotices(RedisReports(ground.connection), accounts, serving.owners, ground.texts)

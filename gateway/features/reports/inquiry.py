@@ -288,7 +288,6 @@ def _read(said: str) -> Mapping[str, Any]:
 
 
 def task_of(report: int) -> SessionId:
-    """The task that looks into a report's failure."""
     return SessionId(hashlib.sha256(f"{PROGRAM}\0{report}".encode()).hexdigest()[:32])
 
 

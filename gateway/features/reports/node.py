@@ -104,8 +104,6 @@ class SessionFailures(SessionPart):
 
 
 class NodeReports(NodePart):
-    """Takes the failures of all sessions here, and executes the tasks that look into them."""
-
     def __init__(self, desk: ReportDesk, calls: Mapping[str, ExtensionCall] | None = None) -> None:
         """`calls` are those of the program that looks into failures; without them there is none."""
         self._desk = desk
@@ -127,7 +125,6 @@ class NodeReports(NodePart):
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeReports:
-    """The reports of this node's conversations."""
     wanted, llm, publish = ground.settings.reports, serving.models, ground.bus.publish
     tapes, notices = ground.database.tapes, notices_in(ground, serving)
     models = partial(leads_to, ground.settings.models, model=ground.settings.model or "")

@@ -64,7 +64,6 @@ class Report:
 
     @property
     def place(self) -> str:
-        """Where it failed, in one line."""
         return f"{self.agent}: {self.step or self.playbook}" if self.agent else self.playbook
 
 

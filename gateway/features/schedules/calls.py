@@ -21,8 +21,6 @@ MAX_TEXT_CHARS = 4000
 
 
 class ScheduleCalls:
-    """The call of one session."""
-
     def __init__(self, record: SessionRecord, journal: Journal, schedules: Schedules, clock: Clock) -> None:
         self._record = record
         self._outside = OutsideEffects(journal)

@@ -51,7 +51,6 @@ class Schedule:
         return next(CronSim(self.when, after.astimezone(ZoneInfo(self.zone)))).astimezone(UTC)
 
     def event(self, due: datetime) -> InboxEvent:
-        """The inbox event at a due time."""
         kind = "new" if self.begins else "message"
         person = schedule_id(self.name)
         return InboxEvent(
@@ -113,7 +112,6 @@ def check_schedules(settings: Sequence[CronSettings], routes: Routes, platforms:
 
 
 def jobs_of(ground: FeatureGround) -> list[Job]:
-    """A job for each schedule of the settings."""
     inbox, runs = RedisInbox(ground.connection), Runs(RedisRuns(ground.connection), ground.clock)
     return [schedule.job(inbox, runs) for schedule in build_schedules(ground.settings.cron, ground.routes)]
 

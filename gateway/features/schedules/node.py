@@ -50,7 +50,6 @@ class SessionSchedules(SessionPart):
     """
 
     def __init__(self, parts: SessionParts, schedules: Schedules, runs: Runs, clock: Clock) -> None:
-        """Runs end in the session's tasks."""
         super().__init__(parts)
         record = parts.record
         self._reminders = parts.reminders
@@ -70,13 +69,11 @@ class SessionSchedules(SessionPart):
         return self._journal.state.part(OpenRuns).runs
 
     def take(self, event: InboxEvent, /) -> None:
-        """Note that a run begins, if the event is of one."""
         known = event.kind in _TAKEN and run_of(event.id, self._record.address) is not None
         if known and event.id not in self._open:
             self._journal.note(RunBegun(event.id))
 
     async def close(self) -> None:
-        """The session's runs end with it."""
         for run, state in list(self._open.items()):
             await self._over(run, state, self._status(state))
 
@@ -116,8 +113,6 @@ class SessionSchedules(SessionPart):
 
 
 class NodeSchedules(NodePart):
-    """The schedules of this node's conversations, and the runs of all."""
-
     def __init__(self, schedules: Schedules, runs: Runs, clock: Clock) -> None:
         self._schedules = schedules
         self._runs = runs
@@ -180,7 +175,6 @@ class ScheduledMessages:
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeSchedules:
-    """The schedules of this node's conversations, which ring in the node's tasks."""
 
     async def tell(failing: Failing) -> None:
         name, run = failing.schedule.removeprefix(schedule_id("")), failing.run
@@ -284,7 +278,6 @@ def changes_zone(asked: InboxEvent) -> bool:
 
 
 def only_asks(asked: InboxEvent) -> bool:
-    """Whether the command changes nothing."""
     return asked.text.strip().lower() in ("", "list", "zone")
 
 

@@ -23,15 +23,12 @@ from runtime.stores.inbox import InboxEvent
 
 
 class ScheduleRoutes:
-    """The requests about schedules."""
-
     def __init__(self, ground: FeatureGround, door: FeatureDoor) -> None:
         self._ground = ground
         self._door = door
         self._store, self._runs = RedisSchedules(ground.connection), RedisRuns(ground.connection)
 
     def routes(self) -> Sequence[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/schedules", self.schedules, methods=["GET"]),
             Route("/schedules/pause", self.pause, methods=["POST"]),
@@ -52,15 +49,12 @@ class ScheduleRoutes:
         return answer({"schedules": rows, "next": next_})
 
     async def pause(self, request: Request) -> Response:
-        """Have a schedule skip its times."""
         return await self._paused(request, paused=True)
 
     async def resume(self, request: Request) -> Response:
-        """Have it run at its times again."""
         return await self._paused(request, paused=False)
 
     async def run(self, request: Request) -> Response:
-        """Run a schedule now, besides its times."""
         entry = await self._named(request)
         event = entry.event(self._ground.clock.now()) or self._event_of(entry)
         if event is None:

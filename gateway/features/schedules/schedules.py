@@ -88,17 +88,14 @@ class Schedules:
         self.run = self._bells.run
 
     async def watch(self, lease: Lease) -> None:
-        """The shard is ours now."""
         self._leases[lease.shard] = lease
         await self._bells.watch(lease.shard)
 
     def forget(self, shard: int) -> None:
-        """Forget a shard that another node now holds."""
         self._leases.pop(shard, None)
         self._bells.forget(shard)
 
     async def zone(self, conversation: Address) -> ZoneInfo:
-        """The time zone of a conversation."""
         named = await self._store.zone(conversation)
         return (zone_named(named) if named else None) or ZoneInfo(self.limits.timezone)
 
@@ -130,7 +127,6 @@ class Schedules:
         return found
 
     async def is_paused(self, kept: KeptSchedule) -> bool:
-        """Whether a schedule skips its times."""
         return self._runs is not None and await self._runs.is_paused(kept.event)
 
     async def set_zone(self, conversation: Address, zone: ZoneInfo) -> None:
@@ -245,11 +241,9 @@ class Runs:
         await self._store.pause(kept_key(event), paused=paused)
 
     async def is_paused(self, event: InboxEvent) -> bool:
-        """Whether the schedule that is kept as this event skips its times."""
         return await self._store.is_paused(kept_key(event))
 
     async def begun(self, run: str, address: Address, session: SessionId) -> None:
-        """A session has taken the event of a run."""
         known = await self._known(run, address)
         if known is not None and not known[1].over:
             await self._store.put(known[0].schedule, replace(known[1], status="working", session=session))

@@ -86,12 +86,10 @@ class CronSettings(SettingsSection):
 
     @property
     def place(self) -> str:
-        """The platform's id of the conversation."""
         return self.chat or self.channel
 
     @property
     def space(self) -> str:
-        """The workspace or server."""
         return self.workspace or self.guild
 
     @field_validator("schedule")

@@ -114,7 +114,6 @@ class ScheduleRun:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.status not in ("waiting", "working")
 
 
@@ -139,8 +138,6 @@ class RunStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunOf:
-    """The run that an event belongs to: the key of the schedule, and the time that was due."""
-
     schedule: str
     due: datetime
 
@@ -160,5 +157,4 @@ def run_of(event_id: str, address: Address) -> RunOf | None:
 
 
 def kept_key(event: InboxEvent) -> str:
-    """The key of a schedule that is kept as this event."""
     return f"{event.address.key} {SCHEDULE}.{event.id}"

@@ -194,7 +194,6 @@ class ScratchRoutes:
     door: FeatureDoor
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/sessions/{session}/scratch", self.begin, methods=["POST"]),
             Route("/sessions/{session}/messages", self.say, methods=["POST"]),
@@ -270,7 +269,6 @@ def _kept(new: bool) -> Response:
 
 
 def scratch_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
-    """The routes, to be mounted with those of the bus."""
     catalog, tapes, inbox = ground.database.catalog, ground.database.tapes, ground.database.inbox
     scratch = ScratchRooms(catalog, tapes, door.moments, inbox, tapes.beginning, ground.clock)
     return ScratchRoutes(scratch, catalog, door).routes()

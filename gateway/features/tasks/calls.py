@@ -50,8 +50,6 @@ MAX_HOPS = 40
 
 
 class TaskCalls:
-    """The calls of one session; each notes its own result."""
-
     def __init__(self, parts: SessionParts, limits: TaskLimits | None) -> None:
         """Without `limits` nothing can be ordered: nobody would take the orders."""
         self._program = parts.program
@@ -65,7 +63,6 @@ class TaskCalls:
 
     @hears(TaskOver)
     def noted(self, _fact: FactContent) -> None:
-        """A task has ended."""
         self._over.send()
 
     @call("Spawn", example='name = await Spawn("Researcher", "Study", {"topic": topic})')
@@ -313,7 +310,6 @@ def note_order(journal: Journal, ordered: TaskOrdered, limits: TaskLimits) -> No
 
 
 def task_id(session: SessionId, seq: int) -> SessionId:
-    """The id of the task that fact `seq` of a session orders."""
     return SessionId(hashlib.sha256(f"{session}.{seq}".encode()).hexdigest()[:_TASK_CHARS])
 
 

@@ -109,7 +109,6 @@ class TaskWork(SessionPart):
 
     @hears(FrameReturned)
     def noted(self, fact: FrameReturned) -> None:
-        """The ordered playbook may have returned."""
         order = self._journal.state.order
         if order is None or order.over or fact.frame != order.frame:
             return
@@ -195,8 +194,6 @@ class TaskWork(SessionPart):
 
 
 class SessionTasks(SessionPart):
-    """The tasks of one session, which may be one."""
-
     kinds = frozenset({TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS, TASK_AGAIN, TASK_WORD, TASK_HEARD})
 
     def __init__(self, parts: SessionParts, limits: TaskLimits | None, spent: SpentOf | None) -> None:
@@ -280,7 +277,6 @@ class SessionTasks(SessionPart):
 
 
 def tasks_text(state: SessionState, now_s: float, texts: Texts) -> str:
-    """The tasks of a session, one a line, the latest last."""
     shown = list(state.tasks.values())[-MAX_SHOWN:]
     return "\n".join(_line(task, now_s, texts) for task in shown) if shown else texts("tasks.none")
 

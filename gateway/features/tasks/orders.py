@@ -53,7 +53,6 @@ class TaskOrders(SessionPart):
 
     @hears(TaskOrdered, TaskCancelled, ResultForPlace, SessionEnded)
     def noted(self, _fact: FactContent) -> None:
-        """Something may be to be brought."""
         self._posting.wake()
 
     async def all_posted(self) -> None:

@@ -47,8 +47,6 @@ _WORDS = ("arguments", "value", "error")
 
 
 class TaskInbox(Inbox, Protocol):
-    """An inbox that can be asked."""
-
     async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
         """An event that was taken in there within the time that ids are remembered."""
 
@@ -66,11 +64,9 @@ class KnownTask:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.status not in WORKING
 
     def data(self) -> dict[str, Any]:
-        """It as JSON data."""
         record, order = self.session.record, self.order
         found = {
             "task": record.id,
@@ -249,19 +245,15 @@ class TaskRegister:
 
 
 def register_in(database: GatewayDatabase, clock: Clock) -> TaskRegister:
-    """The tasks of a gateway's database."""
     return TaskRegister(database.catalog, database.tapes, database.inbox, clock)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTaskRoutes:
-    """The requests about tasks."""
-
     door: FeatureDoor
     register: TaskRegister
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/tasks", self.tasks, methods=["GET"]),
             Route("/tasks/{task}/retry", self.retry, methods=["POST"]),
@@ -278,7 +270,6 @@ class KnownTaskRoutes:
         return answer({"tasks": rows, "next": next_ or None})
 
     async def retry(self, request: Request) -> Response:
-        """Order what a task did once more."""
         self.door.writer(request)
         try:
             new, name = await self.register.order_again(str(request.path_params["task"]), _ORDERED_WITHIN_S)

@@ -43,5 +43,4 @@ class TaskSettings(SettingsSection):
 
     @property
     def limits(self) -> TaskLimits:
-        """The limits in the form that sessions take."""
         return TaskLimits(self.depth, self.at_once, self.within_s, self.tokens, self.dollars)

@@ -96,7 +96,6 @@ class TaskWords(SessionPart):
         return bool(self._journal.state.words_taken or self._due())
 
     def _due(self) -> list[WordState]:
-        """The words that are to be brought."""
         tasks = self._journal.state.tasks
         waiting = (word for word in self._journal.state.words if not word.brought)
         return [word for word in waiting if not word.number or "order" not in tasks[word.number].to_post]

@@ -55,7 +55,6 @@ class Used:
 
 
 def total(rows: Iterable[tuple[Used, ModelAmounts]]) -> ModelAmounts:
-    """All rows together."""
     whole = ModelAmounts()
     for _, amounts in rows:
         whole = whole.plus(amounts)
@@ -119,13 +118,11 @@ class Ledger:
         self._clock = clock
 
     async def follow(self, answers: EventStream) -> None:
-        """Count what models answer, until cancelled."""
         async for answer in answers:
             if isinstance(answer.what, LLMAnswered):
                 await self.count(answer.what)
 
     async def count(self, answer: LLMAnswered) -> None:
-        """Count one answer, by the day of UTC."""
         day, person = self._clock.now().date(), answer.participant_id or ""
         used = Used(day, person, answer.program, answer.agent, answer.model, answer.purpose)
         try:
@@ -159,7 +156,6 @@ class Ledger:
         return "\n".join(lines)
 
     async def spent_today(self) -> Mapping[str, float | None]:
-        """The sums of today."""
         spent = _cost(total(await self.rows(1)))
         return {"answers": spent.pop("charged"), **spent}
 
@@ -169,12 +165,10 @@ class Ledger:
         return {name: _cost(costs.get(name, ModelAmounts())) for name in costs.keys() | set(names)}
 
     async def rows(self, days: int) -> Sequence[tuple[Used, ModelAmounts]]:
-        """The sums of the last days, today's among them."""
         return await self._store.rows(last_days(self._clock.now().date(), days))
 
 
 def ledger_in(connection: RedisConnection, clock: Clock) -> Ledger:
-    """The use of models, in the database."""
     return Ledger(RedisUsage(connection), clock)
 
 

@@ -75,8 +75,6 @@ class UnheardReply:
 
 
 class VoiceListener(Protocol):
-    """Puts recordings into words."""
-
     async def words(self, sound: ReceivedSound, payer: BilledPerson, once: str, /) -> VoiceTranscript | UnheardReply:
         """The words of a recording; `once` is its own, so that it is counted once. Raises StorageError and nothing
         else."""
@@ -96,7 +94,6 @@ class ModelListener:
         tell: Tell,
         clock: Clock,
     ) -> None:
-        """`texts` are those of a platform."""
         self._llm = llm
         self._files = files
         self._counters = counters

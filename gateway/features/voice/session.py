@@ -78,7 +78,6 @@ class SessionVoices(SessionPart):
         return self._journal.state.part(Voices)
 
     def start(self, tasks: TaskGroup) -> None:
-        """Speak what is wanted, in `tasks`."""
         self._work.start(tasks)
         self._work.wake()
 
@@ -234,8 +233,6 @@ class SessionVoices(SessionPart):
 
 
 class NodeVoices(NodePart):
-    """The voices of a process that serves conversations."""
-
     def __init__(
         self, files: FileAccess, listener: VoiceListener | None = None, speaker: VoiceSpeaker | None = None
     ) -> None:

@@ -32,5 +32,4 @@ class VoiceSettings(SettingsSection):
 
     @property
     def limits(self) -> VoiceLimits:
-        """The limits of listening."""
         return VoiceLimits(self.seconds, self.seconds_per_day)

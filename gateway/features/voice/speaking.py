@@ -41,8 +41,6 @@ _UNHEARD: Final = frozenset({"So", "Sk", "Cs", "Co", "Cf"})
 
 
 class VoiceSpeaker(Protocol):
-    """Speaks texts."""
-
     @property
     def max_chars(self) -> int:
         """How many characters of an answer are spoken."""
@@ -55,8 +53,6 @@ class VoiceSpeaker(Protocol):
 
 
 class VoiceCommand:
-    """The command /voice: whether answers to who gives it are spoken."""
-
     def __init__(self, records: Records, *, speaks: bool) -> None:
         """`speaks`: there is a model for it."""
         self._records = records

@@ -31,19 +31,15 @@ class Found:
     seconds: float | None = None
 
     def remark(self, key: str, **values: str | int) -> None:
-        """Something to tell the person."""
         self.remarks.append((key, values))
 
     def text(self, text: str, page: int = 0) -> None:
-        """Keep a text, if there is anything in it."""
         if text.strip():
             self.parts.append(("text", text.encode(errors="replace"), page))
 
     def picture(self, data: bytes, page: int = 0) -> None:
-        """Keep a picture."""
         self.parts.append(("image", data, page))
 
     @property
     def late(self) -> bool:
-        """Whether there is no time to read on."""
         return time.process_time() > self.limits.cpu_s - RESERVE_S

@@ -269,5 +269,4 @@ def _bare(parser: _Parser) -> Iterator[tuple[str, Element]]:
 
 
 def attribute(element: Element, name: str) -> str:
-    """An attribute by its name without a namespace; "" for a missing one."""
     return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")

@@ -26,7 +26,6 @@ _PAPER: Final = (255, 255, 255)
 
 
 def is_heif(data: bytes) -> bool:
-    """Whether a file is such a picture."""
     return data[4:8] == b"ftyp" and data[8:12] in _BRANDS
 
 

@@ -217,16 +217,13 @@ class SearchIndex:
             self._base = self._open()
 
     def close(self) -> None:
-        """Close the file."""
         self._base.close()
 
     def discard(self) -> None:
-        """Close the file and throw it away."""
         self._base.close()
         throw_away(self._path)
 
     def shelves(self) -> list[Shelf]:
-        """The notebooks with something in the index."""
         return [Shelf(*row) for row in self._base.execute("SELECT name, created FROM notebooks")]
 
     def empty(self) -> None:
@@ -354,7 +351,6 @@ class SearchIndex:
 
 
 def throw_away(path: Path) -> None:
-    """Delete the file of an index, if it is there."""
     for end in ("", "-wal", "-shm"):
         path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
 

@@ -75,7 +75,6 @@ _SHELF = Shelf("", 0)
 
 
 def excerpts(payloads: Sequence[Any], parts: Meant) -> list[list[Piece]]:
-    """An excerpt of each payload."""
     return [_excerpt(payload, parts) for payload in payloads]
 
 
@@ -127,8 +126,6 @@ def _cut(text: str, places: Sequence[tuple[int, int]]) -> list[Piece]:
 
 
 class SearchRoutes:
-    """The requests that search."""
-
     def __init__(self, admission: ClientAdmission, tapes: NamedTapes, search: NotebookSearch) -> None:
         self._admission = admission
         self._tapes = tapes
@@ -231,7 +228,6 @@ class _Place:
 
     @staticmethod
     def of(request: Request) -> _Place:
-        """The `after` of a request."""
         text = request.query_params.get("after", "")
         if not text:
             return _Place()
@@ -285,8 +281,6 @@ class FoundFacts:
 
 
 class JournalSearch:
-    """Searches the tapes of sessions."""
-
     def __init__(self, tapes: TapeReader) -> None:
         self._tapes = tapes
         self._thread = anyio.CapacityLimiter(1)

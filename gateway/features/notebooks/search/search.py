@@ -84,7 +84,6 @@ class NotebookSearch:
         """How often the index was emptied."""
 
     def close(self) -> None:
-        """Close the file for good."""
         self._closed, index, self._index = True, self._index, None
         if index is not None:
             index.close()
@@ -197,7 +196,6 @@ class NotebookSearch:
         return False
 
     async def _index_some(self, index: SearchIndex, shelf: Shelf, after: int, last: int) -> int:
-        """Index some entries after a place; the last one that was looked at."""
         upto = min(last, after + _AT_ONCE)
         entries = [entry async for entry in self._store.read([EntryRange(shelf.name, after + 1, upto, 0)])]
         await self._in_thread(lambda: index.add(shelf, [_item(entry, sealed=self._sealed) for entry in entries]))
