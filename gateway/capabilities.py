@@ -15,6 +15,7 @@ from gateway.features.notebooks.feature import notebooks
 from gateway.features.participants.feature import participants
 from gateway.features.publishing.feature import publishing
 from gateway.features.pushes.feature import pushes
+from gateway.features.remote.feature import remote
 from gateway.features.reports.feature import reports
 from gateway.features.schedules.feature import schedules
 from gateway.features.scratch.feature import scratch
@@ -30,6 +31,7 @@ FEATURES = (
     files,
     voice,
     participants,
+    remote,
     tasks,
     reports,
     memories,

@@ -110,6 +110,8 @@ class TriedGround:
     bus: Bus
     texts: Texts
     files: FileStore | None = None
+    tasks: TaskGroup | None = None
+    """Servers of tools are asked in these; None where none is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,12 @@ class Feature:
     status: Callable[[FeatureGround], Awaitable[Mapping[str, Mapping[str, Any]]]] = _unknown
     """What it shows of the whole gateway at a glance, by section."""
 
+    asked: Callable[[Settings, Mapping[str, Program]], Awaitable[str | None]] | None = None
+    """What `parley check` learns of it: lines for people, or None where it has nothing to do. Raises a ParleyError."""
+    unasked: str = "none in the settings"
+    """Why there is nothing to ask it."""
+
     @property
     def is_asked(self) -> bool:
         """Whether it has something to say about the settings."""
-        return self.check is not _nothing or self.lines is not _nothing
+        return self.asked is not None or self.check is not _nothing or self.lines is not _nothing

@@ -8,12 +8,12 @@ from gateway.assembly.foundation import GatewayFoundation
 from gateway.capabilities import FEATURES
 from gateway.catalog import is_web
 from gateway.inbound.routing import Routes
-from gateway.programs.loading import remote_lines
 from gateway.service import ServedPlatform
 from gateway.settings.operation import NodeRole
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, changed
 from runtime.language.program import Program
+from runtime.language.remote import participants, servers_of
 from runtime.sandbox.wrapping import WorkerWrapper
 
 _WIDTH = 10
@@ -59,7 +59,7 @@ def start_lines(
     platforms: Mapping[str, ServedPlatform],
 ) -> list[str]:
     """Programs, remote agents, model, schedules, and every platform with its code."""
-    lines = [*_program_lines(routes), *remote_lines(programs), f"{'model':<{_WIDTH}} {model_line}"]
+    lines = [*_program_lines(routes), *_remote_lines(list(programs)), f"{'model':<{_WIDTH}} {model_line}"]
     for name, said in of_features.items():
         lines += listed_under(name, said)
     for name, platform in platforms.items():
@@ -74,6 +74,14 @@ def start_lines(
                 f"open to {platform.access.open_to}"
             )
     return lines
+
+
+def _remote_lines(programs: Sequence[Program]) -> list[str]:
+    """A line for each remote agent and for each agent that runs in another process."""
+    lines = [f"{agent.name}: {spec.shown}" for agent, spec in servers_of(programs)]
+    played = {klass: name for program in programs for klass, name in participants(program).items()}
+    lines += [f"{klass}: {name}, at /participants/{name}" for klass, name in played.items()]
+    return [f"{'remote':<{_WIDTH}} {line}" for line in lines]
 
 
 def role_lines(role: NodeRole, agents: int) -> list[str]:

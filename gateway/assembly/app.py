@@ -60,7 +60,7 @@ from gateway.observability.watching import NodeGauges, SecretMasking
 from gateway.outbound.file_source import NodeFileAccess
 from gateway.outbound.pages import NodeOutbound
 from gateway.overview.tallies import ServiceTallies
-from gateway.programs.loading import ServedPrograms, compile_routes, remote_secrets, routes_of
+from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
 from gateway.programs.reloading import ProgramSet, ReloadSource
 from gateway.service import ClusterMember, GatewayReady, GatewayService, ServedPlatform, ServingNode
 from gateway.settings.tree import Settings, secrets
@@ -123,7 +123,6 @@ async def serve(
         answers = await stack.enter_async_context(answers_on(bus))
         source = ReloadSource(read or (lambda: settings), programs)
         if engine is not None:
-            masking.hide(remote_secrets(settings, compiled.values()))
             engine = replace(engine, seen=ServiceTallies(bus))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:

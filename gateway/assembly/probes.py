@@ -65,13 +65,8 @@ async def probes(settings: Settings) -> list[HealthProbe]:
             "extended", lambda: _ask_extensions(settings), "no extension is installed or named in [extensions]"
         ),
         HealthProbe("programs", lambda: _ask_programs(settings)),
-        HealthProbe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
         HealthProbe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
-        *(
-            HealthProbe(one.name, partial(_ask_feature, one, settings), "none in the settings")
-            for one in FEATURES
-            if one.is_asked
-        ),
+        *(HealthProbe(one.name, partial(_ask_feature, one, settings), one.unasked) for one in FEATURES if one.is_asked),
         HealthProbe("sandbox", lambda: _ask_sandbox(settings)),
     ]
 
@@ -115,13 +110,6 @@ async def _ask_programs(settings: Settings) -> str:
     return "\n".join(shown + ([] if routes.single else routes.lines()))
 
 
-async def _ask_remote(settings: Settings) -> str | None:
-    from gateway.programs.loading import ask_servers, routes_of
-
-    programs = await _programs(settings, routes_of(settings))
-    return await ask_servers(settings, programs.values(), SystemClock())
-
-
 async def _ask_seats(settings: Settings) -> str | None:
     """The participants that may play agents. Raises ConfigError for an agent that no configured participant can
     play.
@@ -142,6 +130,8 @@ async def _ask_feature(feature: Feature, settings: Settings) -> str | None:
     from gateway.programs.loading import routes_of
 
     routes = routes_of(settings)
+    if feature.asked is not None:
+        return await feature.asked(settings, await _programs(settings, routes))
     feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
     return "\n".join(feature.lines(settings, routes, SystemClock().now())) or None
 

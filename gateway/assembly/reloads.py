@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import UsageLimits
 from gateway.models.opening import check_programs
-from gateway.programs.loading import ServedPrograms, check_servers, completed
+from gateway.programs.loading import ServedPrograms, completed
 from gateway.programs.reloading import PROGRAM_NEWS, ProgramReloading, ProgramSet, TellOwners, watch
 from gateway.programs.second_reader import SecondReader, SecondReading
 from gateway.programs.versions import (
@@ -41,6 +41,7 @@ from runtime.core.errors import ConfigError
 from runtime.events.happening import Tell
 from runtime.events.service import ProgramDoubted, ProgramRefused
 from runtime.language.program import Program
+from runtime.language.remote import servers_of
 
 
 async def versions_of(
@@ -56,7 +57,7 @@ async def versions_of(
     try:
         settings.participants.check(served.values())
         check_programs(settings, served.values())
-        check_servers(pinned.read.values(), served.values())
+        _check_servers(pinned.read.values(), served.values())
         programs.replace(served)
     except ConfigError as error:
         for name in held:
@@ -83,6 +84,17 @@ class Affected:
             platform.access.take(rules)
             self.owners.take(name, rules)
         self.limits.set(settings.limits)
+
+
+def _check_servers(before: Iterable[Program], now: Iterable[Program]) -> None:
+    """Raise ConfigError for programs with remote agents that the programs of the start did not prepare for."""
+    known = servers_of(before)
+    variables = {name for _, spec in known for name in spec.variables}
+    for agent, spec in servers_of(now):
+        if not known or not variables >= set(spec.variables):
+            raise ConfigError(
+                f"{agent.span}: {agent.name} is a remote agent that was not there at the start; restart the gateway."
+            )
 
 
 class NodeReloads:
@@ -132,7 +144,7 @@ def reloading_of(
 
     def check(settings: Settings, routes: Routes, found: Mapping[str, Program]) -> None:
         check_programs(settings, found.values())
-        check_servers(before, found.values())
+        _check_servers(before, found.values())
         for feature in FEATURES:
             feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
             feature.judge(settings, routes, found)

@@ -11,7 +11,7 @@ from gateway.extensions.loading import load_extensions
 from gateway.extensions.node import extending
 from gateway.feature import ServingGround
 from gateway.outbound.pages import NodeOutbound
-from gateway.programs.loading import AsItIsNow, remote_servers
+from gateway.programs.loading import AsItIsNow
 from gateway.settings.tree import Settings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
@@ -39,7 +39,6 @@ def node_context_of(
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock, tasks, parts = foundation.settings, foundation.clock, serving.tasks, serving.parts
-    servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
     store = _session_store(foundation, parts)
     alarm = TimerAlarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
@@ -66,8 +65,6 @@ def node_context_of(
         versions=foundation.versions or NoVersions(),
         allowance=serving.limits.allowance,
         resting=RestingSessions(settings.nodes.resting, settings.nodes.idle_s, alarm),
-        servers=servers,
-        tool_rules=settings.tools.as_rules,
         places=serving.places,
         task_places=_places(settings, foundation.programs),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,

@@ -20,7 +20,6 @@ from gateway.feature import TriedGround
 from gateway.models.opening import check_programs, open_models
 from gateway.observability.tracing.setup import telling_spans
 from gateway.observability.watching import SecretMasking
-from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, QuietPage, TextsAlone
@@ -112,11 +111,9 @@ async def execute(
             clock,
             bus,
             texts=texts,
-            servers=remote_servers(settings, [program], clock, bus, tasks),
-            tool_rules=settings.tools.as_rules,
             habits=ProgramHabits(transcript_chars=settings.limits.transcript_chars, alone=settings.asks_alone),
             features=[
-                *alone(tried(TriedGround(settings, program, clock, llm, bus, texts))),
+                *alone(tried(TriedGround(settings, program, clock, llm, bus, texts, tasks=tasks))),
                 extending(extensions, bus, tasks),
             ],
         )

@@ -22,7 +22,7 @@ from gateway.overview.tallies import SeenServer, SharedServices, Tally
 from runtime.core.errors import LLMError
 from runtime.events.happening import Tell
 from runtime.language.program import Program
-from runtime.language.remote import remote_of
+from runtime.language.remote import servers_of
 from runtime.llm.chain import ChainLink, ModelChain, ModelCooldown
 from runtime.llm.client import LLMClient, Usage
 from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, ModelRegistry, NoModelClient
@@ -152,11 +152,9 @@ class ToolRoutes:
         named: dict[str, SeenServer] = {}
         of_programs: dict[str, list[str]] = {}
         for program in self.programs.values():
-            for agent in program.agents:
-                spec = remote_of(agent)
-                if spec is not None:
-                    named[agent.name] = SeenServer(spec.shown)
-                    of_programs.setdefault(agent.name, []).append(program.name)
+            for agent, spec in servers_of([program]):
+                named[agent.name] = SeenServer(spec.shown)
+                of_programs.setdefault(agent.name, []).append(program.name)
         named |= await self.seen.servers(await self.processes())
         return answer(
             {

@@ -22,6 +22,7 @@ from gateway.features.mcp.settings import McpSettings
 from gateway.features.memories.settings import MemorySettings
 from gateway.features.notebooks.settings import TapeSettings
 from gateway.features.participants.settings import ParticipantSettings
+from gateway.features.remote.settings import RemoteSettings, ToolSettings
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
 from gateway.features.tasks.settings import TaskSettings
@@ -33,16 +34,13 @@ from gateway.settings.clients import (
     client_tokens,
 )
 from gateway.settings.execution import (
-    INHERITED,
     Busy,
     ExecutionSettings,
     LogSettings,
     MeetingSettings,
     ProgramSettings,
-    RemoteSettings,
     RouteSettings,
     SandboxSettings,
-    ToolSettings,
     read_routes,
 )
 from gateway.settings.forms import FilePath, SettingsSection
@@ -75,6 +73,9 @@ from gateway.settings.sources import (
     variable_name,
 )
 from runtime.core.errors import ConfigError, FileUnreadable
+
+INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
+"""The variables that a started process sees besides those named by its program."""
 
 MASK = "********"
 

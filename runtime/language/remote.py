@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -84,6 +84,12 @@ def remote_of(agent: AgentSpec) -> RemoteSpec | None:
         header=header,
         timeout_s=None if said.get("timeout") is None else float(said["timeout"]),
     )
+
+
+def servers_of(programs: Iterable[Program]) -> list[tuple[AgentSpec, RemoteSpec]]:
+    """The agents whose playbooks are elsewhere, each with its server."""
+    agents = [agent for program in programs for agent in program.agents]
+    return [(agent, spec) for agent in agents if (spec := remote_of(agent)) is not None]
 
 
 def is_tool(program: Program, name: str) -> bool:

@@ -18,6 +18,7 @@ from runtime.core.texts import Texts
 from runtime.execution.calls.builtins import BuiltinCalls
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.reminders import SessionReminders, ZoneOf
+from runtime.execution.calls.remote import RemoteTools
 from runtime.execution.execution_context import MayAsk, Told
 from runtime.execution.frames.frame import ExecutablePlaybook
 from runtime.execution.prompt.with_files import FileContents
@@ -123,6 +124,8 @@ class NodePart:
 
     programs: Mapping[str, Program] = {}
     """Programs of its own, by name, which it alone orders."""
+    tools: RemoteTools | None = None
+    """Those of remote agents, where it reaches their servers."""
     mailboxes: SeatMailboxes | None = None
     """What waits for agents in other processes, where it has that."""
     outside: Mapping[str, ExtensionCall] = {}

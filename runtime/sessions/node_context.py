@@ -11,7 +11,7 @@ from runtime.channels.outbox import Outbox
 from runtime.core.address import SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
-from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
+from runtime.execution.calls.remote import NoRemoteServers, RemoteTools
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
@@ -79,8 +79,6 @@ class NodeContext:
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     habits: ProgramHabits = field(default_factory=ProgramHabits)
     allowance: Allowance = unlimited
-    servers: RemoteServers = field(default_factory=NoRemoteServers)
-    tool_rules: ToolRules = field(default_factory=ToolRules)
     features: Sequence[NodePart] = ()
     places: PlaceStore | None = None
     task_places: Mapping[str, Address] = field(default_factory=dict)
@@ -91,11 +89,15 @@ class NodeContext:
     seen: bool = False
     """Whether other programs see events of these sessions."""
 
+    @property
+    def tools(self) -> RemoteTools:
+        """The tools of remote agents."""
+        return next((one.tools for one in self.features if one.tools is not None), RemoteTools(NoRemoteServers()))
+
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform. Of what a scratch room does, nothing goes anywhere else."""
         if platform == SCRATCH:
-            careful = replace(self.tool_rules, careful=True)
-            return replace(self, **_ALONE, features=alone(self.features), tool_rules=careful)
+            return replace(self, **_ALONE, features=alone(self.features))
         texts = self.texts_on.get(platform, self.texts)
         return self if texts is self.texts else replace(self, texts=texts)
 

@@ -116,7 +116,7 @@ class Session:
         self._broken = broken
         outcome = Outcome.RESTING
         async with self._tasks as tasks:
-            await self._around.servers.ready(self._program)
+            await self._around.tools.servers.ready(self._program)
             with self._showing():
                 self._journal.start(tasks)
                 self._snapshots.start(tasks)

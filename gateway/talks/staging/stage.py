@@ -23,13 +23,12 @@ from gateway.capabilities import tried
 from gateway.extensions.loading import LoadedExtensions, load_extensions
 from gateway.extensions.node import extending
 from gateway.feature import TriedGround
-from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings
 from gateway.talks.staging.tools import ReplayedServers
 from runtime.bus import Bus
 from runtime.channels.mailbox import NoMailboxes, SeatLetter
 from runtime.channels.outbox import Outbox
-from runtime.core.clock import LOOK_S, SystemClock
+from runtime.core.clock import LOOK_S
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileContent, FileHead, file_id
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
@@ -281,7 +280,9 @@ class TalkStage:
     def context(self, program: Program, ports: TalkPorts, *, alone: bool) -> NodeContext:
         """The context of a talk's session with a program; `alone`: the model is asked one question at a time."""
         program, model = with_calls(program, self.extensions.calls), StoppingModel(ports.llm, ports.clock)
-        around = TriedGround(self.settings, program, ports.clock, model, ports.bus, self.texts, ports.files)
+        tasks = ports.tasks if ports.tools is None else None
+        around = TriedGround(self.settings, program, ports.clock, model, ports.bus, self.texts, ports.files, tasks)
+        own = [ports.seats, *(() if ports.tools is None else (ports.tools,))]
         return NodeContext(
             {program.name: program},
             ports.store,
@@ -291,10 +292,8 @@ class TalkStage:
             ports.clock,
             ports.bus,
             resting=RestingSessions(idle_s=float("inf")),
-            features=[*tried(around), ports.seats, extending(self.extensions, ports.bus, ports.tasks)],
+            features=[*tried(around), *own, extending(self.extensions, ports.bus, ports.tasks)],
             texts=self.texts,
-            servers=ports.tools or remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
-            tool_rules=self.settings.tools.as_rules if ports.tools is None else ports.tools.rules,
             habits=ProgramHabits(transcript_chars=self.settings.limits.transcript_chars, alone=alone),
         )
 

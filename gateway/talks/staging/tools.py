@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.core.errors import RemoteUnavailable
-from runtime.execution.calls.remote import RemoteTool, ToolRules
+from runtime.execution.calls.remote import RemoteTool, RemoteTools, ToolRules
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
 from runtime.language.remote import is_tool, remote_of
 from runtime.playbooks.remote import ASKED_FOR, REPEATABLE
+from runtime.sessions.features import NodePart
 from runtime.tape.facts.frames import CallReturned, EffectIntended, FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import Fact
@@ -83,7 +84,7 @@ def _with(known: KeptTool | None, name: str, frame: FrameStarted) -> KeptTool:
     return KeptTool(name, ordered, REPEATABLE in frame.args, asked)
 
 
-class ReplayedServers:
+class ReplayedServers(NodePart):
     """Servers that answer as they did. What was not called then, with these arguments, is a fault. Implements
     `runtime.execution.calls.remote.RemoteServers`.
     """
@@ -94,11 +95,9 @@ class ReplayedServers:
         self._results: dict[str, deque[KeptCall]] = {}
         for call in kept.calls:
             self._results.setdefault(_key(call.tool, call.arguments), deque()).append(call)
-
-    @property
-    def rules(self) -> ToolRules:
-        """People are asked again where they were asked then, and nowhere else."""
-        return ToolRules(allow=("*",), ask=tuple(tool.name for tool in self._kept.tools if tool.asked))
+        # People are asked again where they were asked then, and nowhere else.
+        rules = ToolRules(allow=("*",), ask=tuple(tool.name for tool in kept.tools if tool.asked))
+        self.tools = RemoteTools(self, rules)
 
     async def ready(self, program: Program, /) -> None:
         """No server has to be asked."""

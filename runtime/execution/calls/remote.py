@@ -89,6 +89,14 @@ class RemoteServers(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteTools:
+    """What a node has of remote agents: their servers, and which of their tools may be called."""
+
+    servers: RemoteServers
+    rules: ToolRules = ToolRules()
+
+
 class NoRemoteServers:
     """For sessions that may reach none."""
 

@@ -20,6 +20,7 @@ from anyio.lowlevel import checkpoint
 from gateway.extensions.node import NodeExtensions
 from gateway.features.participants.door import NodeParticipants
 from gateway.features.publishing.node import NodePublishing
+from gateway.features.remote.node import NodeTools
 from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
 from runtime.channels.mailbox import NoMailboxes
@@ -31,7 +32,7 @@ from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Mark
 from runtime.core.page import PageRecord, PageSpec
 from runtime.core.quote import Quote
-from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, RemoteTools, ToolRules
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
@@ -629,7 +630,10 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     rest = {} if "idle_s" not in more else {"resting": RestingSessions(idle_s=more["idle_s"])}
     extending = NodeExtensions(more.get("calls", {}), more.get("extended"))
     waiting = NodeParticipants(more.get("mailboxes", NoMailboxes()))
+    tools = NodeTools(RemoteTools(more.get("servers") or NoRemoteServers(), more.get("tool_rules", ToolRules())))
     taken = {
+        "servers",
+        "tool_rules",
         "mailboxes",
         "tasks",
         "events",
@@ -644,7 +648,7 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **rest,
         **{name: value for name, value in more.items() if name not in taken},
-        "features": [tasks, NodePublishing(more.get("events")), *more.get("features", ()), waiting, extending],
+        "features": [tasks, tools, NodePublishing(more.get("events")), *more.get("features", ()), waiting, extending],
         "habits": ProgramHabits(**habits, alone=more.get("questions_alone", False)),
     }
 
@@ -663,9 +667,10 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         llm,
         world.clock,
         bus,
-        servers=world.servers,
         places=world.places,
-        **surroundings(with_files({"files": world.files, "mailboxes": world.mailboxes, **more}, llm, bus)),
+        **surroundings(
+            with_files({"files": world.files, "servers": world.servers, "mailboxes": world.mailboxes, **more}, llm, bus)
+        ),
     )
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:

@@ -12,13 +12,13 @@ from typing import Any
 
 import anyio
 
+from gateway.features.remote.node import RemotePool
+from gateway.features.remote.tool_server import RemoteOptions
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.happening import BusEvent
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Program
-from runtime.remote.pool import RemotePool
-from runtime.remote.server import RemoteOptions
 from tests.e2e.warm_starts import server_command
 
 ROOT = Path(__file__).parents[3]

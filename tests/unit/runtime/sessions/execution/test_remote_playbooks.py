@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from gateway.features.remote.node import RemotePool
 from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec, Program
-from runtime.remote.pool import RemotePool
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.remote_stand import Stand, by_http, by_stdio, in_memory, standing

@@ -33,11 +33,18 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from gateway.features.remote.tools import KEY
+from gateway.features.remote.transports import (
+    ATTEMPT,
+    MAX_ANSWER_BYTES,
+    RequestAttempt,
+    Said,
+    http_client,
+    stdio_streams,
+)
 from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
 from runtime.core.plain_text import one_line
 from runtime.language.remote import RemoteSpec
-from runtime.remote.tools import KEY
-from runtime.remote.transports import ATTEMPT, MAX_ANSWER_BYTES, RequestAttempt, Said, http_client, stdio_streams
 
 MAX_PAGES = 50
 _SDK = logging.getLogger("mcp")

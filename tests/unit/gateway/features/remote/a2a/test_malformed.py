@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway.features.remote.a2a import connection
+from gateway.features.remote.connection import AnswerLost, ConnectionWiring
+from gateway.features.remote.tool_server import error_of, value_of
 from runtime.core.errors import RemoteFault, RemoteUnavailable
 from runtime.language.remote import RemoteSpec
-from runtime.remote.a2a import connection
-from runtime.remote.connection import AnswerLost, ConnectionWiring
-from runtime.remote.server import error_of, value_of
 from tests.fakes.crashes.world import TurboClock
 from tests.fakes.protocols.a2a_agent import Agent, data_artifact, task
 from tests.fakes.protocols.malformed import WRONG, malformed

@@ -11,10 +11,10 @@ import anyio.lowlevel
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
+from gateway.features.remote.a2a.connection import MAX_ANSWER_BYTES
 from runtime.core.errors import OutcomeUnknown, ParleyError, RemoteFault, ToolFailed
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec
-from runtime.remote.a2a.connection import MAX_ANSWER_BYTES
 from tests.fakes.people.remote_stand import standing
 from tests.fakes.protocols.a2a_agent import (
     Agent,

@@ -25,13 +25,13 @@ from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 from mcp_types import CallToolResult, Tool
 
+from gateway.features.remote.a2a.skills import ASKS, ENDS, merged, message_of, result_of, tools_of
+from gateway.features.remote.connection import AnswerLost, ConnectionWiring
+from gateway.features.remote.transports import ATTEMPT, RequestAttempt, secret_header
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
 from runtime.core.plain_text import one_line
 from runtime.language.remote import RemoteSpec
-from runtime.remote.a2a.skills import ASKS, ENDS, merged, message_of, result_of, tools_of
-from runtime.remote.connection import AnswerLost, ConnectionWiring
-from runtime.remote.transports import ATTEMPT, RequestAttempt, secret_header
 
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 """The most bytes of one answer, also of one stream of events; the rest is not read."""

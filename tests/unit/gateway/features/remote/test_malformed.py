@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mcp_types import CallToolResult, TextContent, Tool
 
+from gateway.features.remote.tool_server import error_of, value_of
+from gateway.features.remote.tools import remote_tools
 from runtime.language.diagnostics import Span
-from runtime.remote.server import error_of, value_of
-from runtime.remote.tools import remote_tools
 from tests.fakes.protocols.malformed import malformed
 
 SPAN = Span("p.pb", 1)

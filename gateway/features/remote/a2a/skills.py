@@ -11,7 +11,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct, Value
 from mcp_types import CallToolResult, TextContent, Tool
 
-from runtime.remote.tools import KEY
+from gateway.features.remote.tools import KEY
 
 ONCE = "urn:parley:once-by-message-id"
 """The extension of an agent that does once what comes under one messageId."""

@@ -18,12 +18,12 @@ from mcp_types import (
     ToolAnnotations,
 )
 
+from gateway.features.remote.tool_server import error_of, value_of
+from gateway.features.remote.tools import KEY, MAX_TOLD_CHARS, MAX_TOOLS, identifier, remote_tools
 from runtime.core.plain_text import one_line, plain
 from runtime.execution.calls.remote import RemoteTool
 from runtime.execution.free.prompt import signature
 from runtime.language.diagnostics import Span
-from runtime.remote.server import error_of, value_of
-from runtime.remote.tools import KEY, MAX_TOLD_CHARS, MAX_TOOLS, identifier, remote_tools
 
 SPAN = Span("test.pb", 1)
 

@@ -23,6 +23,8 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from gateway.features.remote.connection import AnswerLost, ConnectionWiring, ToolServer, open_connection
+from gateway.features.remote.tools import remote_tools, wraps
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import OutcomeUnknown, RemoteError, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
@@ -39,8 +41,6 @@ from runtime.events.sessions import (
 from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec
 from runtime.language.remote import RemoteSpec
-from runtime.remote.connection import AnswerLost, ConnectionWiring, ToolServer, open_connection
-from runtime.remote.tools import remote_tools, wraps
 
 MAX_ERROR_CHARS = 500
 MAX_DEPTH = 40
@@ -198,7 +198,7 @@ class RemoteServer:
         if self._spec.transport != "a2a":
             return open_connection(self._spec, self._wiring())
         try:
-            from runtime.remote.a2a.connection import open_agent
+            from gateway.features.remote.a2a.connection import open_agent
         except ImportError as error:
             text = f'an A2A agent needs the extra "a2a" ({error.name} is missing): pip install "parley-gateway[a2a]"'
             raise RemoteUnavailable(text) from error
