@@ -7,4 +7,4 @@ from runtime.execution.calls.table import SIGNATURES as SIGNATURES
 from runtime.execution.calls.table import take_calls
 
 for _feature in FEATURES:
-    take_calls(_feature.calls())
+    take_calls(call.found() for call in _feature.calls)

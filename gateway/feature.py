@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -176,6 +177,20 @@ class FeatureDoor:
     moments: TapeMoments
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """What `place`, `<feature>.<module>:<name>`, names. Its module is imported when it is asked for, or called."""
+
+    place: str
+
+    def found(self) -> Any:
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(f"gateway.features.{module}"), name)
+
+    def __call__(self, *given: object) -> Any:
+        return self.found()(*given)
+
+
 def _nothing(*_: object) -> tuple[()]:
     return ()
 
@@ -194,14 +209,14 @@ async def _unknown(*_: object) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a feature adds. Its module imports the feature's facts; its functions import what they use when called.
+    """What a feature adds. Its module imports the feature's facts, and names everything else as `Later`.
 
-    `calls` gives the classes whose methods are built-in calls. `check` raises ConfigError for settings that will not do
+    `calls` are the classes whose methods are built-in calls. `check` raises ConfigError for settings that will not do
     with the platforms, of which some are on; `lines` are for people, at the start and from `parley check`.
     """
 
     name: str
-    calls: Callable[[], Iterable[type]] = _nothing
+    calls: Sequence[Later] = ()
     check: Callable[[Settings, Routes, Mapping[str, bool]], object] = _nothing
     judge: Callable[[Settings, Routes, Mapping[str, Program]], object] = _nothing
     """Raises ConfigError for programs that will not do."""

@@ -34,6 +34,7 @@ from gateway.clients.socket import SocketRoute
 from gateway.clients.tasks.service import ClientTask, TaskService
 from runtime.core.address import session_of
 from runtime.core.clock import Clock
+from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.sessions import LivingNodes
@@ -128,7 +129,9 @@ class ClientBus:
             *self.views,
             *(Route(f"/{name}", _document(name), methods=["GET"]) for name in DOCUMENTS),
         ]
-        return Starlette(routes=one_for_each_path(routes), exception_handlers={HTTPException: refused})
+        return Starlette(
+            routes=one_for_each_path(routes), exception_handlers={HTTPException: refused, InboxFull: refused}
+        )
 
 
 def _document(name: str) -> Callable[[Request], Awaitable[Response]]:

@@ -19,7 +19,7 @@ from gateway.clients.requests import BusClient
 from gateway.clients.scopes import CONSOLE, JOURNAL, PRIVATE, ClientScopes
 from runtime.core.address import CLIENT, Address, session_of
 from runtime.core.clock import Clock
-from runtime.core.errors import ArchiveUnavailable, ContentLocked, InboxFull, TapeConflict
+from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent, KnownEvent
@@ -98,10 +98,7 @@ class ClientJournals:
             program=record.program,
             by_owner=True,
         )
-        try:
-            new = await self.inbox.add(event)
-        except InboxFull as error:
-            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
+        new = await self.inbox.add(event)
         return {"accepted": int(new), "known": int(not new)}
 
 

@@ -19,6 +19,7 @@ from adapters.capabilities import Budget
 from adapters.web.allowance import KeyedBudgets
 from gateway.clients.scopes import CONSOLE, ClientScopes
 from runtime.core.clock import Clock
+from runtime.core.errors import InboxFull
 from runtime.core.json_text import read_json, write_json
 from runtime.core.plain_text import whole_number
 
@@ -200,7 +201,9 @@ def answer(data: Any, status: int = 200) -> Response:
 
 
 async def refused(_request: Request, error: Exception) -> Response:
-    """The answer to a request that is refused."""
+    """The answer to a request that is refused, or for which an inbox has no room."""
+    if isinstance(error, InboxFull):
+        error = HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"})
     if not isinstance(error, HTTPException):
         raise error
     return JSONResponse({"error": error.detail}, error.status_code, headers={**_NO_STORE, **(error.headers or {})})

@@ -16,7 +16,7 @@ from gateway.clients.requests import BusClient, answer, body_of, limit_of, page_
 from gateway.feature import FeatureDoor
 from gateway.inbound.usage_limits import KINDS, PersonLimits
 from gateway.jobs.retention import ErasedData
-from runtime.core.errors import ContentLocked, InboxFull, LetterGone, SessionBusy
+from runtime.core.errors import ContentLocked, LetterGone, SessionBusy
 from runtime.stores.inbox import DeadLetter, DeadLetters
 
 _MAX_AMOUNT = 1e12
@@ -188,8 +188,6 @@ class DecisionRoutes:
             letter = await settle(str(request.path_params["letter"]))
         except LetterGone as error:
             raise HTTPException(404, "There is no such dead letter (any more).") from error
-        except InboxFull as error:
-            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
         return answer({"letter": letter.id})
 
 

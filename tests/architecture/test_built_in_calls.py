@@ -81,7 +81,7 @@ def test_each_argument_that_names_somebody_is_checked_with_the_program() -> None
 
 
 def test_the_page_of_calls_has_each_in_the_order_of_the_code() -> None:
-    of_features = {one.name for feature in FEATURES for owner in feature.calls() for one in declared(owner)}
+    of_features = {one.name for feature in FEATURES for owner in feature.calls for one in declared(owner.found())}
     assert [name for name in SECTIONS if name not in of_features] == [
         one.name for one, _ in calls() if one.name not in of_features
     ]

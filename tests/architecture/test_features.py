@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from dataclasses import fields
+from inspect import isclass, signature
 
 import grimp
 
+from gateway.capabilities import FEATURES
+from gateway.feature import Feature, Later
 from tests.architecture.source_tree import ROOT
 
 ALWAYS = {"facts", "feature", "settings"}
@@ -29,3 +34,18 @@ def test_every_command_that_reads_a_tape_knows_the_facts_of_all_features() -> No
     reading = {name for name, imports in commands.items() if TAPE & imports}
     assert len(reading) > 20
     assert {name for name in reading if "gateway.capabilities" not in commands[name]} == set()
+
+
+def test_what_a_feature_names_is_there_and_takes_what_it_is_given() -> None:
+    named = 0
+    for part in fields(Feature):
+        for found in (getattr(feature, part.name) for feature in FEATURES):
+            if isinstance(found, Later):
+                form = ast.parse(str(part.type), mode="eval").body
+                assert isinstance(form, ast.Subscript)
+                assert isinstance(form.slice, ast.Tuple)
+                assert isinstance(form.slice.elts[0], ast.List)
+                signature(found.found()).bind(*form.slice.elts[0].elts)
+                named += 1
+    assert named > 20
+    assert all(isclass(call.found()) for feature in FEATURES for call in feature.calls)

@@ -7,14 +7,15 @@ The questions that wait for people's answer, as their sessions have them now, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import anyio
 
 from adapters.records import Records, what_can_be_read
-from gateway.feature import FeatureGround
+from gateway.feature import FeatureGround, ServingGround
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, TapeConflict
 from runtime.core.ids import SessionId
@@ -112,6 +113,15 @@ def _place(written: str) -> QuestionPlace:
 
 def register_in(ground: FeatureGround) -> QuestionRegister:
     return QuestionRegister(RedisRecords(ground.connection, QUESTIONS_TABLE), ground.clock)
+
+
+def open_node(ground: FeatureGround, _: ServingGround) -> QuestionRegister | None:
+    return register_in(ground) if ground.settings.is_overseen else None
+
+
+async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
+    """What owners decide: whether a tool may be used. What a program asks is for who chats with it."""
+    return {"decisions": {"questions": sum(place.approval for place in await register_in(ground).all())}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from gateway.feature import FeatureDoor, FeatureGround
 from gateway.features.approvals.register import GivenAnswer, OpenQuestion, QuestionsView, register_in
 from runtime.core.address import CLIENT
 from runtime.core.clock import Clock
-from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import ANSWER, Inbox, InboxEvent
 
@@ -72,10 +71,7 @@ class QuestionRoutes:
             who = ", ".join(found.of) if client.scopes.content else "somebody else"
             raise HTTPException(409, f"Only {who} can answer this.")
         event = self._event(client, found, *_said(body, found))
-        try:
-            await self.inbox.add(event)
-        except InboxFull as error:
-            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
+        await self.inbox.add(event)
         if not await self.questions.until_closed(found, SETTLED_WITHIN_S):
             return answer({"settled": False, "counted": None, "answer": None, "by": None}, 202)
         how = await self.questions.answered(session, found.call, int(found.asked.page))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from operator import attrgetter
@@ -127,6 +127,12 @@ class NodeRatings(NodePart):
         return SessionRatings(parts, self._bus)
 
 
-def open_node(ground: FeatureGround, serving: ServingGround) -> NodeRatings:
+async def practice(ground: FeatureGround, program: str) -> Mapping[str, Any]:
+    return {"ratings": await feedback_in(ground.connection, ground.clock).of_program(program)}
+
+
+def open_node(ground: FeatureGround, serving: ServingGround) -> NodeRatings | None:
+    if not ground.settings.feedback:
+        return None
     serving.tasks.start_soon(feedback_in(ground.connection, ground.clock).follow, ground.bus)
     return NodeRatings(ground.bus)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import anyio
 
+from gateway.feature import FeatureGround, ServingGround
 from gateway.observability.watching import FirstTexts
 from runtime.bus import Bus
 from runtime.core.clock import Clock
@@ -106,6 +107,15 @@ class HourLedger:
 
 def hours_in(connection: RedisConnection, clock: Clock) -> HourLedger:
     return HourLedger(RedisHours(connection), clock)
+
+
+def open_node(ground: FeatureGround, serving: ServingGround) -> None:
+    """Counts beside the sessions, and takes no part in them."""
+    serving.tasks.start_soon(hours_in(ground.connection, ground.clock).follow, ground.bus)
+
+
+async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
+    return {"last_day": {"hours": await hours_in(ground.connection, ground.clock).last_day()}}
 
 
 def _hour(at: datetime) -> str:

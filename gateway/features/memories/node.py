@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import Inbound
 from adapters.records import Records
-from gateway.feature import FeatureGround, ServingGround, TriedGround
+from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
 from gateway.features.memories.books import Memories, current_of
 from gateway.features.memories.calls import MemoryCalls
 from gateway.features.memories.facts import (
@@ -28,8 +28,10 @@ from gateway.features.memories.facts import (
 )
 from gateway.features.memories.meanings import Meanings
 from gateway.features.memories.session_memory import OTHERS, SessionMemory
-from gateway.inbound.entrance import CarryOut, CommandAnswer, GivenCommand
+from gateway.inbound.entrance import CommandAnswer, GivenCommand
+from gateway.inbound.routing import Routes
 from gateway.models.answers import BilledPerson, counted
+from gateway.settings.tree import Settings
 from runtime.core.address import Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
@@ -227,8 +229,12 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeMemories:
     return NodeMemories(memories_in(ground), meanings)
 
 
-def command_in(ground: FeatureGround) -> CarryOut:
-    return MemoryCommand(memories_in(ground)).answer
+def entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
+    return EntrancePart({"memory": MemoryCommand(memories_in(ground)).answer})
+
+
+def judge(settings: Settings, routes: Routes, programs: Mapping[str, Program]) -> None:
+    remembers(programs, routes.memory, otherwise=settings.memory.on)
 
 
 class _Nobody:

@@ -38,6 +38,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import (
     ArchiveUnavailable,
     HeadMoved,
+    InboxFull,
     NotebookExists,
     NotebookFull,
     NotebookGone,
@@ -169,7 +170,9 @@ class TapeService:
             *self.views,
             _get("/openapi.json", _document),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: refused, StorageError: _not_stored})
+        return Starlette(
+            routes=routes, exception_handlers={HTTPException: refused, InboxFull: refused, StorageError: _not_stored}
+        )
 
 
 def _get(path: str, do: Callable[[Request], Awaitable[Response]]) -> Route:
@@ -193,7 +196,7 @@ async def _not_stored(_: Request, error: Exception) -> Response:
     return answer({"error": str(error), **head}, status)
 
 
-def open_door(ground: TapeGround, tasks: TaskGroup) -> Mount:
+def open_door(ground: TapeGround, tasks: TaskGroup) -> tuple[Mount]:
     """The tape service, whose index is tidied in `tasks` and closed with them."""
     database, settings, clock = ground.database, ground.database.settings, ground.clock
     inbox, catalog, sealing = database.inbox, database.catalog, database.connection.sealing
@@ -208,4 +211,4 @@ def open_door(ground: TapeGround, tasks: TaskGroup) -> Mount:
         clock,
         ground.views,
     )
-    return ServiceMount(TAPES, service.app())
+    return (ServiceMount(TAPES, service.app()),)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from gateway.database import GatewayDatabase
+from gateway.feature import FeatureGround
 from gateway.features.notebooks.redis import notebooks_in
 from gateway.features.notebooks.store import Notebook, NotebookStore
 from gateway.jobs.retention import INTERVAL
@@ -71,3 +72,7 @@ def _seen_by(notebook: Notebook) -> set[str]:
 
 def retention_in(database: GatewayDatabase) -> NotebookRetention:
     return NotebookRetention(notebooks_in(database), database.settings.retention.notebooks_days, SystemClock())
+
+
+def jobs(ground: FeatureGround) -> tuple[Job]:
+    return (retention_in(ground.database).job(ground.bus),)

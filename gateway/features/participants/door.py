@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import anyio
 from anyio.abc import TaskGroup
 from starlette.responses import PlainTextResponse
-from starlette.routing import WebSocketRoute
+from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import KeyedBudgets
-from gateway.feature import FeatureGround
+from gateway.feature import FeatureGround, ServingGround, WebGround
 from gateway.features.participants import frames
 from gateway.features.participants.frames import Acknowledged, BadSeatFrame, Hello
 from gateway.socket_protocol import SocketLink
@@ -285,7 +285,14 @@ def mailboxes_in(ground: FeatureGround) -> SeatMailboxes:
     return RedisMailboxes(ground.connection, bound=ground.settings.participants.mailbox_messages)
 
 
-def desk_in(ground: FeatureGround) -> SeatDesk:
+def open_node(ground: FeatureGround, _: ServingGround) -> NodeParticipants:
+    return NodeParticipants(mailboxes_in(ground))
+
+
+def open_desk(ground: FeatureGround, _: WebGround) -> Sequence[BaseRoute]:
     """The endpoint for participants in other processes. Raises ConfigError for a token that will not do."""
+    if not ground.settings.participants.tokens:
+        return ()
     chars, tokens = ground.settings.limits.message_chars, ground.settings.participants.known()
-    return SeatDesk(tokens, SeatOffice(mailboxes_in(ground), ground.database.inbox, ground.clock, ground.bus, chars))
+    office = SeatOffice(mailboxes_in(ground), ground.database.inbox, ground.clock, ground.bus, chars)
+    return (SeatDesk(tokens, office).route,)

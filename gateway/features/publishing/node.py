@@ -13,7 +13,7 @@ from gateway.clients.events import EventTriggers
 from gateway.clients.requests import BusClient
 from gateway.clients.scopes import PROGRAM, ClientScopes
 from gateway.clients.tasks.service import TaskDoor, TaskOrdering
-from gateway.feature import FeatureGround
+from gateway.feature import FeatureGround, ServingGround, TriedGround
 from gateway.features.publishing.calls import PublishCalls
 from gateway.settings.clients import publisher_scopes
 from runtime.core.background import OnDemand
@@ -128,7 +128,11 @@ class NodePublishing(NodePart):
         return PublishedEvents(parts, self._door)
 
 
-def open_node(ground: FeatureGround) -> NodePublishing:
+def tried(_: TriedGround) -> NodePublishing:
+    return NodePublishing()
+
+
+def open_node(ground: FeatureGround, _: ServingGround) -> NodePublishing:
     """What programs may publish here, and what begins on it."""
     own, inbox, tapes = ground.settings, ground.database.inbox, ground.database.tapes
     door = TaskDoor(ground.programs, tapes, inbox, inbox.known, ground.clock, own.tasks.limits)

@@ -6,7 +6,7 @@ Reports on the bus: `GET /bus/v1/reports`, what owners decide about them, and ho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -19,12 +19,12 @@ from starlette.routing import BaseRoute, Route
 from gateway.access.people import Role
 from gateway.clients.requests import answer, page_of
 from gateway.database import GatewayDatabase
-from gateway.feature import FeatureDoor
-from gateway.features.reports.desk import AGAIN
+from gateway.feature import EntrancePart, FeatureDoor, FeatureGround, ServingGround
+from gateway.features.reports.desk import AGAIN, CHOICES, notices_in
 from gateway.features.reports.redis import RedisReports, Report, ReportStore
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from runtime.core.clock import Clock
-from runtime.core.errors import ArchiveUnavailable, ContentLocked, InboxFull
+from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
 from runtime.sessions.commands.fork import ForkOrigin
@@ -168,10 +168,7 @@ class ReportRoutes:
     async def _decided(self, request: Request, decide: Callable[[int], Awaitable[Outcome]]) -> Response:
         self._door.writer(request)
         number = str(request.path_params["report"])
-        try:
-            outcome = await decide(whole_number(number) or 0)
-        except InboxFull as error:
-            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
+        outcome = await decide(whole_number(number) or 0)
         if outcome == "gone":
             raise HTTPException(404, "There is nothing to try again: the report or its conversation is gone.")
         return answer({"report": int(number), "outcome": outcome})
@@ -196,17 +193,32 @@ def _report(report: Report) -> dict[str, Any]:
     }
 
 
-async def failures_of(store: ReportStore, program: str) -> list[dict[str, Any]]:
+def entrance(ground: FeatureGround, serving: ServingGround) -> EntrancePart:
+    notices_in(ground, serving).start(serving.tasks)
+    return EntrancePart(choices={CHOICES: decisions_in(ground.database, ground.clock).chosen})
+
+
+def report_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
+    decisions = decisions_in(ground.database, ground.clock)
+    return ReportRoutes(RedisReports(ground.connection), decisions, door).routes()
+
+
+async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
+    reports = await RedisReports(ground.connection).all()
+    return {"decisions": {"reports": sum(not report.decided for report in reports)}}
+
+
+async def practice(ground: FeatureGround, program: str) -> Mapping[str, Any]:
     """What nobody caught in a program, by step and error, the most frequent first. Raises StorageUnavailable."""
     counts: Counter[tuple[str, str]] = Counter()
     latest: dict[tuple[str, str], Report] = {}
-    for report in await store.all():
+    for report in await RedisReports(ground.connection).all():
         if report.program == program:
             key = report.place, report.error_type
             counts[key] += report.count
             if key not in latest or latest[key].last_s < report.last_s:
                 latest[key] = report
-    return [
+    failures = [
         {
             "place": place,
             "instruction": latest[place, error_type].instruction,
@@ -218,6 +230,7 @@ async def failures_of(store: ReportStore, program: str) -> list[dict[str, Any]]:
         }
         for (place, error_type), count in counts.most_common(_MOST)
     ]
+    return {"failures": failures}
 
 
 def _time(seconds: float) -> str:

@@ -19,6 +19,7 @@ from gateway.features.schedules.settings import CronSettings, RunRules
 from gateway.features.schedules.store import KeptSchedule, RunStore, ScheduleRun, ScheduleStore, Wanted, kept_key
 from gateway.inbound.routing import Routes
 from gateway.jobs.runner import Job
+from gateway.settings.tree import Settings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.ids import schedule_id
@@ -99,16 +100,20 @@ def build_schedules(settings: Sequence[CronSettings], routes: Routes) -> list[Sc
     return made
 
 
-def check_schedules(settings: Sequence[CronSettings], routes: Routes, platforms: Mapping[str, bool]) -> None:
+def check_schedules(settings: Settings, routes: Routes, platforms: Mapping[str, bool]) -> None:
     """Raise ConfigError for schedules that cannot be, and for one on a platform that there is not, or that is off."""
-    for own in settings:
+    for own in settings.cron:
         if own.platform not in platforms:
             advice = name_advice(own.platform, sorted(platforms))
             raise ConfigError(f'{own.where}: there is no platform "{own.platform}"; {advice}')
-    for schedule in build_schedules(settings, routes):
+    for schedule in build_schedules(settings.cron, routes):
         platform = schedule.address.platform
         if not platforms[platform]:
             raise ConfigError(f"[[cron]] {schedule.name}: {platform} is off; switch it on, or remove the schedule.")
+
+
+def lines(settings: Settings, routes: Routes, now: datetime) -> Sequence[str]:
+    return [schedule.line(now) for schedule in build_schedules(settings.cron, routes)]
 
 
 def jobs_of(ground: FeatureGround) -> list[Job]:

@@ -17,7 +17,6 @@ from gateway.feature import FeatureDoor, FeatureGround
 from gateway.features.schedules.cron import CronEntry, all_schedules, begin_run, build_schedules
 from gateway.features.schedules.redis import RedisRuns, RedisSchedules
 from gateway.features.schedules.store import ScheduleRun
-from runtime.core.errors import InboxFull
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.stores.inbox import InboxEvent
 
@@ -59,10 +58,7 @@ class ScheduleRoutes:
         event = entry.event(self._ground.clock.now()) or self._event_of(entry)
         if event is None:
             raise HTTPException(409, "This schedule cannot be read, so it cannot run.")
-        try:
-            await begin_run(entry, event, self._runs, RedisInbox(self._ground.connection))
-        except InboxFull as error:
-            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
+        await begin_run(entry, event, self._runs, RedisInbox(self._ground.connection))
         return answer({"schedule": entry.name, "run": event.id}, 202)
 
     async def _paused(self, request: Request, *, paused: bool) -> Response:
@@ -86,6 +82,10 @@ class ScheduleRoutes:
         own = build_schedules(self._ground.settings.cron, self._ground.routes)
         made = next((one for one in own if one.name == entry.name), None)
         return None if made is None else made.event(self._ground.clock.now())
+
+
+def schedule_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
+    return ScheduleRoutes(ground, door).routes()
 
 
 def _schedule(entry: CronEntry, content: bool) -> dict[str, Any]:

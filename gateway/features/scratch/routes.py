@@ -24,7 +24,6 @@ from gateway.clients.requests import BusClient, answer, body_of
 from gateway.feature import FeatureDoor, FeatureGround
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.clock import Clock
-from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, SessionId
 from runtime.sessions.commands.alter import VariableAlteration
 from runtime.sessions.commands.fork import ForkOrigin
@@ -244,8 +243,6 @@ async def _done(work: Awaitable[Found]) -> Found:
         raise HTTPException(409, str(error)) from error
     except LookupError as error:
         raise HTTPException(404, "There is no such session.") from error
-    except InboxFull as error:
-        raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
 
 
 def _session(request: Request) -> SessionId:

@@ -8,7 +8,7 @@ from dataclasses import fields
 from anyio.abc import TaskGroup
 
 from gateway.clients.scopes import PROGRAM, ClientScopes, refusals_of, scopes_from
-from gateway.feature import FeatureGround, ServingGround
+from gateway.feature import FeatureGround, ServingGround, TriedGround
 from gateway.features.tasks.calls import TaskCalls, TellCalls
 from gateway.features.tasks.orders import TaskOrders, cancel_tasks, in_words, told_late
 from gateway.features.tasks.questions import TaskQuestions
@@ -336,6 +336,10 @@ class NodeTasks(NodePart):
         late = {TASK_OVER: told_late, TASK_WORD: word_late}.get(event.kind)
         told = None if late is None else late(event, texts)
         return None if told is None else (told, "")
+
+
+def tried(ground: TriedGround) -> NodeTasks:
+    return NodeTasks(ground.settings.tasks.limits)
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeTasks:

@@ -17,10 +17,10 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer, limit_of
 from gateway.database import GatewayDatabase
-from gateway.feature import FeatureDoor
+from gateway.feature import FeatureDoor, FeatureGround
 from runtime.core.address import CLIENT, TASK_PLATFORM, Address, address_data, address_of
 from runtime.core.clock import Clock
-from runtime.core.errors import Divergence, InboxFull, TaskRefused
+from runtime.core.errors import Divergence, TaskRefused
 from runtime.core.ids import SessionId
 from runtime.core.near_names import name_advice
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
@@ -275,9 +275,11 @@ class KnownTaskRoutes:
             new, name = await self.register.order_again(str(request.path_params["task"]), _ORDERED_WITHIN_S)
         except TaskRefused as error:
             raise HTTPException(409, str(error)) from error
-        except InboxFull as error:
-            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
         return answer({"task": new, "name": name}, 202)
+
+
+def task_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
+    return KnownTaskRoutes(door, register_in(ground.database, ground.clock)).routes()
 
 
 def _task(task: KnownTask, content: bool) -> Mapping[str, Any]:

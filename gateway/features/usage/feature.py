@@ -2,69 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from gateway.feature import Feature, Later
 
-from gateway.feature import EntrancePart, Feature, FeatureDoor, FeatureGround, ServingGround
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
-
-    from gateway.features.usage.ledger import Ledger
-
-
-def _ledger(ground: FeatureGround) -> Ledger:
-    from gateway.features.usage.ledger import ledger_in
-
-    return ledger_in(ground.connection, ground.clock)
-
-
-def _entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
-    return EntrancePart({"usage": _ledger(ground).answer})
-
-
-def _node(ground: FeatureGround, serving: ServingGround) -> None:
-    """Counts from the start of the process, and takes no part in sessions."""
-    if serving.answers is not None:
-        serving.tasks.start_soon(_ledger(ground).follow, serving.answers)
-
-
-def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
-    """`GET /bus/v1/usage`: what was spent."""
-    from typing import get_args
-
-    from starlette.exceptions import HTTPException
-    from starlette.routing import Route
-
-    from gateway.clients.requests import answer, number
-    from gateway.features.usage.ledger import KEPT_DAYS, By, grouped, total
-    from gateway.models.answers import shown
-
-    ledger = _ledger(ground)
-
-    async def usage(request: Request) -> Response:
-        """What models were used and what they cost in some days up to today (UTC), in sums."""
-        client = door.reader(request)
-        by = request.query_params.get("by", "day")
-        if by not in get_args(By):
-            raise HTTPException(422, f"by is one of {', '.join(get_args(By))}.")
-        if by == "person" and not client.scopes.content:
-            raise HTTPException(403, f"{client.name} has no scope content.")
-        rows = await ledger.rows(int(number(request, "days", 30, KEPT_DAYS)) or 1)
-        sums = [{"name": name, **shown(amounts)} for name, amounts in grouped(rows, by)]  # type: ignore[arg-type]
-        return answer({"by": by, "sums": sums, "all": shown(total(rows))})
-
-    return (Route("/usage", usage, methods=["GET"]),)
-
-
-async def _status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
-    return {"spent_today": await _ledger(ground).spent_today()}
-
-
-async def _models(ground: FeatureGround, names: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
-    return await _ledger(ground).of_models(names)
-
-
-usage = Feature("usage", entrance=_entrance, node=_node, views=_views, status=_status, models=_models)
+usage = Feature(
+    "usage",
+    entrance=Later("usage.routes:entrance"),
+    node=Later("usage.routes:open_node"),
+    views=Later("usage.routes:usage_routes"),
+    status=Later("usage.routes:status"),
+    models=Later("usage.routes:models"),
+)

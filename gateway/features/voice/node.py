@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from gateway.feature import FeatureGround, ServingGround
+from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
 from gateway.features.voice.listening import ModelListener
 from gateway.features.voice.session import NodeVoices
 from gateway.features.voice.speaking import VOICE_TABLE, ModelSpeaker, VoiceCommand
-from gateway.inbound.entrance import CarryOut
+from gateway.outbound.file_source import NodeFileAccess
 from runtime.llm.client import SPEAK, TRANSCRIBE
 from runtime.llm.models import SERVICES
 from runtime.storage.redis.records import RedisCounters, RedisRecords
 
 
-def command_in(ground: FeatureGround) -> CarryOut:
-    """What answers /voice."""
+def entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
     speaks = SERVICES[SPEAK] in ground.settings.models
-    return VoiceCommand(RedisRecords(ground.connection, VOICE_TABLE), speaks=speaks).answer
+    return EntrancePart({"voice": VoiceCommand(RedisRecords(ground.connection, VOICE_TABLE), speaks=speaks).answer})
+
+
+def tried(ground: TriedGround) -> NodeVoices | None:
+    return None if ground.files is None else NodeVoices(NodeFileAccess({}, ground.files))
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeVoices:

@@ -75,9 +75,9 @@ def routes(tmp_path: Path, *rows: dict[str, Any]) -> Routes:
 
 def schedules(tmp_path: Path, toml: str, *rows: dict[str, Any]) -> list[Schedule]:
     table = routes(tmp_path, *(rows or ({"program": "a.pb"}, {"program": "b.pb", "choose": True})))
-    own = read(tmp_path, toml).cron
+    own = read(tmp_path, toml)
     check_schedules(own, table, dict.fromkeys(PLATFORMS, True))
-    return build_schedules(own, table)
+    return build_schedules(own.cron, table)
 
 
 def at(text: str) -> datetime:
