@@ -178,7 +178,7 @@ class FeatureDoor:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class LatePart:
     """What `place`, `<feature>.<module>:<name>`, names. Its module is imported when it is asked for, or called."""
 
     place: str
@@ -209,14 +209,14 @@ async def _unknown(*_: object) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a feature adds. Its module imports the feature's facts, and names everything else as `Later`.
+    """What a feature adds. Its module imports the feature's facts, and names everything else as `LatePart`.
 
     `calls` are the classes whose methods are built-in calls. `check` raises ConfigError for settings that will not do
     with the platforms, of which some are on; `lines` are for people, at the start and from `parley check`.
     """
 
     name: str
-    calls: Sequence[Later] = ()
+    calls: Sequence[LatePart] = ()
     check: Callable[[Settings, Routes, Mapping[str, bool]], object] = _nothing
     judge: Callable[[Settings, Routes, Mapping[str, Program]], object] = _nothing
     """Raises ConfigError for programs that will not do."""

@@ -11,7 +11,7 @@ from inspect import isclass, signature
 import grimp
 
 from gateway.capabilities import FEATURES
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 from tests.architecture.source_tree import ROOT
 
 ALWAYS = {"facts", "feature", "settings"}
@@ -40,7 +40,7 @@ def test_what_a_feature_names_is_there_and_takes_what_it_is_given() -> None:
     named = 0
     for part in fields(Feature):
         for found in (getattr(feature, part.name) for feature in FEATURES):
-            if isinstance(found, Later):
+            if isinstance(found, LatePart):
                 form = ast.parse(str(part.type), mode="eval").body
                 assert isinstance(form, ast.Subscript)
                 assert isinstance(form.slice, ast.Tuple)

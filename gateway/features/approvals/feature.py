@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
 approvals = Feature(
     "approvals",
-    node=Later("approvals.register:open_node"),
-    views=Later("approvals.routes:question_routes"),
-    status=Later("approvals.register:status"),
+    node=LatePart("approvals.register:open_node"),
+    views=LatePart("approvals.routes:question_routes"),
+    status=LatePart("approvals.register:status"),
 )

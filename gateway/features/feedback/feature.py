@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.feature import EntrancePart, Feature, Later
+from gateway.feature import EntrancePart, Feature, LatePart
 
 feedback = Feature(
     "feedback",
     entrance=lambda ground, _: EntrancePart(rates=ground.settings.feedback),
-    node=Later("feedback.ledger:open_node"),
-    practice=Later("feedback.ledger:practice"),
+    node=LatePart("feedback.ledger:open_node"),
+    practice=LatePart("feedback.ledger:practice"),
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
 files = Feature(
-    "files", calls=[Later("files.calls:FileCalls")], node=Later("files.node:open_node"), tried=Later("files.node:tried")
+    "files",
+    calls=[LatePart("files.calls:FileCalls")],
+    node=LatePart("files.node:open_node"),
+    tried=LatePart("files.node:tried"),
 )

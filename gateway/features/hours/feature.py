@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
-hours = Feature("hours", node=Later("hours.ledger:open_node"), status=Later("hours.ledger:status"))
+hours = Feature("hours", node=LatePart("hours.ledger:open_node"), status=LatePart("hours.ledger:status"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 from gateway.features.memories import facts as facts  # their kinds and rules
 
 memories = Feature(
     "memories",
-    calls=[Later("memories.calls:MemoryCalls")],
-    judge=Later("memories.node:judge"),
-    entrance=Later("memories.node:entrance"),
-    node=Later("memories.node:open_node"),
-    tried=Later("memories.node:tried"),
+    calls=[LatePart("memories.calls:MemoryCalls")],
+    judge=LatePart("memories.node:judge"),
+    entrance=LatePart("memories.node:entrance"),
+    node=LatePart("memories.node:open_node"),
+    tried=LatePart("memories.node:tried"),
 )

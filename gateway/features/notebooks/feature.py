@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
-notebooks = Feature("notebooks", jobs=Later("notebooks.retention:jobs"), tapes=Later("notebooks.door:open_door"))
+notebooks = Feature("notebooks", jobs=LatePart("notebooks.retention:jobs"), tapes=LatePart("notebooks.door:open_door"))

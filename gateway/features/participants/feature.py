@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
 participants = Feature(
     "participants",
     judge=lambda settings, _, programs: settings.participants.check(programs.values()),
-    node=Later("participants.door:open_node"),
-    pages=Later("participants.door:open_desk"),
+    node=LatePart("participants.door:open_node"),
+    pages=LatePart("participants.door:open_desk"),
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
 publishing = Feature(
     "publishing",
-    calls=[Later("publishing.calls:PublishCalls")],
-    node=Later("publishing.node:open_node"),
-    tried=Later("publishing.node:tried"),
+    calls=[LatePart("publishing.calls:PublishCalls")],
+    node=LatePart("publishing.node:open_node"),
+    tried=LatePart("publishing.node:tried"),
 )

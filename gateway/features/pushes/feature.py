@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
-pushes = Feature("pushes", pages=Later("pushes.door:open_pushes"))
+pushes = Feature("pushes", pages=LatePart("pushes.door:open_pushes"))

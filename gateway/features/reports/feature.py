@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
 reports = Feature(
     "reports",
-    entrance=Later("reports.decisions:entrance"),
-    node=Later("reports.node:open_node"),
-    views=Later("reports.decisions:report_routes"),
-    practice=Later("reports.decisions:practice"),
-    status=Later("reports.decisions:status"),
+    entrance=LatePart("reports.decisions:entrance"),
+    node=LatePart("reports.node:open_node"),
+    views=LatePart("reports.decisions:report_routes"),
+    practice=LatePart("reports.decisions:practice"),
+    status=LatePart("reports.decisions:status"),
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 from gateway.features.schedules import facts as facts  # their kinds and rules
 
 schedules = Feature(
     "schedules",
-    calls=[Later("schedules.calls:ScheduleCalls")],
-    check=Later("schedules.cron:check_schedules"),
-    lines=Later("schedules.cron:lines"),
-    node=Later("schedules.node:open_node"),
-    jobs=Later("schedules.cron:jobs_of"),
-    views=Later("schedules.routes:schedule_routes"),
+    calls=[LatePart("schedules.calls:ScheduleCalls")],
+    check=LatePart("schedules.cron:check_schedules"),
+    lines=LatePart("schedules.cron:lines"),
+    node=LatePart("schedules.node:open_node"),
+    jobs=LatePart("schedules.cron:jobs_of"),
+    views=LatePart("schedules.routes:schedule_routes"),
 )

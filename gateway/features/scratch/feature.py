@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
-scratch = Feature("scratch", views=Later("scratch.routes:scratch_routes"))
+scratch = Feature("scratch", views=LatePart("scratch.routes:scratch_routes"))

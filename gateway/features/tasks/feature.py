@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
 tasks = Feature(
     "tasks",
-    calls=[Later("tasks.calls:TaskCalls"), Later("tasks.calls:TellCalls")],
-    node=Later("tasks.node:open_node"),
-    tried=Later("tasks.node:tried"),
-    views=Later("tasks.register:task_routes"),
+    calls=[LatePart("tasks.calls:TaskCalls"), LatePart("tasks.calls:TellCalls")],
+    node=LatePart("tasks.node:open_node"),
+    tried=LatePart("tasks.node:tried"),
+    views=LatePart("tasks.register:task_routes"),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 
 usage = Feature(
     "usage",
-    entrance=Later("usage.routes:entrance"),
-    node=Later("usage.routes:open_node"),
-    views=Later("usage.routes:usage_routes"),
-    status=Later("usage.routes:status"),
-    models=Later("usage.routes:models"),
+    entrance=LatePart("usage.routes:entrance"),
+    node=LatePart("usage.routes:open_node"),
+    views=LatePart("usage.routes:usage_routes"),
+    status=LatePart("usage.routes:status"),
+    models=LatePart("usage.routes:models"),
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gateway.feature import Feature, Later
+from gateway.feature import Feature, LatePart
 from gateway.features.voice import facts as facts  # their kinds and rules
 
 voice = Feature(
     "voice",
-    entrance=Later("voice.node:entrance"),
-    node=Later("voice.node:open_node"),
-    tried=Later("voice.node:tried"),
+    entrance=LatePart("voice.node:entrance"),
+    node=LatePart("voice.node:open_node"),
+    tried=LatePart("voice.node:tried"),
 )
