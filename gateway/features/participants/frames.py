@@ -25,7 +25,7 @@ CLOSE_REPLACED = 4409
 """The close code for a connection that a newer one of the same name replaces."""
 
 CLOSE_LATER = 1013
-"""The act cannot be taken now: connect again after a pause (RFC 6455's registry, "Try Again LatePart")."""
+"""The act cannot be taken now: connect again after a pause (RFC 6455's registry, "Try Again Later")."""
 
 MAX_FRAME_BYTES = 256 * 1024
 """A longer frame ends the connection."""

@@ -102,7 +102,7 @@ export function Strip({marks, at, classes, onMoment, earlier, later}) {
       </div>
     </div>
     ${(earlier || later) && html`<div class="buttons">
-      ${earlier && html`<button onClick=${earlier}>Earlier</button>`}${later && html`<button onClick=${later}>LatePart</button>`}</div>`}`;
+      ${earlier && html`<button onClick=${earlier}>Earlier</button>`}${later && html`<button onClick=${later}>Later</button>`}</div>`}`;
 }
 
 const OFFSET = {call: 2, wait: 24, said: 12, heard: 12, model: 14, step: 34, trouble: 6, task: 24, agent: 6, word: 12};

@@ -32,7 +32,7 @@ OUTER = """\
 INNER = """\
 - Tell the user that it is done
 
-## LatePart
+## Later
 ### Steps
 - Thank the user
   and mean it

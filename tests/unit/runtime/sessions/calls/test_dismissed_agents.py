@@ -26,7 +26,7 @@ async def Move(square):
 async def Tell(text):
     await Say("user", text)
 
-async def LatePart():
+async def Later():
     await Remind(500, "later")
 
 async def Go(who):
@@ -36,7 +36,7 @@ async def Go(who):
 
 def playing(code: str) -> Program:
     host = agent("Host", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
-    given = {"Move": ("square",), "Tell": ("text",), "LatePart": (), "Go": ("who",)}
+    given = {"Move": ("square",), "Tell": ("text",), "Later": (), "Go": ("who",)}
     can = [python(name, *params, public=True) for name, params in given.items()]
     return program(host, agent("Player", *can, code=PLAYER))
 
@@ -71,7 +71,7 @@ async def test_who_is_let_go_makes_room_for_another(sandbox: MontySandbox, monke
         ('await DismissAgent("agent 1009")', "there is no agent 'agent 1009'"),
         ('await CallAgent("agent 1002", "Go", ["agent 1002"])', "agent 1002 cannot go: it is at work"),
         (
-            'await CallAgent("agent 1002", "LatePart")\n        await DismissAgent("agent 1002")',
+            'await CallAgent("agent 1002", "Later")\n        await DismissAgent("agent 1002")',
             "agent 1002 cannot go: something waits for it",
         ),
     ],
