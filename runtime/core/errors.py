@@ -1,78 +1,4 @@
-"""Every error of ours, as one tree.
-
-ParleyError
-├── ConfigError                  a setting is wrong; exit code 2, names the key
-│   ├── NotInstalled             what it needs is an optional part, and not there
-│   └── FileUnreadable           a file that a setting names is not there, or cannot be read
-├── ProgramError                 the author can fix it; carries the diagnostics
-│   ├── ParseError
-│   └── CompileError
-├── ExecutionError
-│   ├── PlaybookError            a playbook failed; the text is for its caller and, at the top, the person
-│   │   └── SharedStateConflict  somebody else wrote a value of a meeting meanwhile; it was not written
-│   ├── VerificationError        what the model makes of a playbook cannot be gone on with
-│   │   └── NoUsableAnswer       no answer of the model fits, several times; people read that alone
-│   ├── SandboxError             model-written code broke a limit or a rule
-│   │   └── NoWorker             the sandbox has no process to run a statement now
-│   ├── QueueTimeout             nothing matching came in time
-│   ├── QueueClosed              the queue takes and gives nothing any more
-│   ├── QueueFull                the queue is at its bound; the message was not taken
-│   ├── OutcomeUnknown           an outside effect may or may not have happened
-│   ├── RemoteError              a playbook of a remote agent gave no result
-│   │   ├── NotAllowed           the settings forbid it, or whoever was asked did not allow it
-│   │   ├── ToolFailed           its server says that it failed, and why
-│   │   ├── RemoteFault          its server refused the request, or answered what cannot be read
-│   │   ├── RemoteTimeout        it took too long; it may be called again
-│   │   └── RemoteUnavailable    its server cannot be reached; it may be called again
-│   └── JournalError
-│       ├── Divergence           code and journal do not agree
-│       ├── ProgramChanged       the playbook is not the one the frame began with
-│       └── Unjournaled          a frame waits for something that is not a host call
-├── DebugError                   what a debugger asks for cannot be
-│   └── DebugProtocolError       what it sends is not the Debug Adapter Protocol
-├── RoutingError
-│   ├── UnknownTarget            nobody of that name can be spoken to
-│   └── UnknownStream            no such stream is in progress
-├── AdapterError
-│   ├── RateLimited              come back after `retry_after_s`
-│   ├── NotDelivered             the platform refused for good
-│   ├── OutcomeUncertain         the platform may have it (time-out, 5xx)
-│   ├── MessageGone              the message to edit is no longer there
-│   ├── BadMarkup                the platform refuses the formatting; plain text will do
-│   ├── StreamOver               the native stream takes nothing more, or none is to be had; edits will do
-│   ├── ShownDiffers             the platform answered that it shows another text, or shows it elsewhere
-│   └── AuthFailed               the token or the rights are wrong
-├── LLMError
-│   ├── LLMUnavailable           it cannot be reached
-│   │   ├── NoModelSet           no model is configured; the text says what to set
-│   │   └── LLMProcessLost       the process that asks models has ended; it is started again
-│   ├── LLMRateLimited
-│   ├── LLMTimeout
-│   ├── LLMRefused               the provider rejects the request (model, content)
-│   │   ├── LLMKeyRefused        the provider rejects the key
-│   │   ├── LLMNotOffered        the provider does not have the model, or not for this key
-│   │   └── LLMQuotaSpent        the account has no credit left
-│   └── ContextTooLong
-└── StorageError
-    ├── TapeConflict             the tape's head is not where the writer thought
-    ├── LeaseLost                another node owns the shard; stop at once
-    ├── InboxFull                too much is waiting in this shard; nothing was taken
-    │   └── ConversationFull     too much is waiting in this conversation
-    ├── MailboxFull              too much waits for a participant in another process; nothing was taken
-    ├── FileTooLarge             the file is longer than what is kept; nothing was
-    ├── EventsGone               events after a client's place in the log are no longer kept
-    ├── HeadMoved                a notebook's head is not where the writer thought; nothing was written
-    ├── NotebookFull             a notebook, or the list of them, is at its bound; nothing was written
-    ├── NotebookExists           there is such a notebook already, and it began elsewhere
-    ├── NotebookGone             there is no such notebook, or it has no such entry
-    ├── LetterGone               there is no such dead letter, or not any more
-    ├── TaskRefused              there is no such task, or what is wanted of it cannot be now
-    ├── SessionBusy              a running node is at work on the session; nothing was changed
-    ├── SessionExists            there is such a session already, or its conversation has another
-    ├── ContentLocked            what is there is encrypted, and its key is missing or it was changed
-    ├── ArchiveUnavailable       a session is in the archive and cannot be had from there; the database is well
-    └── StorageUnavailable
-"""
+"""Every error of ours, as one tree."""
 
 from __future__ import annotations
 
@@ -86,8 +12,8 @@ class ParleyError(Exception):
     """The root. The text says what happened, with the value, and what to do."""
 
 
-class ConfigError(ParleyError): ...
-class NotInstalled(ConfigError): ...
+class ConfigError(ParleyError): ...  # a setting is wrong; exit code 2, names the key
+class NotInstalled(ConfigError): ...  # what it needs is an optional part, and not there
 
 
 class FileUnreadable(ConfigError):
@@ -100,26 +26,26 @@ class FileUnreadable(ConfigError):
         self.missing = isinstance(error, FileNotFoundError)
 
 
-class ProgramError(ParleyError): ...
+class ProgramError(ParleyError): ...  # the author can fix it; carries the diagnostics
 class ParseError(ProgramError): ...
 class CompileError(ProgramError): ...
 class ExecutionError(ParleyError): ...
-class PlaybookError(ExecutionError): ...
-class SharedStateConflict(PlaybookError): ...
-class VerificationError(ExecutionError): ...
-class NoUsableAnswer(VerificationError): ...
-class SandboxError(ExecutionError): ...
-class NoWorker(SandboxError): ...
-class QueueTimeout(ExecutionError): ...
-class QueueClosed(ExecutionError): ...
-class QueueFull(ExecutionError): ...
-class OutcomeUnknown(ExecutionError): ...
-class RemoteError(ExecutionError): ...
-class NotAllowed(RemoteError): ...
-class ToolFailed(RemoteError): ...
-class RemoteFault(RemoteError): ...
-class RemoteTimeout(RemoteError): ...
-class RemoteUnavailable(RemoteError): ...
+class PlaybookError(ExecutionError): ...  # a playbook failed; the text is for its caller and, at the top, the person
+class SharedStateConflict(PlaybookError): ...  # somebody else wrote a value of a meeting meanwhile; it was not written
+class VerificationError(ExecutionError): ...  # what the model makes of a playbook cannot be gone on with
+class NoUsableAnswer(VerificationError): ...  # no answer of the model fits, several times; people read that alone
+class SandboxError(ExecutionError): ...  # model-written code broke a limit or a rule
+class NoWorker(SandboxError): ...  # the sandbox has no process to run a statement now
+class QueueTimeout(ExecutionError): ...  # nothing matching came in time
+class QueueClosed(ExecutionError): ...  # the queue takes and gives nothing any more
+class QueueFull(ExecutionError): ...  # the queue is at its bound; the message was not taken
+class OutcomeUnknown(ExecutionError): ...  # an outside effect may or may not have happened
+class RemoteError(ExecutionError): ...  # a playbook of a remote agent gave no result
+class NotAllowed(RemoteError): ...  # the settings forbid it, or whoever was asked did not allow it
+class ToolFailed(RemoteError): ...  # its server says that it failed, and why
+class RemoteFault(RemoteError): ...  # its server refused the request, or answered what cannot be read
+class RemoteTimeout(RemoteError): ...  # it took too long; it may be called again
+class RemoteUnavailable(RemoteError): ...  # its server cannot be reached; it may be called again
 
 
 class JournalError(ExecutionError):
@@ -134,14 +60,14 @@ class JournalError(ExecutionError):
         return f"{type(self).__name__}({str(self)!r}{more})"
 
 
-class Divergence(JournalError): ...
-class ProgramChanged(JournalError): ...
-class Unjournaled(JournalError): ...
-class DebugError(ParleyError): ...
-class DebugProtocolError(DebugError): ...
+class Divergence(JournalError): ...  # code and journal do not agree
+class ProgramChanged(JournalError): ...  # the playbook is not the one the frame began with
+class Unjournaled(JournalError): ...  # a frame waits for something that is not a host call
+class DebugError(ParleyError): ...  # what a debugger asks for cannot be
+class DebugProtocolError(DebugError): ...  # what it sends is not the Debug Adapter Protocol
 class RoutingError(ParleyError): ...
-class UnknownTarget(RoutingError): ...
-class UnknownStream(RoutingError): ...
+class UnknownTarget(RoutingError): ...  # nobody of that name can be spoken to
+class UnknownStream(RoutingError): ...  # no such stream is in progress
 class AdapterError(ParleyError): ...
 
 
@@ -153,17 +79,17 @@ class RateLimited(AdapterError):
         self.retry_after_s = retry_after_s
 
 
-class NotDelivered(AdapterError): ...
-class OutcomeUncertain(AdapterError): ...
-class MessageGone(AdapterError): ...
-class BadMarkup(AdapterError): ...
-class StreamOver(AdapterError): ...
-class ShownDiffers(AdapterError): ...
-class AuthFailed(AdapterError): ...
+class NotDelivered(AdapterError): ...  # the platform refused for good
+class OutcomeUncertain(AdapterError): ...  # the platform may have it (time-out, 5xx)
+class MessageGone(AdapterError): ...  # the message to edit is no longer there
+class BadMarkup(AdapterError): ...  # the platform refuses the formatting; plain text will do
+class StreamOver(AdapterError): ...  # the native stream takes nothing more, or none is to be had; edits will do
+class ShownDiffers(AdapterError): ...  # the platform answered that it shows another text, or shows it elsewhere
+class AuthFailed(AdapterError): ...  # the token or the rights are wrong
 class LLMError(ParleyError): ...
-class LLMUnavailable(LLMError): ...
-class NoModelSet(LLMUnavailable): ...
-class LLMProcessLost(LLMUnavailable): ...
+class LLMUnavailable(LLMError): ...  # it cannot be reached
+class NoModelSet(LLMUnavailable): ...  # no model is configured; the text says what to set
+class LLMProcessLost(LLMUnavailable): ...  # the process that asks models has ended; it is started again
 
 
 class LLMRateLimited(LLMError):
@@ -175,10 +101,10 @@ class LLMRateLimited(LLMError):
 
 
 class LLMTimeout(LLMError): ...
-class LLMRefused(LLMError): ...
-class LLMKeyRefused(LLMRefused): ...
-class LLMNotOffered(LLMRefused): ...
-class LLMQuotaSpent(LLMRefused): ...
+class LLMRefused(LLMError): ...  # the provider rejects the request (model, content)
+class LLMKeyRefused(LLMRefused): ...  # the provider rejects the key
+class LLMNotOffered(LLMRefused): ...  # the provider does not have the model, or not for this key
+class LLMQuotaSpent(LLMRefused): ...  # the account has no credit left
 class ContextTooLong(LLMError): ...
 class StorageError(ParleyError): ...
 
@@ -192,8 +118,8 @@ class TapeConflict(StorageError):
         self.actual = actual
 
 
-class LeaseLost(StorageError): ...
-class InboxFull(StorageError): ...
+class LeaseLost(StorageError): ...  # another node owns the shard; stop at once
+class InboxFull(StorageError): ...  # too much is waiting in this shard; nothing was taken
 
 
 class ConversationFull(InboxFull):
@@ -204,26 +130,26 @@ class ConversationFull(InboxFull):
         self.bound = bound
 
 
-class MailboxFull(StorageError): ...
-class FileTooLarge(StorageError): ...
-class EventsGone(StorageError): ...
+class MailboxFull(StorageError): ...  # too much waits for a participant in another process; nothing was taken
+class FileTooLarge(StorageError): ...  # the file is longer than what is kept; nothing was
+class EventsGone(StorageError): ...  # events after a client's place in the log are no longer kept
 
 
 class HeadMoved(StorageError):
-    """Somebody else wrote first; `head` is where the notebook is."""
+    """Somebody else wrote first, and nothing was written; `head` is where the notebook is."""
 
     def __init__(self, text: str, *, head: int) -> None:
         super().__init__(text)
         self.head = head
 
 
-class NotebookFull(StorageError): ...
-class NotebookExists(StorageError): ...
-class NotebookGone(StorageError): ...
-class LetterGone(StorageError): ...
-class TaskRefused(StorageError): ...
-class SessionBusy(StorageError): ...
-class SessionExists(StorageError): ...
-class ContentLocked(StorageError): ...
-class ArchiveUnavailable(StorageError): ...
+class NotebookFull(StorageError): ...  # a notebook, or the list of them, is at its bound; nothing was written
+class NotebookExists(StorageError): ...  # there is such a notebook already, and it began elsewhere
+class NotebookGone(StorageError): ...  # there is no such notebook, or it has no such entry
+class LetterGone(StorageError): ...  # there is no such dead letter, or not any more
+class TaskRefused(StorageError): ...  # there is no such task, or what is wanted of it cannot be now
+class SessionBusy(StorageError): ...  # a running node is at work on the session; nothing was changed
+class SessionExists(StorageError): ...  # there is such a session already, or its conversation has another
+class ContentLocked(StorageError): ...  # what is there is encrypted, and its key is missing or it was changed
+class ArchiveUnavailable(StorageError): ...  # the archive, where a session is, cannot be reached; the database is well
 class StorageUnavailable(StorageError): ...

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from runtime.core import errors
-from runtime.core.errors import ParleyError
 from runtime.language.vocabulary.phrase import ENTRIES
 from tests.architecture.source_tree import ROOT, modules
 from tests.fakes.observing.happenings import KINDS
@@ -20,31 +18,6 @@ WORDS = (
     *("platform", "adapter", "conversation", "session", "program", "playbook", "step", "agent", "participant"),
     *("channel", "message", "stream", "meeting", "tape", "event", "outbox", "node"),
 )
-
-
-def _subclasses(kind: type[ParleyError]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for child in kind.__subclasses__():
-        if getattr(errors, child.__name__, None) is child:  # not one that was raised again from a tape
-            found[child.__name__] = kind.__name__
-            found |= _subclasses(child)
-    return found
-
-
-def _drawn() -> dict[str, str]:
-    """Child to parent, read from the drawing in the docstring."""
-    above: list[str] = ["ParleyError"]
-    found: dict[str, str] = {}
-    for line in (errors.__doc__ or "").splitlines():
-        if match := re.match(r"([│ ]*)[├└]── (\w+)", line):
-            depth = len(match[1]) // 4
-            above[depth + 1 :] = [match[2]]
-            found[match[2]] = above[depth]
-    return found
-
-
-def test_drawing_of_the_errors_is_the_class_tree() -> None:
-    assert _drawn() == _subclasses(ParleyError)
 
 
 MOST_WORDS = 80_000
