@@ -24,7 +24,7 @@ from benchmarks.table import Row, show
 from runtime.bus import Bus
 from runtime.channels.channel import ChannelRegistry
 from runtime.channels.message_queue import MessageBatcher, MessageQueue
-from runtime.channels.participant import AgentParticipant
+from runtime.channels.participant import Participant
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MeetingId, new_message_id
 from runtime.core.message import Message, MessageType
@@ -88,7 +88,7 @@ class Meeting:
                 MessageBatcher(queue.put_all, clock, tasks, partial(_addresses, agent)) for queue, agent in pairs
             ]
             accepts = [batcher.add for batcher in self.batchers]
-        members = [AgentParticipant(id_, "Agent", accept) for id_, accept in zip(self.agents, accepts, strict=True)]
+        members = [Participant(id_, "Agent", accept) for id_, accept in zip(self.agents, accepts, strict=True)]
         self.channel = channels.meeting(self.id, members)
 
     async def broadcast(self, messages: Sequence[Message]) -> None:

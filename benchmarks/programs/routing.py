@@ -13,7 +13,7 @@ from benchmarks.table import Row, show
 from runtime.bus import Bus
 from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import AgentParticipant
+from runtime.channels.participant import Participant
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MessageId, StreamId
 from runtime.core.message import Message, StreamChunk, StreamComplete, StreamStart
@@ -33,8 +33,8 @@ class Conversation:
         clock = SystemClock()
         self._channels = ChannelRegistry(Bus(clock))
         self.queue = MessageQueue(MESSAGES, clock)
-        self._a = AgentParticipant(A, "A", lambda _: None)
-        self._b = AgentParticipant(B, "B", self.queue.put)
+        self._a = Participant(A, "A", lambda _: None)
+        self._b = Participant(B, "B", self.queue.put)
         self._now = clock.now()
 
     @property

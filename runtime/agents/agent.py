@@ -11,7 +11,7 @@ import anyio
 from runtime.agents.invitations import SessionInvitations
 from runtime.agents.library import PlaybookLibrary
 from runtime.channels.message_queue import MessageBatcher, MessageQueue
-from runtime.channels.participant import AgentParticipant
+from runtime.channels.participant import Participant
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType
@@ -65,7 +65,7 @@ class Agent:
         self._library = library
         self._host = host
         self._invitations = invitations
-        self.participant = AgentParticipant(id_, self.state.klass, self._hear)
+        self.participant = Participant(id_, self.state.klass, self._hear)
         self._named = re.compile(rf"\b{re.escape(self.state.klass)}\b", re.IGNORECASE)
         self.queue.put_all(self.state.queue)
 

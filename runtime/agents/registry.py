@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import AgentParticipant, HumanParticipant, MessageAcknowledgements, Participant
+from runtime.channels.participant import MessageAcknowledgements, Participant
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import (
     ANYONE,
@@ -42,7 +42,7 @@ class LiveAgent(Protocol):
 
     id: AgentId
     queue: MessageQueue
-    participant: AgentParticipant
+    participant: Participant
 
     @property
     def state(self) -> AgentState:
@@ -77,9 +77,9 @@ class AgentRegistry:
         self._agents: dict[str, LiveAgent] = {}
         self._first: dict[str, AgentId] = {}
         """The first agent of each class that was requested."""
-        self._people: dict[str, HumanParticipant] = {}
+        self._people: dict[str, Participant] = {}
         self.humans = humans_of(program)
-        self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
+        self.human = self._shown(ANYONE, HUMAN_CLASS)
         """Any of the people here."""
 
     def classes(self) -> tuple[str, ...]:
@@ -166,11 +166,14 @@ class AgentRegistry:
             raise KeyError(who)
         return self.person(who)
 
-    def person(self, who: PersonId) -> HumanParticipant:
+    def person(self, who: PersonId) -> Participant:
         """A person, or a schedule, which the session does not know as a person."""
         known = self._journal.state.people.get(who)
         klass = (known.declared if known is not None else None) or HUMAN_CLASS
-        return self._people.setdefault(who, HumanParticipant(who, self._pages, klass=klass))
+        return self._people.setdefault(who, self._shown(who, klass))
+
+    def _shown(self, who: PersonId, klass: str) -> Participant:
+        return Participant(who, klass, self._pages.deliver, self._pages.observe)
 
     def notifies(self, person: str) -> bool:
         """Whether a person wants notices of a meeting that they are in."""

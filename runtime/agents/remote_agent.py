@@ -12,7 +12,7 @@ import anyio
 from runtime.bus import Bus
 from runtime.channels.mailbox import ParticipantSeat, SeatLetter, SeatMailboxes
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import AgentParticipant
+from runtime.channels.participant import Participant
 from runtime.core.clock import Clock
 from runtime.core.errors import MailboxFull, QueueFull, RoutingError
 from runtime.core.ids import AgentId
@@ -64,7 +64,7 @@ class RemoteAgent:
         self._undelivered = undelivered
         self._bus = bus
         self._came = anyio.Event()
-        self.participant = AgentParticipant(seat.agent, self.state.klass, self.accept)
+        self.participant = Participant(seat.agent, self.state.klass, self.accept)
 
     @property
     def seat(self) -> ParticipantSeat:

@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
-from runtime.channels.participant import Ack, MessageAcknowledgements, Participant, Watching
+from runtime.channels.participant import Ack, MessageAcknowledgements, Participant
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RoutingError, UnknownStream
 from runtime.core.ids import (
@@ -283,7 +283,7 @@ class Channel:
 
     def _watcher(self, participant: Participant, start: StreamStart) -> StreamObserver | None:
         """The observer that shows a stream to a participant; None for one that reads finished messages."""
-        if not isinstance(participant, Watching):
+        if participant.observe is None:
             return None
         try:
             return participant.observe(start)

@@ -147,31 +147,25 @@ class _StreamCallback:
         """Only the beginning is wanted."""
 
 
-class _GuestParticipant:
+def _guest(name: str, function: OnMessage, calls: _Calls, delivered: OnDelivered) -> Participant:
     """A participant of an extension, in the channels of one session. It gets finished messages only."""
+    id_ = GuestId.of(name)
 
-    def __init__(self, name: str, deliver: OnMessage, calls: _Calls, delivered: OnDelivered) -> None:
-        self.id = GuestId.of(name)
-        self.klass = name
-        self._function = deliver
-        self._calls = calls
-        self._delivered = delivered
-
-    def deliver(self, message: Message, /) -> None:
-        """Have it delivered. Raises QueueFull."""
-        call = self._receipted if message.ack_required else self._function
-        if not self._calls.put(partial(call, message)):
-            raise QueueFull(f"{MAX_WAITING:,} messages wait for {self.klass} already; it takes no more now")
-
-    async def _receipted(self, message: Message) -> None:
+    async def receipted(message: Message) -> None:
         has_it = False
         try:
-            outcome = self._function(message)
+            outcome = function(message)
             if inspect.isawaitable(outcome):
                 await outcome
             has_it = True
         finally:
-            self._delivered(message.id, self.id, has_it)
+            delivered(message.id, id_, has_it)
+
+    def deliver(message: Message) -> None:
+        if not calls.put(partial(receipted if message.ack_required else function, message)):
+            raise QueueFull(f"{MAX_WAITING:,} messages wait for {name} already; it takes no more now")
+
+    return Participant(id_, name, deliver)
 
 
 class ExtendedChannels:
@@ -200,7 +194,7 @@ class ExtendedChannels:
 
     def guests(self, delivered: OnDelivered) -> dict[str, Participant]:
         """The participants that extensions add, by name, for the channels of one session."""
-        return {name: _GuestParticipant(name, *guest, delivered) for name, guest in self._guests.items()}
+        return {name: _guest(name, *guest, delivered) for name, guest in self._guests.items()}
 
     async def run(self) -> None:
         """Call what extensions want called, until cancelled."""

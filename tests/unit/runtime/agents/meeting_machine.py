@@ -25,11 +25,11 @@ from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.registry import SessionChannels
 from runtime.bus import Bus
 from runtime.channels.channel import ChannelRegistry
-from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
+from runtime.channels.participant import Participant
 from runtime.core.clock import SystemClock
 from runtime.core.errors import QueueFull
 from runtime.core.ids import ANYONE, AgentId, ParticipantId, PersonId, SessionId
-from runtime.core.message import Message, MessageType, message_from_data, message_to_data
+from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_from_data, message_to_data
 from runtime.core.texts import english
 from runtime.execution.prompt.situation import situation
 from runtime.execution.session_context import SessionContext
@@ -91,9 +91,6 @@ class Screen:
     async def deliver(self, message: Message, /) -> None:
         """Notices are told; what is said has a page of its own."""
 
-    def observe(self, _start: object, /) -> None:
-        return None
-
 
 class People:
     """The candidates of meetings, without loops: agents hear at once."""
@@ -101,10 +98,10 @@ class People:
     def __init__(self, journal: Journal, screen: Screen, full: Collection[str]) -> None:
         self._journal = journal
         self._full = full
-        self.human = HumanParticipant(ANYONE, screen)
-        self._known: dict[ParticipantId, Participant] = {p: HumanParticipant(p, screen) for p in PEOPLE}
+        self.human = Participant(ANYONE, HUMAN_CLASS, screen.deliver)
+        self._known: dict[ParticipantId, Participant] = {p: Participant(p, HUMAN_CLASS, screen.deliver) for p in PEOPLE}
         for agent in AGENTS:
-            self._known[agent] = AgentParticipant(AgentId(agent), "Agent", self._hears(agent))
+            self._known[agent] = Participant(AgentId(agent), "Agent", self._hears(agent))
         self.invitations: SessionInvitations
 
     def _hears(self, agent: AgentId) -> Any:

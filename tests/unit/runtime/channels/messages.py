@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from runtime.channels.message_queue import Match
-from runtime.channels.participant import AgentParticipant
+from runtime.channels.participant import Participant
 from runtime.core.ids import AgentId, MeetingId, ParticipantId, new_message_id
 from runtime.core.message import Message, MessageType
 
@@ -13,9 +13,9 @@ A, B, C = AgentId("1000"), AgentId("1001"), AgentId("1002")
 MEETING = MeetingId("100")
 
 
-def agent(agent_id: AgentId, got: list[Message] | None = None) -> AgentParticipant:
+def agent(agent_id: AgentId, got: list[Message] | None = None) -> Participant:
     """An agent; what it hears is added to `got`."""
-    return AgentParticipant(agent_id, "Agent", (got if got is not None else []).append)
+    return Participant(agent_id, "Agent", (got if got is not None else []).append)
 
 
 def direct(text: str, sender: ParticipantId = A, recipient: ParticipantId = B) -> Message:

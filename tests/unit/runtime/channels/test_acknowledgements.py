@@ -9,7 +9,7 @@ import pytest
 
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
-from runtime.channels.participant import Ack, AgentParticipant, MessageAcknowledgements
+from runtime.channels.participant import Ack, MessageAcknowledgements, Participant
 from runtime.core.errors import QueueFull
 from runtime.core.ids import AgentId, ChannelId, MessageId
 from runtime.core.message import ACK_WITHIN_S, Message, message_from_data, message_to_data
@@ -36,10 +36,10 @@ def _full(_: Message) -> None:
     raise QueueFull("no room")
 
 
-def _channel(acknowledgements: MessageAcknowledgements, *others: AgentParticipant) -> Channel:
+def _channel(acknowledgements: MessageAcknowledgements, *others: Participant) -> Channel:
     return Channel(
         ChannelId("meeting_100"),
-        [AgentParticipant(A, "Agent", _nothing), *others],
+        [Participant(A, "Agent", _nothing), *others],
         Bus(FakeClock()),
         acknowledgements,
     )
@@ -49,8 +49,8 @@ def _wanted(message: Message) -> Message:
     return replace(message, ack_required=True)
 
 
-def _agent(id_: AgentId) -> AgentParticipant:
-    return AgentParticipant(id_, "Agent", _nothing)
+def _agent(id_: AgentId) -> Participant:
+    return Participant(id_, "Agent", _nothing)
 
 
 async def test_a_message_asks_for_no_acknowledgement_and_for_one_within_thirty_seconds() -> None:
@@ -126,7 +126,7 @@ async def test_a_broadcast_is_acknowledged_by_each_participant(
 
 async def test_who_could_not_take_it_is_not_waited_for(acknowledgements: MessageAcknowledgements) -> None:
     channel, message = (
-        _channel(acknowledgements, AgentParticipant(B, "Agent", _full), _agent(C)),
+        _channel(acknowledgements, Participant(B, "Agent", _full), _agent(C)),
         _wanted(broadcast("all")),
     )
     await channel.send(message)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
+from runtime.channels.participant import Participant
 from runtime.core.errors import QueueFull, RoutingError, UnknownStream
 from runtime.core.ids import AgentId, ChannelId, ParticipantId, PersonId, StreamId
-from runtime.core.message import Message, StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.core.message import HUMAN_CLASS, Message, StreamChunk, StreamComplete, StreamObserver, StreamStart
 from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, texts
@@ -64,6 +64,9 @@ class Screen(Watcher):
         super().__init__(*fails_at)
         self.delivered: list[Message] = []
 
+    def person(self, who: PersonId) -> Participant:
+        return Participant(who, HUMAN_CLASS, self.deliver, self.observe)
+
     async def deliver(self, message: Message, /) -> None:
         self.delivered.append(message)
 
@@ -83,7 +86,7 @@ class Inbox:
 
     def __init__(self, agent_id: AgentId) -> None:
         self.got: list[Message] = []
-        self.participant = AgentParticipant(agent_id, "Agent", self.got.append)
+        self.participant = Participant(agent_id, "Agent", self.got.append)
 
 
 @pytest.fixture
@@ -124,7 +127,7 @@ async def test_a_meeting_of_two_is_a_meeting_and_not_direct(bus: Bus) -> None:
 async def test_a_message_reaches_all_but_its_sender(bus: Bus) -> None:
     a, b, c = Inbox(A), Inbox(B), Inbox(C)
     screen = Screen()
-    conduit = channel(bus, a.participant, b.participant, c.participant, HumanParticipant(ADA, screen))
+    conduit = channel(bus, a.participant, b.participant, c.participant, screen.person(ADA))
     assert await conduit.send(broadcast("hello", A)) == 3
     assert [texts(inbox) for inbox in (a.got, b.got, c.got, screen.delivered)] == [[], ["hello"], ["hello"], ["hello"]]
 
@@ -142,7 +145,7 @@ async def test_an_agent_may_take_a_message_asynchronously(bus: Bus) -> None:
         await anyio.lowlevel.checkpoint()
         got.append(message)
 
-    await channel(bus, AgentParticipant(B, "Agent", accept), Inbox(A).participant).send(direct("hello"))
+    await channel(bus, Participant(B, "Agent", accept), Inbox(A).participant).send(direct("hello"))
     assert texts(got) == ["hello"]
 
 
@@ -162,7 +165,7 @@ async def test_participants_come_once_and_go(bus: Bus) -> None:
 async def test_one_who_cannot_take_a_message_does_not_keep_it_from_others(bus: Bus, events: list[BusEvent]) -> None:
     full = MessageQueue(0, FakeClock())
     c = Inbox(C)
-    conduit = channel(bus, Inbox(A).participant, AgentParticipant(B, "Agent", full.put), c.participant)
+    conduit = channel(bus, Inbox(A).participant, Participant(B, "Agent", full.put), c.participant)
     assert await conduit.send(broadcast("hello")) == 1
     assert texts(c.got) == ["hello"]
     assert [(event.name, event.data["participant_id"]) for event in events] == [("message.undelivered", B)]
@@ -171,7 +174,7 @@ async def test_one_who_cannot_take_a_message_does_not_keep_it_from_others(bus: B
 
 async def test_the_sender_is_told_when_nobody_could_take_it(bus: Bus) -> None:
     full = MessageQueue(0, FakeClock())
-    a, b, c = Inbox(A).participant, AgentParticipant(B, "Agent", full.put), AgentParticipant(C, "Agent", full.put)
+    a, b, c = Inbox(A).participant, Participant(B, "Agent", full.put), Participant(C, "Agent", full.put)
     with pytest.raises(QueueFull):
         await channel(bus, a, b).send(direct("hello"))
     with pytest.raises(RoutingError, match="reached nobody"):
@@ -180,7 +183,7 @@ async def test_the_sender_is_told_when_nobody_could_take_it(bus: Bus) -> None:
 
 async def test_a_stream_is_start_then_chunks_then_one_end_and_the_message_is_delivered_once(bus: Bus) -> None:
     screen, a = Screen(), Inbox(A)
-    conduit = channel(bus, a.participant, HumanParticipant(ADA, screen))
+    conduit = channel(bus, a.participant, screen.person(ADA))
     message = replace(direct("Hello!", A, ADA), stream_id=STREAM)
     assert await conduit.start_stream(start(ADA))
     await conduit.stream_chunk(STREAM, "Hel")
@@ -198,7 +201,7 @@ async def test_a_stream_is_start_then_chunks_then_one_end_and_the_message_is_del
 async def test_a_stream_that_nobody_would_watch_does_not_start(bus: Bus) -> None:
     agents = channel(bus, Inbox(A).participant, Inbox(B).participant)
     assert not await agents.start_stream(start(B))
-    reader = channel(bus, Inbox(A).participant, HumanParticipant(ADA, Letterbox()))
+    reader = channel(bus, Inbox(A).participant, Letterbox().person(ADA))
     assert not await reader.start_stream(start(ADA))
     with pytest.raises(UnknownStream):
         await reader.stream_chunk(STREAM, "x")
@@ -230,7 +233,7 @@ async def test_an_observer_of_one_recipient_sees_what_they_see(bus: Bus) -> None
 
 async def test_a_person_sees_streams_to_all_or_to_them_and_not_their_own(bus: Bus) -> None:
     ada, bob = Screen(), Screen()
-    conduit = channel(bus, HumanParticipant(ADA, ada), HumanParticipant(BOB, bob), Inbox(A).participant)
+    conduit = channel(bus, ada.person(ADA), bob.person(BOB), Inbox(A).participant)
     await conduit.start_stream(start(ADA))
     await conduit.complete_stream(STREAM, None)
     assert (len(ada.endings), len(bob.endings)) == (1, 0)
@@ -241,7 +244,7 @@ async def test_a_person_sees_streams_to_all_or_to_them_and_not_their_own(bus: Bu
 
 async def test_what_was_not_streamed_of_the_final_text_comes_as_the_last_chunk(bus: Bus) -> None:
     screen = Screen()
-    conduit = channel(bus, HumanParticipant(ADA, screen))
+    conduit = channel(bus, screen.person(ADA))
     await conduit.start_stream(start())
     await conduit.stream_chunk(STREAM, "It is ")
     await conduit.complete_stream(STREAM, direct("It is 7 °C"))
@@ -250,7 +253,7 @@ async def test_what_was_not_streamed_of_the_final_text_comes_as_the_last_chunk(b
 
 async def test_a_final_text_that_differs_is_told_to_observers(bus: Bus, events: list[BusEvent]) -> None:
     screen = Screen()
-    conduit = channel(bus, HumanParticipant(ADA, screen))
+    conduit = channel(bus, screen.person(ADA))
     await conduit.start_stream(start())
     await conduit.stream_chunk(STREAM, "abc")
     await conduit.complete_stream(STREAM, direct("ABC"))
@@ -261,7 +264,7 @@ async def test_a_final_text_that_differs_is_told_to_observers(bus: Bus, events: 
 
 async def test_a_failed_stream_ends_once_and_delivers_nothing(bus: Bus) -> None:
     screen = Screen()
-    conduit = channel(bus, HumanParticipant(ADA, screen))
+    conduit = channel(bus, screen.person(ADA))
     await conduit.start_stream(start())
     await conduit.complete_stream(STREAM, None, error="the model broke off")
     assert screen.endings == [StreamComplete(STREAM, None, None, "the model broke off")]
@@ -271,7 +274,7 @@ async def test_a_failed_stream_ends_once_and_delivers_nothing(bus: Bus) -> None:
 
 
 async def test_unknown_streams_and_ids_in_use_are_errors(bus: Bus) -> None:
-    conduit = channel(bus, HumanParticipant(ADA, Screen()))
+    conduit = channel(bus, Screen().person(ADA))
     with pytest.raises(UnknownStream):
         await conduit.stream_chunk(StreamId("other"), "x")
     with pytest.raises(UnknownStream):
@@ -286,7 +289,7 @@ async def test_an_observer_that_raises_harms_neither_others_nor_the_message(
     bus: Bus, events: list[BusEvent], fails_at: str
 ) -> None:
     bad, good, screen = Watcher(fails_at), Watcher(), Screen()
-    conduit = channel(bus, HumanParticipant(ADA, screen))
+    conduit = channel(bus, screen.person(ADA))
     conduit.add_observer(bad)
     conduit.add_observer(good)
     await conduit.start_stream(start())

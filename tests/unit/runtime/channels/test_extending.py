@@ -11,7 +11,7 @@ import pytest
 from runtime.bus import Bus
 from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import AgentParticipant, MessageAcknowledgements
+from runtime.channels.participant import MessageAcknowledgements, Participant
 from runtime.core.errors import RoutingError
 from runtime.core.ids import ChannelId, ParticipantId, PersonId, StreamId
 from runtime.core.message import (
@@ -19,7 +19,6 @@ from runtime.core.message import (
     MessageType,
     StreamChunk,
     StreamComplete,
-    StreamObserver,
     StreamStart,
     message_from_data,
     message_to_data,
@@ -54,7 +53,7 @@ class RemoteParticipant:
 
     def __init__(self, remote_id: str) -> None:
         self.id: ParticipantId = PersonId(remote_id)
-        self.klass = "RemoteAgent"
+        self.participant = Participant(self.id, "RemoteAgent", self.deliver)
         self.wire: list[str] = []
         self.connected = True
 
@@ -62,9 +61,6 @@ class RemoteParticipant:
         if not self.connected:
             raise RoutingError(f"{self.id} is not connected")
         self.wire.append(json.dumps(message_to_data(message)))
-
-    def observe(self, start: StreamStart, /) -> StreamObserver | None:
-        return None
 
 
 @pytest.fixture
@@ -159,26 +155,26 @@ async def test_a_callback_that_raises_stops_nobody(channels: ChannelRegistry, ev
 
 async def test_a_participant_of_ones_own_is_delivered_to_as_any_other(channels: ChannelRegistry) -> None:
     remote, got = RemoteParticipant("remote:7"), list[Message]()
-    channel = channels.meeting(MEETING, [agent(A), agent(B, got), remote])
+    channel = channels.meeting(MEETING, [agent(A), agent(B, got), remote.participant])
     message = broadcast("all of you")
     assert await channel.send(message) == 2
     assert message_from_data(json.loads(remote.wire[0])) == message
     assert texts(got) == ["all of you"]
-    assert channel.participant(remote.id) is remote
+    assert channel.participant(remote.id) is remote.participant
 
 
 async def test_one_that_cannot_take_it_keeps_it_from_nobody_and_alone_is_an_error(channels: ChannelRegistry) -> None:
     remote, got = RemoteParticipant("remote:7"), list[Message]()
     remote.connected = False
-    assert await channels.meeting(MEETING, [agent(A), remote, agent(B, got)]).send(broadcast("hi")) == 1
-    alone = channels.direct(agent(A), remote)
+    assert await channels.meeting(MEETING, [agent(A), remote.participant, agent(B, got)]).send(broadcast("hi")) == 1
+    alone = channels.direct(agent(A), remote.participant)
     with pytest.raises(RoutingError, match="remote:7 is not connected"):
         await alone.send(direct("hi", recipient=B))
 
 
 async def test_one_of_ones_own_can_acknowledge() -> None:
     acknowledgements, remote = MessageAcknowledgements(FakeClock()), RemoteParticipant("remote:7")
-    channel = Channel(ChannelId("c"), [agent(A), remote], Bus(FakeClock()), acknowledgements)
+    channel = Channel(ChannelId("c"), [agent(A), remote.participant], Bus(FakeClock()), acknowledgements)
     message = replace(direct("hi"), ack_required=True)
     await channel.send(message)
     acknowledgements.acknowledge(message.id, remote.id)
@@ -193,7 +189,7 @@ async def test_one_of_ones_own_can_acknowledge() -> None:
 @pytest.mark.parametrize("kind", ["system_notification", "agent_status_update", "debug_trace"])
 async def test_a_type_of_ones_own_is_delivered_kept_and_selected(kind: str, channels: ChannelRegistry) -> None:
     queue = MessageQueue(10, FakeClock())
-    channel = channels.direct(agent(A), AgentParticipant(B, "Agent", queue.put))
+    channel = channels.direct(agent(A), Participant(B, "Agent", queue.put))
     await channel.send(direct("plain"))
     await channel.send(replace(direct("special"), type=kind))
     found = await queue.get(lambda message: message.type == kind)

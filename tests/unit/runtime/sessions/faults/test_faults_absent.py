@@ -12,7 +12,7 @@ import pytest
 from runtime.bus import Bus
 from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import AgentParticipant
+from runtime.channels.participant import Participant
 from runtime.core.errors import QueueFull, RoutingError
 from runtime.core.ids import StreamId
 from runtime.core.message import Message, StreamChunk, StreamComplete, StreamStart
@@ -77,7 +77,7 @@ async def test_a_message_to_an_unknown_receiver_is_an_error_that_names_the_known
 async def test_a_full_queue_refuses_the_new_and_keeps_the_old() -> None:
     queue = MessageQueue(2, FakeClock())
     channel = ChannelRegistry(Bus(FakeClock())).direct(
-        AgentParticipant(A, "Agent", lambda _: None), AgentParticipant(B, "Agent", queue.put)
+        Participant(A, "Agent", lambda _: None), Participant(B, "Agent", queue.put)
     )
     for text in ("first", "second"):
         await channel.send(direct(text))
@@ -135,9 +135,7 @@ async def test_an_observer_that_raises_neither_stops_the_speaker_nor_starves_oth
     events: list[BusEvent] = []
     bus, got = Bus(FakeClock()), list[Message]()
     bus.subscribe("stream.*", events.append)
-    channel = ChannelRegistry(bus).direct(
-        AgentParticipant(A, "Agent", lambda _: None), AgentParticipant(B, "Agent", got.append)
-    )
+    channel = ChannelRegistry(bus).direct(Participant(A, "Agent", lambda _: None), Participant(B, "Agent", got.append))
     bad, good = Watcher(fails=True), Watcher(fails=False)
     channel.add_observer(bad)
     channel.add_observer(good)
@@ -215,8 +213,8 @@ async def test_who_asked_is_told_of_a_channel_before_its_first_message() -> None
     channels, told = ChannelRegistry(Bus(FakeClock())), list[str]()
     channels.on_created(lambda channel: told.append(channel.id))
     got: list[str] = []
-    hearer = AgentParticipant(B, "Agent", lambda _: got.append(",".join(told)))
-    await channels.direct(AgentParticipant(A, "Agent", lambda _: None), hearer).send(direct("hi"))
+    hearer = Participant(B, "Agent", lambda _: got.append(",".join(told)))
+    await channels.direct(Participant(A, "Agent", lambda _: None), hearer).send(direct("hi"))
     assert got == ["channel_1000_1001"]
 
 
