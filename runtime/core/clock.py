@@ -12,8 +12,8 @@ import anyio
 LOOK_S = 30.0
 """The length of the pieces in which a calendar time is awaited, because the calendar may be changed meanwhile."""
 
-
-_EXACT_S = 0.001
+EXACT_S = 0.001
+"""The length by which a time that is awaited may be missed."""
 
 
 class Clock(Protocol):
@@ -54,5 +54,5 @@ async def until(clock: Clock, at_s: float, *, at_most_s: float = inf) -> None:
     """Return when the calendar says `at_s`, in seconds since the epoch (UTC), or later, and after `at_most_s` whatever
     it says: it may be set back meanwhile."""
     last_s = clock.monotonic() + at_most_s
-    while (left_s := min(at_s - clock.now().timestamp(), last_s - clock.monotonic())) > _EXACT_S:
+    while (left_s := min(at_s - clock.now().timestamp(), last_s - clock.monotonic())) > EXACT_S:
         await clock.sleep_until(clock.monotonic() + min(left_s, LOOK_S))

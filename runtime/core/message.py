@@ -251,38 +251,23 @@ _TYPES: Mapping[str, MessageType] = {str(kind): kind for kind in MessageType}
 
 def message_from_data(data: Mapping[str, Any]) -> Message:
     """The inverse of `message_to_data`."""
-    kind = data.get("type", "direct")
-    quote, to, gone = data.get("quote"), data.get("to"), data.get("gone")
+    kind, quote = data.get("type", "direct"), data.get("quote")
+    told = {name: data[key] for key, name in _OPTIONAL if data.get(key) is not None}
+    ids = {name: participant_id(told[name]) for key, name in _OPTIONAL if key in _IDS and name in told}
     return Message(
         id=data["id"],
         sender_id=participant_id(data["from"]),
         sender_class=data["class"],
         content=data["text"],
         created_at=datetime.fromisoformat(data["at"]),
-        recipient_id=None if to is None else participant_id(to),
-        recipient_class=data.get("to_class"),
         type=_TYPES.get(kind, kind),
-        meeting_id=data.get("meeting"),
         target_agent_ids=frozenset(map(participant_id, data.get("targets", ()))),
-        stream_id=data.get("stream"),
         attachments=tuple(map(_file_of, data.get("files", ()))),
-        ack_required=data.get("ack", False),
         ack_within_s=data.get("ack_s", ACK_WITHIN_S),
-        from_human=data.get("human", False),
-        sender_name=data.get("name"),
-        platform_id=data.get("pid"),
         quote=quote_from_data(quote) if quote else None,
         around=quotes_from_data(data.get("around")),
         past=quotes_from_data(data.get("past")),
-        before=data.get("before"),
-        answers=data.get("answers"),
-        ends_meeting=data.get("ends", False),
-        gone=None if gone is None else participant_id(gone),
-        quiet=data.get("quiet", False),
-        aside=data.get("aside", False),
-        looking_at=data.get("view"),
-        within=data.get("within"),
-        hops=data.get("hops"),
+        **told | ids,
     )
 
 

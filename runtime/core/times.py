@@ -15,7 +15,7 @@ from cronsim import CronSim, CronSimError
 LONGEST = timedelta(days=3660)
 """No time is further away."""
 
-_UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "week": 604_800.0}
+UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "week": 604_800.0}
 NUMBER_WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -45,6 +45,7 @@ _ONCE = (
     rf"(?:(?P<word>today|tomorrow)|(?:on\s+)?(?P<date>\d{{4}}-\d\d-\d\d)|(?:(?:on\s+)?(?:next\s+)?(?P<weekday>{_DAY})))"
 )
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+_NAMED = r"(?:(?:cron|schedule)\s*:?\s*)?`?"
 _FIELD = r"[\d*/,A-Za-z#-]+"
 
 
@@ -146,7 +147,7 @@ def _later(found: re.Match[str], now: datetime, _zone: ZoneInfo) -> SetTimes | N
 
 def _seconds(found: re.Match[str]) -> float | None:
     """The length of time that is named; None for none, and for one that is too long."""
-    seconds = _number(found["number"]) * _UNITS_S[found["unit"].lower()]
+    seconds = _number(found["number"]) * UNITS_S[found["unit"].lower()]
     return seconds if 0 < seconds <= LONGEST.total_seconds() else None
 
 
@@ -240,6 +241,6 @@ _FORMS = (
     (_form(rf"{_ONCE}(?:\s+|\s*,\s*){_CLOCK}"), _once),
     (_form(rf"{_CLOCK}\s+{_ONCE}"), _once),
     (_form(_CLOCK), _once),
-    (re.compile(rf"(?:cron:?\s+)?(?P<fields>[\d*](?:{_FIELD})?(?:\s+{_FIELD}){{4}})(?!\S)", re.IGNORECASE), _fields),
+    (re.compile(rf"{_NAMED}(?P<fields>[\d*](?:{_FIELD})?(?:\s+{_FIELD}){{4}})`?(?!\S)", re.IGNORECASE), _fields),
 )
 """The forms, the longer ones first, with what each means."""

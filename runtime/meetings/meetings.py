@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from runtime.bus import Bus
-from runtime.core.clock import Clock
+from runtime.core.clock import EXACT_S, Clock
 from runtime.core.ids import AgentId, MeetingId, ParticipantId, new_message_id
 from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import enumerated
@@ -35,8 +35,6 @@ FIRST_MEETING = 100
 
 MAX_HISTORY_CHARS = 20_000
 """The length of the history that a late joiner gets."""
-
-_EXACT_S = 0.001
 
 STARTED = "Meeting started"
 ENDED = "Meeting has ended"
@@ -216,7 +214,7 @@ class SessionMeetings:
             (meeting, who)
             for meeting in self.going_on()
             for who, ask in meeting.asks.items()
-            if ask.due is not None and ask.due <= now_s + _EXACT_S
+            if ask.due is not None and ask.due <= now_s + EXACT_S
         ]
         for meeting, who in [(meeting, who) for meeting, who in due if is_last(meeting.asks[who])]:
             self.not_waited_for(meeting, who)

@@ -12,13 +12,13 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.core.background import OnDemand
-from runtime.core.clock import LOOK_S, Clock, until
+from runtime.core.clock import EXACT_S, LOOK_S, Clock, until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import Message, MessageType
+from runtime.core.times import LONGEST, SetTimes
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import call
-from runtime.execution.triggers.kinds import TimeTrigger
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentCreated, ReminderRemoved, ReminderSet
@@ -29,11 +29,8 @@ MAX_REMINDERS = 200
 """Reminders of one session that are still to come."""
 
 MAX_REMINDER_CHARS = 4000
-LONGEST = timedelta(days=3660)
 
-_EXACT_S = 0.001
-
-Times = Mapping[str, Mapping[str, TimeTrigger]]
+Times = Mapping[str, Mapping[str, SetTimes]]
 """When playbooks are executed at times, by agent class and by the trigger's code."""
 
 Deliver = Callable[[AgentId, Message], bool]
@@ -103,7 +100,7 @@ class SessionReminders:
     def _is_of_zone(self, reminder: ReminderState) -> bool:
         klass = self._journal.state.agents[reminder.agent].klass
         times = self._times.get(klass, {}).get(reminder.trigger or "")
-        return times is not None and times.cron is not None
+        return times is not None and bool(times.cron)
 
     def _look(self) -> None:
         self._telling.wake()
@@ -121,7 +118,7 @@ class SessionReminders:
         for agent in list(state.agents.values()):
             for code, times in self._times.get(agent.klass, {}).items():
                 if (agent.id, code) not in planned:
-                    due = times.next_after(now, zone).timestamp()
+                    due = times.first(now, zone).timestamp()
                     self._journal.note(ReminderSet(agent.id, due, "", trigger=code))
                     self._journal.hurry()
 
@@ -133,7 +130,7 @@ class SessionReminders:
             with anyio.CancelScope() as self._sleeping:
                 await until(self._clock, first.due)
             self._sleeping = None
-            if first.due <= self._clock.now().timestamp() + _EXACT_S and id_ in reminders:
+            if first.due <= self._clock.now().timestamp() + EXACT_S and id_ in reminders:
                 await self._tell(id_, first)
             await self._plan()
 

@@ -6,17 +6,14 @@ The runtime detects a trigger itself, or a model judges it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from cronsim import CronSim, CronSimError
-
 from runtime.core.message import Message, MessageType
-from runtime.core.times import read_times
+from runtime.core.times import UNITS_S, SetTimes, read_times
 from runtime.language.diagnostics import Span
 from runtime.language.event_triggers import event_trigger
 from runtime.language.instructions.conditions.reading import read_condition
@@ -30,7 +27,6 @@ Condition = Callable[[Mapping[str, Any]], bool]
 
 _WHEN = phrase("before a test")
 
-_UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 _DIGITS = 2
 """Of the minutes of a time."""
 
@@ -45,10 +41,6 @@ _SENDERS = {
 }
 
 _INVITED = phrase("invited")
-
-_CRON = re.compile(
-    r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
-)
 
 HANDLER = PlaybookSpec(
     name="ProcessMessages",
@@ -124,20 +116,6 @@ class MessageTrigger:
         return not message.from_human and self.sender in ("agent", message.sender_class.lower())
 
 
-@dataclass(frozen=True, slots=True)
-class TimeTrigger:
-    """A trigger at set times: every `every_s` seconds, or by five fields of crontab, in a time zone."""
-
-    every_s: float | None = None
-    cron: str | None = None
-
-    def next_after(self, at: datetime, zone: ZoneInfo) -> datetime:
-        """The first time after `at`."""
-        if self.cron is not None:
-            return next(CronSim(self.cron, at.astimezone(zone)))
-        return at + timedelta(seconds=self.every_s or 0.0)
-
-
 def call_trigger(text: str, playbooks: Sequence[str]) -> CallTrigger | None:
     """`Before calling Ship`, `When Ship returns`: about one of `playbooks`."""
     found = _CALL.begins(text.strip().replace("`", ""))
@@ -163,35 +141,18 @@ def receives_alone(playbook: PlaybookSpec) -> bool:
     return sum(param.default is None for param in playbook.params) <= 1
 
 
-def time_trigger(text: str) -> TimeTrigger | None:
+def time_trigger(text: str) -> SetTimes | None:
     """`Every 10 minutes`, `Every day at 09:00`, `Every weekday at 8:30`, `cron: 0 9 * * 1-5`."""
-    said = text.strip()
+    said = text.strip().rstrip(".")
     if found := _EVERY.begins(said):
         number = float("".join(found["number"].split()) or 1)
-        return TimeTrigger(every_s=number * _UNITS[found["unit"].lower().removesuffix("s")])
+        return SetTimes(every_s=number * UNITS_S[found["unit"].lower().removesuffix("s")])
     if found := _DAILY.begins(said):
-        daily = f"{int(found['minute'])} {int(found['hour'])} * * *"
-        exact = len(found["hour"]) <= len(found["minute"]) == _DIGITS
-        return TimeTrigger(cron=daily) if exact and _is_cron(daily) else None
-    if (fields := _CRON.match(text)) is not None and _is_cron(fields["fields"]):
-        return TimeTrigger(cron=fields["fields"])
-    return _at_set_times(text.strip().rstrip("."))
-
-
-def _at_set_times(text: str) -> TimeTrigger | None:
-    """The other repeated times that schedules know: `Every weekday at 8:30`, `On Mondays at 9am`."""
-    read = read_times(text, _ANY_TIME, _ANY_ZONE)
-    if read is None or read[2] or read[0].at is not None:
-        return None
-    return TimeTrigger(cron=read[0].cron) if read[0].cron else TimeTrigger(every_s=read[0].every_s)
-
-
-def _is_cron(fields: str) -> bool:
-    try:
-        CronSim(fields, datetime(2026, 1, 1))  # noqa: DTZ001 - only whether it can be read
-    except CronSimError:
-        return False
-    return True
+        if not len(found["hour"]) <= len(found["minute"]) == _DIGITS:
+            return None
+        said = f"{int(found['minute'])} {int(found['hour'])} * * *"
+    read = read_times(said, _ANY_TIME, _ANY_ZONE)
+    return None if read is None or read[2] or read[0].at is not None else read[0]
 
 
 def begins_alone(playbook: PlaybookSpec) -> bool:
@@ -199,7 +160,7 @@ def begins_alone(playbook: PlaybookSpec) -> bool:
     return all(param.default is not None for param in playbook.params)
 
 
-def times_of(agent: AgentSpec) -> dict[str, TimeTrigger]:
+def times_of(agent: AgentSpec) -> dict[str, SetTimes]:
     """The times of an agent's playbooks, by trigger code."""
     return {
         f"{agent.name}:{playbook.name}:{trigger.code}": times

@@ -42,15 +42,15 @@ NOW = datetime(2026, 1, 1, 10, 30, tzinfo=UTC)
 def test_times_are_computed(text: str, then: datetime) -> None:
     found = time_trigger(text)
     assert found is not None
-    assert found.next_after(NOW, UTC_ZONE) == then
+    assert found.first(NOW, UTC_ZONE) == then
 
 
 def test_times_of_the_day_are_those_of_the_zone() -> None:
     daily, often = time_trigger("Every day at 09:00"), time_trigger("Every 10 minutes")
     assert daily is not None
     assert often is not None
-    assert daily.next_after(NOW, ZoneInfo("Europe/Berlin")) == datetime(2026, 1, 2, 8, 0, tzinfo=UTC)
-    assert often.next_after(NOW, ZoneInfo("Europe/Berlin")) == datetime(2026, 1, 1, 10, 40, tzinfo=UTC)
+    assert daily.first(NOW, ZoneInfo("Europe/Berlin")) == datetime(2026, 1, 2, 8, 0, tzinfo=UTC)
+    assert often.first(NOW, ZoneInfo("Europe/Berlin")) == datetime(2026, 1, 1, 10, 40, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
