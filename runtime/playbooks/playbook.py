@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, PlaybookError, ProgramChanged, StorageError
 from runtime.execution.frames.frame import ExecutablePlaybook, Frame, shortened
+from runtime.execution.frames.signatures import CallShape
 from runtime.language.pbasm.versions import FrameVersion, stands_on
 from runtime.language.program import Param, PlaybookSpec
 from runtime.language.value_types import coerced
@@ -19,16 +20,7 @@ from runtime.tape.state.meetings import MeetingState
 
 def bound(name: str, params: Sequence[Param], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every parameter, as data. Raises PlaybookError that names what does not fit."""
-    if len(args) > len(params):
-        raise PlaybookError(f"{name} takes {len(params)} arguments, not {len(args)}")
-    values: dict[str, Any] = dict(zip((p.name for p in params), args, strict=False))
-    known = {p.name for p in params}
-    for key, value in kwargs.items():
-        if key not in known:
-            raise PlaybookError(f"{name} has no parameter {key!r}; it takes {', '.join(sorted(known)) or 'nothing'}")
-        if key in values:
-            raise PlaybookError(f"{name} is given {key!r} twice")
-        values[key] = value
+    values = given(name, params, args, kwargs)
     for param in params:
         if param.name not in values:
             values[param.name] = _default(name, param)
@@ -39,9 +31,19 @@ def bound(name: str, params: Sequence[Param], args: tuple[Any, ...], kwargs: Map
     return plain
 
 
+def given(name: str, params: Sequence[Param], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name. Raises PlaybookError for what does not fit the parameters."""
+    names = tuple(param.name for param in params)
+    values = {**dict(zip(names, args, strict=False)), **kwargs}
+    missing = next((param.name for param in params if param.default is None and param.name not in values), None)
+    wrong = CallShape(names, 0).misfit(len(args), tuple(kwargs)) or (missing and f"needs {missing!r}")
+    if wrong:
+        raise PlaybookError(f"{name} {wrong}")
+    return values
+
+
 def _default(name: str, param: Param) -> Any:
-    if param.default is None:
-        raise PlaybookError(f"{name} needs {param.name!r}")
+    assert param.default is not None  # a call needs the others
     try:
         return ast.literal_eval(param.default)
     except (ValueError, SyntaxError) as error:

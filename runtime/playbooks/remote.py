@@ -25,7 +25,7 @@ from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.program import AgentSpec, PlaybookSpec
-from runtime.playbooks.playbook import bound, typed, typed_result
+from runtime.playbooks.playbook import bound, given, typed, typed_result
 from runtime.tape.journal import as_data
 
 REMOTE_ERRORS = (RemoteError, NotAllowed, ToolFailed, RemoteFault, RemoteTimeout, RemoteUnavailable)
@@ -130,24 +130,11 @@ class RemotePlaybook:
 
     def _arguments(self, tool: RemoteTool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments under the server's names; those left out stay out."""
-        params = {param.name: param for param in tool.spec.params}
-        if len(args) > len(params):
-            raise PlaybookError(f"{self.name} takes {len(params)} arguments, not {len(args)}")
-        given = dict(zip(params, args, strict=False))
-        for name, value in kwargs.items():
-            if name not in params:
-                takes = ", ".join(params) or "nothing"
-                raise PlaybookError(f"{self.name} has no parameter {name!r}; it takes {takes}")
-            if name in given:
-                raise PlaybookError(f"{self.name} is given {name!r} twice")
-            given[name] = value
-        missing = [name for name, param in params.items() if param.default is None and name not in given]
-        if missing:
-            raise PlaybookError(f"{self.name} needs {missing[0]!r}")
+        required = {param.name for param in tool.spec.params if param.default is None}
         wanted = {
             tool.arguments[name]: value
-            for name, value in given.items()
-            if value is not None or params[name].default is None
+            for name, value in given(self.name, tool.spec.params, args, kwargs).items()
+            if value is not None or name in required
         }
         try:
             values: dict[str, Any] = as_data(wanted)

@@ -74,7 +74,8 @@ class CallShape:
         """The error in a call with this number of arguments in order and these by name; None when they fit."""
         if positional > len(self.names):
             many = "argument" if len(self.names) == 1 else "arguments"
-            return f"takes {len(self.names)} {many} ({', '.join(self.names)}), not {positional}"
+            named_so = f" ({', '.join(self.names)})" if self.names else ""
+            return f"takes {len(self.names)} {many}{named_so}, not {positional}"
         given = [*self.names[:positional], *named]
         for name in given:
             if name not in self.names and not self.more:
