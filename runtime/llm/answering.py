@@ -21,8 +21,6 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
 from runtime.llm.client import (
     CompletionRequest,
-    KnowsPrices,
-    KnowsSight,
     ModelOptions,
     ModelProvider,
     TokenPrices,
@@ -58,27 +56,25 @@ class AnsweringClient:
         habit: ThoughtHabit | None = None,
     ) -> None:
         """`prices` go before those of litellm's list."""
-        self._prices = prices
-        self._habit = habit or ThoughtHabit()
-        self._provider = provider
-        self._options = options
-        self._clock = clock
+        self.prices = prices
+        self.habit = habit or ThoughtHabit()
+        self.provider = provider
+        self.options = options
+        self.clock = clock
 
     @property
     def model(self) -> str:
-        """litellm's name of the model."""
-        return self._options.name
+        return self.options.name
 
     async def warm_up(self) -> None:
-        await self._provider.warm_up()
+        await self.provider.warm_up()
 
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
-        return await self._provider.sees() if isinstance(self._provider, KnowsSight) else None
+        return await self.provider.sees()
 
     def answer(self, request: CompletionRequest, max_retries: int | None = None) -> StreamedAnswer:
         """The answer to `request`, which whoever takes it closes. `max_retries` goes before the options."""
-        options = self._options if max_retries is None else replace(self._options, max_retries=max_retries)
-        return StreamedAnswer(self._provider, request, options, self._clock, self._prices, self._habit)
+        return StreamedAnswer(self, request, self.options.max_retries if max_retries is None else max_retries)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[StreamedAnswer]:
@@ -93,21 +89,12 @@ class AnsweringClient:
 class StreamedAnswer:
     """One answer. It can be iterated once."""
 
-    def __init__(
-        self,
-        provider: ModelProvider,
-        request: CompletionRequest,
-        options: ModelOptions,
-        clock: Clock,
-        prices: TokenPrices | None = None,
-        habit: ThoughtHabit | None = None,
-    ) -> None:
-        self._prices = prices
-        self._habit = habit or ThoughtHabit()
-        self._provider = provider
+    def __init__(self, client: AnsweringClient, request: CompletionRequest, max_retries: int) -> None:
+        self._client = client
+        self._options = client.options
+        self._habit = client.habit
         self._request = request
-        self._options = options
-        self._clock = clock
+        self._max_retries = max_retries
         self._attempt: AsyncGenerator[str | Usage, None] | None = None
         self._iteration: AsyncGenerator[str, None] | None = None
         self._usage = Usage()
@@ -120,11 +107,10 @@ class StreamedAnswer:
     def usage(self) -> Usage:
         """The tokens in the provider's count; before the end of the iteration with an estimate for what it has not
         counted."""
-        used, prices = self._usage, self._prices
+        used, prices = self._usage, self._client.prices
         if self._worked:
             used = self._estimated()
-            if prices is None and isinstance(self._provider, KnowsPrices):
-                prices = self._provider.prices()
+            prices = prices or self._client.provider.prices()
         cost_usd = used.cost_usd
         if prices is not None:
             cost_usd = prices.of(used.input_tokens, used.cached_tokens, used.output_tokens)
@@ -176,7 +162,7 @@ class StreamedAnswer:
         tried = 0
         while True:
             self._whole_until = anyio.current_time() + self._options.timeouts.whole_s
-            self._attempt = self._provider.answer(self._request)
+            self._attempt = self._client.provider.answer(self._request)
             self._worked = True
             try:
                 return await self._next_piece(self._options.timeouts.first_piece_s, "the first piece")
@@ -186,10 +172,10 @@ class StreamedAnswer:
                     raise
                 await self._hang_up()
                 pause_s = _pause_s(tried, error)
-                if tried >= self._options.max_retries or pause_s > _LONGEST_ASKED_PAUSE_S:
+                if tried >= self._max_retries or pause_s > _LONGEST_ASKED_PAUSE_S:
                     raise
             tried += 1
-            await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+            await self._client.clock.sleep_until(self._client.clock.monotonic() + pause_s)
 
     async def _next_piece(self, limit_s: float, what: str) -> str | None:
         """The next text; None at the end."""

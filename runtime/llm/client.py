@@ -179,10 +179,18 @@ class ModelProvider(Protocol):
     async def warm_up(self) -> None:
         """Prepare now, so that the first request is quick. May be cancelled at any time."""
 
+    async def sees(self) -> bool | None:
+        """Whether its model takes pictures, by the provider's data; None when they do not say."""
+        return None
+
+    def prices(self) -> TokenPrices | None:
+        """The prices by the provider's data, as far as they are known by now."""
+        return None
+
 
 @runtime_checkable
 class KnowsSight(Protocol):
-    """A client or provider that may know whether its model takes pictures."""
+    """A client that may know whether its model takes pictures."""
 
     async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
         """Whether what answers such a request does, by the provider's data; None when they do not say."""
@@ -194,14 +202,6 @@ class KnowsSightOfAll(Protocol):
 
     async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
         """Whether all that may answer such a request take pictures; None when their data do not say."""
-
-
-@runtime_checkable
-class KnowsPrices(Protocol):
-    """A provider that may know what its model costs."""
-
-    def prices(self) -> TokenPrices | None:
-        """The prices by the provider's data, as far as they are known by now."""
 
 
 class LLMClient(Protocol):

@@ -209,7 +209,7 @@ class ModelProcess:
         changed.set()
 
 
-class _OneModel:
+class _OneModel(ModelProvider):
     """One of the process's models."""
 
     def __init__(self, process: ModelProcess, number: int) -> None:
@@ -222,7 +222,7 @@ class _OneModel:
     async def warm_up(self) -> None:
         await self._process.warm_up()
 
-    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+    async def sees(self) -> bool | None:
         return await self._process.sees(self._number)
 
     def prices(self) -> TokenPrices | None:

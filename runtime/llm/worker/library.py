@@ -18,7 +18,7 @@ import anyio.to_thread
 import httpx
 
 from runtime.core.errors import LLMError, LLMRefused
-from runtime.llm.client import CompletionRequest, ModelOptions, TokenPrices, Usage
+from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage
 from runtime.llm.worker import failures
 from runtime.llm.worker.openai_server import CUT, NO_KEY, messages_data, schema_data
 from runtime.llm.worker.prices import listed_prices, priced, sees
@@ -31,7 +31,7 @@ _PREFIX = re.compile(r"(?:(?:litellm\.)?\w+(?:Error|Exception): )*(?:\w+Exceptio
 """litellm's prefix of a provider's text, such as "litellm.APIError: APIError: OpenAIException - "."""
 
 
-class LiteLLMProvider:
+class LiteLLMProvider(ModelProvider):
     """One model, by litellm's name."""
 
     def __init__(self, options: ModelOptions) -> None:
@@ -44,7 +44,7 @@ class LiteLLMProvider:
         if self._litellm is None:
             self._litellm = await anyio.to_thread.run_sync(_import_litellm, abandon_on_cancel=True)
 
-    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+    async def sees(self) -> bool | None:
         await self.warm_up()
         assert self._litellm is not None
         return sees(self._litellm, self._options.name)

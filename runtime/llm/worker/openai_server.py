@@ -18,7 +18,7 @@ import anyio.to_thread
 
 from runtime.core.errors import LLMError
 from runtime.core.json_text import read_json
-from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, TokenPrices, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage
 from runtime.llm.worker import failures
 from runtime.llm.worker.prices import ListedPrice
 
@@ -42,7 +42,7 @@ NO_KEY = "none"
 """A placeholder for servers that need no key, because the protocol requires one."""
 
 
-class ServedModel:
+class ServedModel(ModelProvider):
     """One model at one address; `connections` to it may be open at once, 0 means any number."""
 
     def __init__(self, options: ModelOptions, *, connections: int) -> None:
@@ -107,7 +107,7 @@ class OpenAIServerReader(ServedModel):
         self._model = options.name.removeprefix("openai/")
         self._unknown: set[str] = set()
 
-    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+    async def sees(self) -> bool | None:
         await self.warm_up()
         assert self._price is not None
         return self._price.sees

@@ -22,8 +22,6 @@ from runtime.llm.client import (
     MAX_SPEECH_CHARS,
     SPEAK,
     CompletionRequest,
-    KnowsPrices,
-    KnowsSight,
     ModelProvider,
     Usage,
 )
@@ -77,8 +75,8 @@ class Relay:
         sees, prices = [], []
         for _, provider in self._models:
             await provider.warm_up()
-            sees.append(await provider.sees() if isinstance(provider, KnowsSight) else None)
-            known = provider.prices() if isinstance(provider, KnowsPrices) else None
+            sees.append(await provider.sees())
+            known = provider.prices()
             prices.append(None if known is None else asdict(known))
         await self._outgoing.send({"ready": True, "sees": sees, "prices": prices})
 

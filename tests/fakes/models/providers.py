@@ -12,13 +12,13 @@ from runtime.core.errors import LLMError
 from runtime.events.happening import Tell, unheard
 from runtime.llm.answering import AnsweringClient
 from runtime.llm.chain import ChainLink, ModelChain, ModelCooldowns
-from runtime.llm.client import CompletionRequest, ModelOptions, Usage
+from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, Usage
 
 Answer = str | LLMError | tuple[str, LLMError]
 """A text, a failure, or a text that a failure cuts off."""
 
 
-class ScriptedProvider:
+class ScriptedProvider(ModelProvider):
     """Gives its answers one after the other. With a `gate` it waits for that before each."""
 
     def __init__(self, *answers: Answer, gate: anyio.Event | None = None) -> None:

@@ -12,7 +12,7 @@ import pytest
 from anyio.streams.stapled import StapledObjectStream
 
 from runtime.core.errors import LLMRefused
-from runtime.llm.client import MAX_ANSWER_CHARS, ChatMessage, CompletionRequest, Usage
+from runtime.llm.client import MAX_ANSWER_CHARS, ChatMessage, CompletionRequest, ModelProvider, Usage
 from runtime.llm.frames import Frame, FrameReader, packed
 from runtime.llm.worker.relay import PAUSE_S, Relay
 from tests.fakes.clock import FakeClock
@@ -23,7 +23,7 @@ REQUEST = CompletionRequest((ChatMessage("user", "go"),))
 KEY = "sk-of-the-provider"
 
 
-class Scripted:
+class Scripted(ModelProvider):
     """A provider that gives pieces: a number between them is how many seconds pass."""
 
     def __init__(self, clock: FakeClock, parts: Sequence[str | Usage | float | Exception]) -> None:
