@@ -71,7 +71,6 @@ class Agent:
 
     @property
     def state(self) -> AgentState:
-        """The agent's state on the tape."""
         return self._journal.state.agents[self.id]
 
     def _hear(self, message: Message) -> Awaitable[None] | None:

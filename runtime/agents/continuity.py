@@ -93,7 +93,6 @@ class VersionContinuity:
         self._left_out.append(agent.id)
 
     async def _adopted(self, state: FrameState) -> str:
-        """The version with which a frame continues."""
         remote, _, name = state.playbook.rpartition(".")
         executable = self._library.find(remote or self._journal.state.agents[state.agent].klass, name)
         if executable is None:

@@ -18,8 +18,6 @@ from runtime.tape.state.frames import counts
 
 
 class MessageDispatcher:
-    """Finds the agent that a message is for, and delivers it."""
-
     def __init__(
         self,
         session: SessionContext,
@@ -88,7 +86,6 @@ class MessageDispatcher:
             self.not_taken(message, agent, error)
 
     def not_taken(self, message: Message, who: str, error: QueueFull) -> None:
-        """Publish that a participant in a meeting had no room for a message."""
         undelivered = MessageUndelivered(
             str(error), meeting_id=message.meeting_id, participant_id=who, message_id=message.id
         )
@@ -99,7 +96,6 @@ class MessageDispatcher:
         self._agents.get(agent).forget({message})
 
     def seat(self, id_: AgentId) -> RemoteAgent:
-        """The seat of an agent in another process."""
         seat = ParticipantSeat(self._journal.session, id_, self._pages.address)
         return RemoteAgent(seat, self._journal, self._mailboxes, self._undelivered, self._clock, self._bus)
 

@@ -101,7 +101,6 @@ class HumanAttendees:
             self._meetings.answered(meeting, person, DECLINED, named=self._asked_as(meeting, person))
 
     def concerns(self, meeting: MeetingState, person: PersonId) -> bool:
-        """Whether a person is in a meeting, or is invited to it by name."""
         return person in meeting.joined or self._asked_as(meeting, person) not in (None, ANYONE)
 
     def chosen(self, page: str, person: PersonId, label: str) -> bool:
@@ -207,7 +206,6 @@ class HumanAttendees:
         return next((name for name in (person, declared, ANYONE) if name in meeting.pending), None)
 
     def _names_another(self, meeting: MeetingState, text: str) -> bool:
-        """Whether the text begins with the name of an agent that is not in the meeting."""
         words = text.lower()
         named = [a for a in self._journal.state.agents.values() if _begins_with_name(words, a.klass.lower())]
         return bool(named) and all(agent.id not in meeting.joined for agent in named)

@@ -37,8 +37,6 @@ _CONSIDERING = "joining"
 
 
 class SessionInvitations:
-    """The invitations of one session."""
-
     def __init__(
         self,
         session: SessionContext,
@@ -70,7 +68,6 @@ class SessionInvitations:
             self._sleeping.cancel()
 
     async def _ask_again(self) -> None:
-        """Ask again whenever it is time, until all have answered."""
         while (due_s := self._next_due()) is not None:
             with anyio.CancelScope() as self._sleeping:
                 await until(self._clock, due_s)
@@ -152,7 +149,6 @@ class SessionInvitations:
             )
 
     def answered(self, response: Message) -> None:
-        """An answer to an invitation has come."""
         meeting = self._meetings.get(str(response.meeting_id))
         self._meetings.answered(meeting, response.sender_id, response.content)
 
@@ -202,6 +198,5 @@ class SessionInvitations:
 
 
 def meetings_of(program: Program, klass: str) -> list[PlaybookSpec]:
-    """The playbooks by which an agent class takes part in meetings, in order."""
     agent = program.agent(klass)
     return [spec for spec in agent.playbooks if spec.meeting] if agent is not None else []

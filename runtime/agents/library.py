@@ -129,7 +129,6 @@ class PlaybookLibrary:
         return found
 
     def triggered(self, klass: str, code: str) -> ExecutablePlaybook | None:
-        """The playbook of a trigger of an agent class; None when there is none now."""
         return self.find(klass, code.split(":")[1]) if code.count(":") else None
 
     def beginning(self, klass: str) -> Sequence[ExecutablePlaybook]:
@@ -157,7 +156,6 @@ class PlaybookLibrary:
         return self._found(klass, events[0].name) if len(events) == 1 else None
 
     def playbooks(self, klass: str) -> Sequence[PlaybookSpec]:
-        """The playbooks of an agent class, in order."""
         agent = self._program.agent(klass)
         return agent.playbooks if agent else ()
 

@@ -137,5 +137,4 @@ class AgentLoops:
 
 
 def begins(spec: AgentSpec) -> bool:
-    """Whether the agent has playbooks with a start trigger."""
     return any(t.kind is TriggerKind.BGN for playbook in spec.playbooks for t in playbook.triggers)

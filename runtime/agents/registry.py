@@ -83,12 +83,10 @@ class AgentRegistry:
         """Any of the people here."""
 
     def classes(self) -> tuple[str, ...]:
-        """The names of all agent classes that can be spoken to."""
         return self._classes
 
     @property
     def guests(self) -> Collection[str]:
-        """The names of the participants that extensions add."""
         return self._guests.keys()
 
     # -- making
@@ -124,7 +122,6 @@ class AgentRegistry:
         return id_
 
     def add(self, agent: LiveAgent) -> None:
-        """Add an agent from the tape to memory."""
         self._agents[agent.id] = agent
 
     def remove(self, agent: AgentId) -> None:
@@ -142,7 +139,6 @@ class AgentRegistry:
         return list(self._agents.values())
 
     def remote(self, agent: str) -> RemoteAgent | None:
-        """The agent of this id, if it runs in another process."""
         found = self._agents.get(agent)
         return found if isinstance(found, RemoteAgent) else None
 
@@ -151,7 +147,6 @@ class AgentRegistry:
         return agent in self._agents
 
     def executes(self, agent: str) -> bool:
-        """Whether its playbooks run here."""
         return agent in self._agents and self.remote(agent) is None
 
     def participant(self, who: ParticipantId) -> Participant:
@@ -176,7 +171,6 @@ class AgentRegistry:
         return Participant(who, klass, self._pages.deliver, self._pages.observe)
 
     def notifies(self, person: str) -> bool:
-        """Whether a person wants notices of a meeting that they are in."""
         return human_of(person, self._journal.state, self.humans).delivery.meeting_notifications != "none"
 
 
@@ -200,7 +194,6 @@ class SessionChannels:
         return self._agents.get(agent).queue
 
     def channel(self, agent: AgentId, target: SpeechTarget) -> Channel:
-        """The channel from `agent` to `target`."""
         return (
             self.direct(agent, target.recipient or ANYONE) if target.meeting is None else self.meeting(target.meeting)
         )
@@ -211,7 +204,6 @@ class SessionChannels:
         self.meeting(fact.id)
 
     def direct(self, one: ParticipantId, other: ParticipantId) -> Channel:
-        """The channel between two agents or people."""
         return self._channels.direct(self._agents.participant(one), self._agents.participant(other))
 
     def meeting(self, meeting: str) -> Channel:

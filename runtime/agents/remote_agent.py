@@ -73,7 +73,6 @@ class RemoteAgent:
 
     @property
     def state(self) -> AgentState:
-        """The agent's state on the tape."""
         return self._journal.state.agents[self.id]
 
     def accept(self, message: Message) -> None:
@@ -118,7 +117,6 @@ class RemoteAgent:
             await self._journal.commit()
 
     async def all_posted(self) -> None:
-        """Return when everything that was said to it is in its mailbox."""
         while self.state.has_work():
             if self._posted.is_set():
                 self._posted = anyio.Event()
@@ -182,5 +180,4 @@ def _shared(meeting: MeetingState) -> Mapping[str, Any] | None:
 
 
 def _stated(**values: Any) -> dict[str, Any]:
-    """Without what is not known."""
     return {name: value for name, value in values.items() if value is not None}

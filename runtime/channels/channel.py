@@ -86,21 +86,17 @@ class Channel:
 
     @property
     def participants(self) -> tuple[Participant, ...]:
-        """The participants, in the order in which they came."""
         return tuple(self._participants.values())
 
     @property
     def is_meeting(self) -> bool:
-        """Whether this is a meeting's channel, however many participants it has."""
         return self.id.startswith(_MEETING_PREFIX)
 
     @property
     def is_direct(self) -> bool:
-        """Whether two participants talk here in private."""
         return len(self._participants) == 2 and not self.is_meeting
 
     def participant(self, participant_id: ParticipantId) -> Participant | None:
-        """The participant with this id; None if they are not here."""
         return self._participants.get(participant_id)
 
     def add_participant(self, participant: Participant) -> None:
@@ -108,7 +104,6 @@ class Channel:
         self._participants.setdefault(participant.id, participant)
 
     def remove_participant(self, participant_id: ParticipantId) -> None:
-        """Remove a participant; no error if they are not here."""
         self._participants.pop(participant_id, None)
 
     def add_observer(self, observer: StreamObserver, recipient_id: ParticipantId | None = None) -> None:
@@ -149,7 +144,6 @@ class Channel:
 
     @property
     def is_opening(self) -> bool:
-        """Whether `opened` would wait."""
         return bool(self._opening)
 
     async def opened(self) -> None:
@@ -345,7 +339,6 @@ class ChannelRegistry:
             self._on_created.append(callback)
 
     def get(self, channel_id: ChannelId) -> Channel | None:
-        """The channel with that id; None if there is none yet."""
         return self._channels.get(channel_id)
 
     def direct(self, one: Participant, other: Participant) -> Channel:
@@ -354,7 +347,6 @@ class ChannelRegistry:
         return self._channels.get(channel_id) or self._create(channel_id, (one, other))
 
     def meeting(self, meeting_id: MeetingId, participants: Sequence[Participant]) -> Channel:
-        """The channel of a meeting. `participants` who are not in it yet are added."""
         channel_id = meeting_channel_id(meeting_id)
         channel = self._channels.get(channel_id)
         if channel is None:

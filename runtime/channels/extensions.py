@@ -94,7 +94,6 @@ class _Calls:
                 self._failed(f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
-        """Forget what waits."""
         self._send.close()
         self._receive.close()
 
@@ -169,8 +168,6 @@ def _guest(name: str, function: OnMessage, calls: _Calls, delivered: OnDelivered
 
 
 class ExtendedChannels:
-    """The extensions of a node at the channels of its sessions."""
-
     def __init__(self, extensions: Sequence[ChannelExtension], bus: Bus) -> None:
         self._bus = bus
         self._queues: list[_Calls] = []
@@ -193,7 +190,6 @@ class ExtendedChannels:
         return calls
 
     def guests(self, delivered: OnDelivered) -> dict[str, Participant]:
-        """The participants that extensions add, by name, for the channels of one session."""
         return {name: _guest(name, *guest, delivered) for name, guest in self._guests.items()}
 
     async def run(self) -> None:
@@ -206,7 +202,6 @@ class ExtendedChannels:
             self.close()
 
     def close(self) -> None:
-        """Forget what waits."""
         for calls in self._queues:
             calls.close()
 

@@ -37,7 +37,6 @@ class _Waiter:
     """Completed with messages that have left the queue, or with None after a time limit or when the queue closes."""
 
     def wants(self, message: Message) -> bool:
-        """Whether it still waits, and for such a message."""
         return not self.woken.done() and (self.match is None or self.match(message))
 
 
@@ -102,7 +101,6 @@ class MessageQueue:
         return self._take(self._find(match, max_messages))
 
     def remove(self, match: Match) -> int:
-        """Discard the messages that match; returns their number."""
         return len(self._take(self._find(match, None)))
 
     def close(self) -> list[Message]:
@@ -131,7 +129,6 @@ class MessageQueue:
             self._messages.move_to_end(number, last=False)
 
     def _find(self, match: Match | None, most: int | None) -> list[int]:
-        """The numbers of the oldest messages that match."""
         if match is None:
             return list(islice(self._messages, most))
         return list(islice((number for number, message in self._messages.items() if match(message)), most))
@@ -248,7 +245,6 @@ class MessageBatcher:
             self._timer = None
 
     def _wait(self, seconds: float) -> None:
-        """Deliver the waiting messages within `seconds`."""
         due_s = self._clock.monotonic() + seconds
         if self._timer is not None:
             if self._due_s <= due_s:

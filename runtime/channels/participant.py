@@ -67,11 +67,9 @@ class MessageAcknowledgements:
 
     @property
     def remembered(self) -> int:
-        """The number of remembered messages."""
         return len(self._expected)
 
     def expect(self, message_id: MessageId, participants: Iterable[ParticipantId]) -> None:
-        """Remember from now on which of `participants` acknowledge the message."""
         self._expected[message_id] = _Expected(set(participants))
         while len(self._expected) > self._capacity:
             _, forgotten = self._expected.popitem(last=False)

@@ -38,7 +38,6 @@ class Address:
 
 
 def address_of(task: SessionId) -> Address:
-    """The address of a task's own conversation, by its id."""
     return Address(TASK_PLATFORM, task)
 
 
@@ -62,7 +61,6 @@ def threads_below(conversation: Address, messages: Sequence[str]) -> list[Addres
 
 
 def platform_in(key: str) -> str:
-    """The platform of the conversation with this key."""
     return key.partition(":")[0]
 
 

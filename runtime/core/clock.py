@@ -17,8 +17,6 @@ EXACT_S = 0.001
 
 
 class Clock(Protocol):
-    """The source of time."""
-
     def now(self) -> datetime:
         """Wall-clock time, UTC."""
 
@@ -30,8 +28,6 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock."""
-
     def now(self) -> datetime:
         return datetime.fromtimestamp(time.time(), UTC)
 

@@ -141,7 +141,6 @@ def _extensions(written: Mapping[str, Any]) -> dict[str, Attribute]:
 
 
 def _attribute(name: str, value: object) -> Attribute:
-    """The value of a further attribute, as CloudEvents have them."""
     if not _EXTENSION.fullmatch(name):
         raise ValueError(f"an event has no attribute {name!r}: names are of lower-case letters and digits")
     if isinstance(value, bool) or (isinstance(value, int) and -(2**31) <= value < 2**31):
@@ -162,7 +161,6 @@ def is_pattern(text: str) -> bool:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a type is one that the pattern means."""
     wanted, parts = pattern.split("."), name.split(".")
     if wanted[-1] == ">":
         return len(parts) >= len(wanted) and _alike(wanted[:-1], parts)

@@ -58,12 +58,10 @@ class GuestId(str):
 
     @classmethod
     def of(cls, name: str) -> GuestId:
-        """The id of the participant that an extension calls so."""
         return cls(_GUEST + name)
 
     @property
     def name(self) -> str:
-        """The extension's name for it."""
         return self.removeprefix(_GUEST)
 
 
@@ -84,12 +82,10 @@ ANYONE = PersonId("human")
 
 
 def new_message_id() -> MessageId:
-    """A random, unique message id."""
     return MessageId(secrets.token_hex(16))
 
 
 def new_stream_id() -> StreamId:
-    """A random, unique stream id."""
     return StreamId(secrets.token_hex(16))
 
 
@@ -115,7 +111,6 @@ def person_id(text: str) -> PersonId:
 
 
 def schedule_id(name: str) -> ScheduleId:
-    """The id of the schedule that the settings call so."""
     return ScheduleId(_SCHEDULE + name)
 
 
@@ -130,7 +125,6 @@ def is_counterpart(text: str) -> bool:
 
 
 def is_orderer(text: str) -> bool:
-    """Whether a program means who has ordered a task."""
     return text.strip().lower() == ORDERER
 
 

@@ -45,7 +45,6 @@ def read_json(written: str | bytes) -> Any:
 
 
 def _is_deep(data: Any) -> bool:
-    """Whether data is nested deeper than `MAX_DEPTH`."""
     level = [data]
     for _ in range(MAX_DEPTH + 1):
         level = [item for one in level for item in _within(one)]
@@ -53,7 +52,6 @@ def _is_deep(data: Any) -> bool:
 
 
 def _within(value: Any) -> Iterable[Any]:
-    """The parts of a list or an object."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 

@@ -199,12 +199,10 @@ class Message:
     hops: int | None = None
 
     def addresses(self, participant: ParticipantId) -> bool:
-        """Whether this message is meant for `participant` in particular."""
         return participant == self.recipient_id or participant in self.target_agent_ids
 
 
 def message_to_data(message: Message) -> dict[str, Any]:
-    """The message as JSON data, without what is empty."""
     data: dict[str, Any] = {
         "id": message.id,
         "from": str(message.sender_id),
@@ -250,7 +248,6 @@ _TYPES: Mapping[str, MessageType] = {str(kind): kind for kind in MessageType}
 
 
 def message_from_data(data: Mapping[str, Any]) -> Message:
-    """The inverse of `message_to_data`."""
     kind, quote = data.get("type", "direct"), data.get("quote")
     told = {name: data[key] for key, name in _OPTIONAL if data.get(key) is not None}
     ids = {name: participant_id(told[name]) for key, name in _OPTIONAL if key in _IDS and name in told}
@@ -284,8 +281,6 @@ class StreamStart:
 
 @dataclass(frozen=True, slots=True)
 class StreamChunk:
-    """The next piece of the text."""
-
     stream_id: StreamId
     text: str
     recipient_id: ParticipantId | None = None

@@ -56,16 +56,13 @@ def enumerated(names: Sequence[str], conjunction: str = " and ") -> str:
 
 
 def shortened(text: str, max_chars: int) -> str:
-    """`text`, cut when it is longer than `max_chars`."""
     return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
 def error_text(error: BaseException) -> str:
-    """The text of an exception, cut when it is long."""
     return shortened(str(error), MAX_ERROR_CHARS)
 
 
 def one_line(text: str, max_chars: int) -> str:
-    """`text` on one line, cut when it is long."""
     line = " ".join(plain(text[: 4 * max_chars]).split())
     return shortened(line, max_chars)

@@ -42,7 +42,6 @@ class Quote:
 
 
 def quote_to_data(quote: Quote) -> list[Any]:
-    """The quote as JSON data."""
     more: dict[str, Any] = {}
     if quote.kind != "answered":
         more["kind"] = quote.kind
@@ -58,7 +57,6 @@ def quote_to_data(quote: Quote) -> list[Any]:
 
 
 def quote_from_data(data: Sequence[Any]) -> Quote:
-    """The inverse of `quote_to_data`."""
     more: Mapping[str, Any] = data[3] if len(data) > 3 else {}
     at = more.get("at")
     return Quote(
@@ -74,23 +72,19 @@ def quote_from_data(data: Sequence[Any]) -> Quote:
 
 
 def quotes_to_data(quotes: Sequence[Quote]) -> list[list[Any]]:
-    """Several quotes as JSON data."""
     return [quote_to_data(quote) for quote in quotes]
 
 
 def quotes_from_data(data: Sequence[Sequence[Any]] | None) -> tuple[Quote, ...]:
-    """The inverse of `quotes_to_data`; None is none."""
     return tuple(map(quote_from_data, data or ()))
 
 
 def without_author(quotes: Sequence[Quote], person: str, names: Collection[str]) -> tuple[Quote, ...]:
-    """The quotes without those of a person, by their id or their names, at any level."""
     kept = (quote for quote in quotes if quote.person != person and quote.author not in names)
     return tuple(replace(quote, inside=without_author(quote.inside, person, names)) for quote in kept)
 
 
 def all_quotes(first: Quote | None, others: Sequence[Quote]) -> Iterator[Quote]:
-    """The quotes with those inside of them."""
     for quote in (*([] if first is None else [first]), *others):
         yield quote
         yield from all_quotes(None, quote.inside)

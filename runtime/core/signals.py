@@ -20,7 +20,6 @@ class WakeSignal:
         self._waiting: tuple[asyncio.Future[None], ...] = ()
 
     def send(self) -> None:
-        """Wake all who wait."""
         woken, self._waiting = self._waiting, ()
         for future in woken:
             if not future.done():
@@ -46,10 +45,8 @@ class ListenerList(Generic[T]):
         self._functions: tuple[Callable[[T], object], ...] = ()
 
     def subscribe(self, *functions: Callable[[T], object]) -> None:
-        """Call `functions` with each value from now on."""
         self._functions += functions
 
     def tell(self, value: T) -> None:
-        """Call all of them."""
         for function in self._functions:
             function(value)

@@ -54,13 +54,11 @@ class Texts:
         return key in self._texts
 
     def __iter__(self) -> Iterator[str]:
-        """The keys, in the order of the file."""
         return iter(self._texts)
 
 
 @cache
 def english() -> Texts:
-    """The texts as they come with Parley."""
     return Texts(LANGUAGE, _read(_ENGLISH))
 
 

@@ -76,7 +76,6 @@ class SetTimes:
         return due + timedelta(seconds=self.every_s * (passed + 1))
 
     def data(self) -> str:
-        """The times as JSON, for `read`."""
         at = None if self.at is None else self.at.isoformat()
         return json.dumps({"cron": self.cron, "every_s": self.every_s, "at": at})
 
@@ -88,7 +87,6 @@ class SetTimes:
 
 
 def zone_named(name: str) -> ZoneInfo | None:
-    """The time zone of this name, such as "Europe/Berlin"; None when there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -105,7 +105,6 @@ def beginnings(past: Sequence[Mapping[str, str]], max_chars: int) -> str:
 
 
 def transcript_chars(past: Sequence[Mapping[str, str]]) -> int:
-    """The length of a past."""
     return sum(len(turn["heard"]) + len(turn["said"]) for turn in past)
 
 

@@ -53,8 +53,6 @@ class PlaybookTriggers:
 
 
 class SessionHost:
-    """The host calls of one session, each in a task of the session's group."""
-
     def __init__(
         self,
         session: SessionContext,
@@ -260,7 +258,6 @@ class SessionHost:
             await self._watcher.returned(frame, value)
 
     def _executing(self, frame: str) -> set[AgentId]:
-        """The agents on which a frame and those below it are executed."""
         state = self._journal.state
         return {state.frames[id_].agent for id_ in state.below(frame)}
 

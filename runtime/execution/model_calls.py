@@ -71,7 +71,6 @@ class ModelCalls:
         return str(next((name for name in named if name), self._context.model))
 
     def addressed(self, request: CompletionRequest) -> CompletionRequest:
-        """The request, for the model that is to answer it."""
         return replace(request, model=self._asks_for)
 
     @property
@@ -88,7 +87,6 @@ class ModelCalls:
         return self._frame.agent.person or self._context.journal.state.person
 
     async def allowed(self) -> bool:
-        """Whether the model may be called now."""
         return await self._context.may_ask(self._person) is None
 
     async def begin(self, request: CompletionRequest) -> None:
@@ -148,7 +146,6 @@ class ModelCalls:
             self._tell(LLMAnsweredInPart, usage)
 
     def end(self, usage: Usage) -> None:
-        """It has answered."""
         self._tell(LLMAnswered, usage)
         if usage.cut:
             self.publish(LLMCut(*self.at, self._model, self._purpose, usage.output_tokens))
@@ -194,7 +191,6 @@ class ModelCalls:
 
     @property
     def _seconds(self) -> float:
-        """The time spent waiting for the model."""
         return self._waited_s if self._pieces else self._context.clock.monotonic() - self._asked_s
 
     async def text(self, request: CompletionRequest) -> str:
@@ -212,11 +208,9 @@ class ModelCalls:
 
     @property
     def at(self) -> Place:
-        """The frame, as what happens at its work names it."""
         return at_work(self._context.journal.session, self._frame)
 
     def publish(self, what: AtWork) -> None:
-        """Tell of something that the frame does."""
         self._context.bus.publish(what)
 
 

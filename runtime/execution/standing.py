@@ -76,7 +76,6 @@ def hears_nobody(state: SessionState) -> bool:
 
 
 def others_names(state: SessionState, owner: str) -> Iterator[str]:
-    """The names of the people here besides the owner."""
     for id_, person in state.people.items():
         if str(id_) != owner and not isinstance(id_, ScheduleId):
             yield from {person.name, *([person.declared] if person.declared else [])}
@@ -89,7 +88,6 @@ def own_names(state: SessionState, owner: str) -> Iterator[str]:
 
 
 def last_message(state: SessionState, owner: str) -> str | None:
-    """The platform's id of what the owner said last."""
     return next((pid for pid, heard in reversed(state.heard.items()) if str(heard.person) == owner), None)
 
 
@@ -114,7 +112,6 @@ def _is_held_elsewhere(state: SessionState, frame: FrameState) -> bool:
 
 
 def _callers(state: SessionState, frame: FrameState) -> Iterator[FrameState]:
-    """A frame, whoever called it, and so on."""
     current: FrameState | None = frame
     while current is not None:
         yield current

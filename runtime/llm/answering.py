@@ -146,7 +146,6 @@ class StreamedAnswer:
             yield rest
 
     async def aclose(self) -> None:
-        """Stop the request if it is still running."""
         if self._iteration is not None:
             await self._iteration.aclose()
         await self._hang_up()
@@ -178,7 +177,6 @@ class StreamedAnswer:
             await self._client.clock.sleep_until(self._client.clock.monotonic() + pause_s)
 
     async def _next_piece(self, limit_s: float, what: str) -> str | None:
-        """The next text; None at the end."""
         assert self._attempt is not None
         now = anyio.current_time()
         ends = min(now + limit_s, self._whole_until)
@@ -205,7 +203,6 @@ class ThoughtHabit:
         self._begun = self._always
 
     def thoughts(self) -> Thoughts:
-        """A reader for one answer."""
         return Thoughts(self._forms, begun=self._begun)
 
     def heard(self, thoughts: Thoughts, *, whole: bool) -> None:

@@ -61,7 +61,6 @@ class ModelChain:
 
     @property
     def model(self) -> str:
-        """The first one's name."""
         return self.links[0].client.model
 
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
@@ -127,7 +126,6 @@ class _ChainAnswer:
         return self._iteration
 
     async def aclose(self) -> None:
-        """Stop the request if it is still running."""
         if self._iteration is not None:
             await self._iteration.aclose()
         if self._answer is not None:
@@ -191,7 +189,6 @@ class ModelCooldowns:
         self._records = records
 
     async def current(self) -> Mapping[str, ModelCooldown]:
-        """Those that cool down now."""
         await self._read()
         now_s = self._clock.now().timestamp()
         return {name: one for name, one in self._known.items() if one.until_s > now_s}
@@ -210,7 +207,6 @@ class ModelCooldowns:
         return begun
 
     async def end(self, name: str) -> None:
-        """A model has answered."""
         if self._known.pop(name, None) is not None and self._records is not None:
             with anyio.move_on_after(_STORE_LIMIT_S):
                 await _unless_away(self._records.remove(name))
@@ -247,7 +243,6 @@ class SharedRecords(Protocol):
 
 
 def _unseen(message: ChatMessage) -> ChatMessage:
-    """The message for a model that sees no pictures."""
     if not message.pictures:
         return message
     note = f"[pictures left out here, for you cannot see them: {len(message.pictures)}; say so if it matters]"

@@ -69,7 +69,6 @@ class ModelSettings:
 
     @property
     def has_key(self) -> bool:
-        """Whether the settings name the key."""
         return bool(self.api_key or self.api_key_file or self.api_key_variable)
 
 

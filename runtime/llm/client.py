@@ -86,14 +86,11 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class PromptPicture:
-    """A picture of a prompt: Base64 of what its type says."""
-
     media_type: str
     data: str
 
     @property
     def url(self) -> str:
-        """The picture as a data URL."""
         return f"data:{self.media_type};base64,{self.data}"
 
 
@@ -254,8 +251,6 @@ async def warm_up(client: LLMClient) -> None:
 
 
 class VisionRecord:
-    """A node's knowledge about the sight of its models."""
-
     def __init__(self, client: LLMClient | None = None, said: bool | None = None) -> None:
         """`said` is what the settings say of them."""
         self._client = client

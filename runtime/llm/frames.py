@@ -74,8 +74,6 @@ def _sized(data: bytes) -> bytes:
 
 
 class FrameReader:
-    """The frames that arrive on a stream."""
-
     def __init__(self, stream: AnyByteStream) -> None:
         self._bytes = BufferedByteReceiveStream(stream)
 
@@ -87,7 +85,6 @@ class FrameReader:
 
 
 def request_from(data: Mapping[str, Any]) -> CompletionRequest:
-    """The request that `asdict` encoded."""
     messages = tuple(
         ChatMessage(**{**message, "pictures": tuple(PromptPicture(**one) for one in message["pictures"])})
         for message in data["messages"]
@@ -98,28 +95,23 @@ def request_from(data: Mapping[str, Any]) -> CompletionRequest:
 
 
 def options_from(data: Mapping[str, Any]) -> ModelOptions:
-    """The options that `asdict` encoded."""
     return ModelOptions(**{**data, "timeouts": ModelTimeouts(**data["timeouts"])})
 
 
 def usage_from(data: Mapping[str, Any]) -> Usage:
-    """The usage that `asdict` encoded."""
     return Usage(**data)
 
 
 def prices_from(data: Mapping[str, Any] | None) -> TokenPrices | None:
-    """The prices that `asdict` encoded."""
     return None if data is None else TokenPrices(**data)
 
 
 def error_data(error: LLMError) -> dict[str, Any]:
-    """A failure as data."""
     data = {"kind": type(error).__name__, "text": str(error)}
     return data | ({"retry_after_s": error.retry_after_s} if isinstance(error, LLMRateLimited) else {})
 
 
 def error_from(data: Mapping[str, Any]) -> LLMError:
-    """The failure in this data."""
     if data["kind"] == LLMRateLimited.__name__:
         return LLMRateLimited(data["text"], retry_after_s=data["retry_after_s"])
     return _KINDS[data["kind"]](data["text"])

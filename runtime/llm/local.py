@@ -95,23 +95,19 @@ class LocalGGUF:
 
 
 def folder_of(data_dir: Path, size: str) -> Path:
-    """Where a model lies."""
     return data_dir / "whisper" / size
 
 
 def is_there(folder: Path) -> bool:
-    """Whether a model has been downloaded to the folder, to its end."""
     return all((folder / name).is_file() for name in _FILES)
 
 
 def check_size(size: str) -> None:
-    """Raise ConfigError for a model that there is not."""
     if size not in MEMORY_BYTES:
         raise ConfigError(f"There is no Whisper model {size!r}; there are: {', '.join(MEMORY_BYTES)}.")
 
 
 def check_installed() -> None:
-    """Raise ConfigError without the extra."""
     if find_spec("faster_whisper") is None:
         raise ConfigError("Whisper on this machine needs the extra 'voice': install parley-gateway[voice].")
 
@@ -175,7 +171,6 @@ class LocalWhisper:
 
     @property
     def process_id(self) -> int | None:
-        """The id of the process, while there is one."""
         return None if self._process is None else self._process.pid
 
     async def __aenter__(self) -> Self:

@@ -45,8 +45,6 @@ MAX_PIECES = 100_000
 
 
 class ModelRegistry:
-    """Models by their names in the settings."""
-
     def __init__(self, clients: Mapping[str, LLMClient], cooldowns: ModelCooldowns | None = None) -> None:
         """One of the names is DEFAULT. `cooldowns` are those of all chains."""
         self._clients = clients
@@ -54,12 +52,10 @@ class ModelRegistry:
 
     @property
     def model(self) -> str:
-        """The default's name."""
         return self._clients[DEFAULT].model
 
     @property
     def all_clients(self) -> Mapping[str, LLMClient]:
-        """All of them by their names in the settings."""
         return self._clients
 
     @property
@@ -68,19 +64,16 @@ class ModelRegistry:
         return {name: client for name, client in self._clients.items() if name not in SERVICES.values()}
 
     def service(self, purpose: str) -> LLMClient | None:
-        """What answers requests of such a purpose; None where there is none."""
         client = self._clients.get(SERVICES[purpose])
         return None if isinstance(client, NoModelClient) else client
 
     def name_for(self, purpose: str, model: str, /) -> str:
-        """The name in the settings of what answers a request of this purpose that asks for `model`."""
         if purpose in SERVICES:
             return SERVICES[purpose]
         name = model or PURPOSES.get(purpose, DEFAULT)
         return DEFAULT if name in PURPOSES.values() and name not in self._clients else name
 
     def client_for(self, purpose: str) -> LLMClient | None:
-        """The model for requests of this purpose; None where there is none."""
         client = self._clients[self.name_for(purpose, "")]
         return None if isinstance(client, NoModelClient) else client
 
@@ -118,11 +111,9 @@ class NoModelClient:
 
     @property
     def model(self) -> str:
-        """The name for logs."""
         return "none"
 
     def stream(self, _request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]:
-        """A completion that raises NoModelSet when it is iterated."""
         return _Unavailable(self.reason)
 
 
@@ -154,7 +145,6 @@ class ReadingAhead:
 
     @property
     def model(self) -> str:
-        """The name of the other client's model."""
         return self._client.model
 
     def name_for(self, purpose: str, model: str, /) -> str:

@@ -86,7 +86,6 @@ class ModelProcess:
 
     @property
     def process_id(self) -> int | None:
-        """The id of the process, while there is one."""
         return None if self._link is None else self._link.process.pid
 
     async def __aenter__(self) -> Self:
@@ -123,7 +122,6 @@ class ModelProcess:
         return _OneModel(self, number)
 
     async def answer(self, number: int, request: CompletionRequest) -> AsyncGenerator[str | Usage, None]:
-        """The answer of one of the models, see `Provider.answer`."""
         link = await self._linked()
         async with aclosing(link.ask(number, request)) as parts:
             async for part in parts:
@@ -156,7 +154,6 @@ class ModelProcess:
             await self._clock.sleep_until(self._clock.monotonic() + pause_s)
 
     async def _live(self, begun_s: float) -> str:
-        """Run the process once, and return the reason for its end."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -210,8 +207,6 @@ class ModelProcess:
 
 
 class _OneModel(ModelProvider):
-    """One of the process's models."""
-
     def __init__(self, process: ModelProcess, number: int) -> None:
         self._process = process
         self._number = number
@@ -270,7 +265,6 @@ class _Link:
             self.process.kill()
 
     async def read(self) -> None:
-        """Read the process's frames until it has gone."""
         frames = FrameReader(self._stream)
         with suppress(*_GONE):
             while True:
@@ -283,7 +277,6 @@ class _Link:
                     answer.take(frame)
 
     async def write(self) -> None:
-        """Send requests to the process."""
         waiting: MemoryObjectReceiveStream[bytes] = self._waiting
         with suppress(*_GONE):
             async for data in waiting:
@@ -296,7 +289,6 @@ class _Link:
             self._last_words = line
 
     async def end(self) -> str:
-        """End the process, fail the answers in progress, and return the reason for its end."""
         await self._stream.aclose()
         with anyio.move_on_after(_END_LIMIT_S):
             await self.process.wait()
@@ -328,7 +320,6 @@ class _Arriving:
         self._changed = anyio.Event()
 
     def take(self, frame: Frame) -> None:
-        """The text that a frame adds."""
         if frame["text"]:
             self._texts.append(frame["text"])
         if "usage" in frame:
@@ -339,7 +330,6 @@ class _Arriving:
         self._changed.set()
 
     def fail(self, error: LLMError) -> None:
-        """Nothing more will arrive."""
         if not self.ended:
             self.ended, self._failure = True, error
         self._changed.set()

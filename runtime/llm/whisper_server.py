@@ -39,8 +39,6 @@ class TooSlow(Exception):
 
 
 class WhisperListener:
-    """A model, and the recordings that wait for it."""
-
     def __init__(self, model: Any, limit_s: float) -> None:
         self._model = model
         self._limit_s = limit_s
@@ -48,7 +46,6 @@ class WhisperListener:
         self._waiting = 0
 
     async def answer(self, request: web.Request) -> web.Response:
-        """The words of the recording in the form's `file`."""
         if self._waiting >= MAX_WAITING:
             return _failed(429, "Too many recordings are waiting.")
         self._waiting += 1

@@ -53,7 +53,6 @@ def is_last(ask: AskState) -> bool:
 
 
 def rejected(reason: str) -> str:
-    """The answer of somebody who does not come."""
     return f"REJECTED - {reason}"
 
 

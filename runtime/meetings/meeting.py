@@ -44,12 +44,10 @@ _SHOWS = ("all", "summaries", "none")
 
 
 def may_become(meeting: MeetingState, status: Status) -> bool:
-    """Whether `status` may follow."""
     return status in NEXT[meeting.status]
 
 
 def may_join(meeting: MeetingState, who: ParticipantId) -> bool:
-    """Whether `who` can come in now."""
     return meeting.status != "ended" and who not in meeting.joined
 
 
@@ -144,7 +142,6 @@ def is_show(text: str) -> TypeGuard[Show]:
 
 
 def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:
-    """The active meeting of a place; None when there is none (now)."""
     return next((m for m in state.meetings.values() if m.hears_from(place) and m.status != "ended"), None)
 
 

@@ -70,8 +70,6 @@ class Attendance(Protocol):
 
 
 class SessionMeetings:
-    """The meetings of one session."""
-
     def __init__(self, journal: Journal, attendance: Attendance, clock: Clock, bus: Bus) -> None:
         self._journal = journal
         self._attendance = attendance
@@ -79,17 +77,14 @@ class SessionMeetings:
         self._bus = bus
 
     def get(self, meeting: str) -> MeetingState:
-        """The meeting of this id."""
         return self._journal.state.meetings[meeting]
 
     def going_on(self) -> list[MeetingState]:
-        """Those that have not ended."""
         return [meeting for meeting in self._journal.state.meetings.values() if meeting.status != "ended"]
 
     # -- its life
 
     def create(self, host: AgentId, frame: str, type_: str, topic: str) -> MeetingState:
-        """A meeting that `host` holds by executing `frame`, of the playbook `type_`."""
         number = str(FIRST_MEETING + len(self._journal.state.meetings))
         at = self._clock.now().timestamp()
         self._journal.note(MeetingCreated(number, topic, host, frame, type_, at, "created"))
@@ -104,7 +99,6 @@ class SessionMeetings:
         return True
 
     def start(self, meeting: MeetingState) -> None:
-        """Everybody who was needed is here; the host is asked to begin."""
         if not may_become(meeting, "active"):
             return
         self._journal.note(MeetingBegun(meeting.id))
@@ -153,7 +147,6 @@ class SessionMeetings:
         self._journal.note(ParticipantAsked(meeting.id, who, ask.by, ask.times, ask.due, ask.required))
 
     def tell_of_invitations(self, meeting: MeetingState, by: ParticipantId, asked: Sequence[ParticipantId]) -> None:
-        """Tell the participants of an active meeting whom `by` has invited."""
         if meeting.status == "active":
             for who in asked:
                 text = f"{self._called(meeting, by)} invited {self._called(meeting, who)}. Waiting…"

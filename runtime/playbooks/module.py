@@ -82,7 +82,6 @@ class OwnAgent:
 
     @property
     def id(self) -> str:
-        """The number of the agent, "1000"."""
         return running().agent
 
     def __getattr__(self, name: str) -> Any:

@@ -45,8 +45,6 @@ def as_text(value: Any, depth: int = 50) -> Any:
 
 
 class OwnTypes:
-    """The parameters of one function, by their annotations."""
-
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._name = name
         named = inspect.signature(function).parameters.values()

@@ -91,8 +91,6 @@ def check_signature(frame: Frame, version: FrameVersion) -> FrameVersion:
 
 
 class FrameExecution(Protocol):
-    """The execution of one frame."""
-
     async def run(self) -> Any:
         """Execute the frame and return its value. Raises PlaybookError when it fails."""
 

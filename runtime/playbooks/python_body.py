@@ -183,7 +183,6 @@ class PythonBody:
         return data
 
     def _note_changes(self) -> None:
-        """Assign what the code has changed in place."""
         for name, lent in self._lent.items():
             if lent.copy != lent.before:
                 lent.of = self._assign(name, lent.copy)
@@ -253,7 +252,6 @@ class PythonBody:
         return cancelled
 
     def close(self) -> None:
-        """Stop all of the code, including tasks that it started and left."""
         for task in list(self.tasks):
             task.cancel()
 

@@ -80,12 +80,10 @@ def value_of(result: CallToolResult, output_schema: Mapping[str, Any] | None, ma
 
 
 def text_of(result: CallToolResult, max_chars: int) -> str:
-    """All text in a result, with a note for each other part."""
     return _cut("\n".join(part for block in result.content for part in _parts(block)), max_chars)
 
 
 def error_of(result: CallToolResult) -> str:
-    """The reason for a tool's failure, on one line."""
     return one_line(text_of(result, 4 * MAX_ERROR_CHARS), MAX_ERROR_CHARS) or "it does not say why"
 
 
@@ -332,7 +330,6 @@ class RemoteServer:
         self._bus.publish(RemoteSaid(*self._which, self._hidden(text)))
 
     def _hidden(self, text: str) -> str:
-        """A text of the server without the secrets that it was given."""
         for name in self._spec.variables:
             secret = self._options.variables.get(name, "")
             if len(secret) >= SHORTEST_SECRET:
@@ -341,7 +338,6 @@ class RemoteServer:
 
     @property
     def _which(self) -> tuple[str, str]:
-        """The agent and its server, for events."""
         return self._agent.name, self._spec.shown
 
 

@@ -163,7 +163,6 @@ class RequestAttempt:
 
 
 def secret_header(header: str, secret: str | None) -> dict[str, str]:
-    """The header that carries a secret, if there is one."""
     if secret is None:
         return {}
     return {header: f"Bearer {secret}" if header.lower() == "authorization" else secret}

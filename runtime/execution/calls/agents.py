@@ -22,8 +22,6 @@ MAX_AGENTS = 1000
 
 
 class AgentCalls:
-    """The calls of one session; each notes its own result."""
-
     def __init__(
         self,
         journal: Journal,

@@ -24,8 +24,6 @@ MAX_SAVED_BYTES = 5_000_000
 
 
 class ArtifactCalls:
-    """The calls of one session; each notes its own result."""
-
     def __init__(self, journal: Journal, variables: VariableRules) -> None:
         self._journal = journal
         self._variables = variables

@@ -68,8 +68,6 @@ Options = Annotated[list[str], _labels]
 
 
 class SessionQuestions:
-    """The open questions of one session, and the call that asks one."""
-
     def __init__(self, journal: Journal, pages: SessionPages, builtins: BuiltinCalls) -> None:
         self._journal = journal
         self._pages = pages
@@ -152,7 +150,6 @@ class SessionQuestions:
             await self._journal.commit()
 
     def _note_gone(self, frame: Frame, call: FrameCall, who: str) -> None:
-        """Record that one of several people will not answer."""
         self._journal.note(QuestionAnswered(frame.id, call.pos, [], who, None))
         question = self._journal.state.questions[CallKey(frame.id, call.pos)]
         self._tell_count("session.question_left", who, question, question.place)
@@ -348,5 +345,4 @@ def _bare(words: str) -> str:
 
 
 def _number(text: str) -> int | None:
-    """A small number; None for all else, also for one that is too long to be read."""
     return int(text) if text.isdecimal() and len(text) <= len(str(MAX_OPTIONS)) else None

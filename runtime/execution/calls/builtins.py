@@ -44,8 +44,6 @@ MAX_LOGGED_VALUES = 50
 
 
 class BuiltinCalls:
-    """The built-in calls of one session. Each notes its own result."""
-
     def __init__(
         self,
         session: SessionContext,
@@ -151,7 +149,6 @@ class BuiltinCalls:
     async def _wait(
         self, frame: Frame, call: FrameCall, source: Mapping[str, Any] | None, timeout_s: float | None
     ) -> None:
-        """Wait for a source, or for that of a wait that has begun."""
         if source is not None:
             if self._cued(frame, call, source):
                 return
@@ -309,8 +306,6 @@ def _as_value(message: Message) -> dict[str, Any]:
 
 
 class LogCalls:
-    """`Log`, for one session."""
-
     def __init__(self, journal: Journal, bus: Bus, program: str) -> None:
         self._journal = journal
         self._bus = bus

@@ -39,8 +39,6 @@ SharedName = Annotated[str, _name]
 
 
 class MeetingCalls:
-    """The calls of one session."""
-
     def __init__(self, journal: Journal, meetings: SessionMeetings, invite: Invite) -> None:
         self._journal = journal
         self._meetings = meetings
@@ -110,7 +108,6 @@ class MeetingCalls:
         return {"value": shared.value, "version": shared.version, "by": by}
 
     def _meeting(self, frame: Frame, named: Any) -> MeetingState:
-        """The meeting that a playbook means."""
         text = "meeting" if named is None else str(named).strip()
         number = frame.state.meeting if text.lower() == "meeting" else parse_meeting_id(text) or text
         found = self._journal.state.meetings.get(number or "")
@@ -119,7 +116,6 @@ class MeetingCalls:
         return found
 
     def _own(self, frame: Frame, named: Any) -> MeetingState:
-        """The meeting that a playbook means, which its agent is in, or was in when it ended."""
         found = self._meeting(frame, named)
         check_takes_part(self._journal.state, found, frame.state.agent)
         return found

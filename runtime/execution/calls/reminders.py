@@ -85,7 +85,6 @@ class SessionReminders:
             self._look()
 
     def start(self, tasks: TaskGroup) -> None:
-        """Tell what is due, in `tasks`."""
         self._telling.start(tasks)
         self._look()
 

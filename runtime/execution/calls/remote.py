@@ -46,7 +46,6 @@ class ToolRules:
     careful: bool = False
 
     def verdict(self, name: str, tool: RemoteTool, *, in_task: bool) -> Verdict:
-        """The rule for a call of `Agent.tool`."""
         rules: tuple[tuple[Verdict, tuple[str, ...]], ...] = (
             ("deny", self.deny),
             ("ask", self.ask),
@@ -98,8 +97,6 @@ class RemoteTools:
 
 
 class NoRemoteServers:
-    """For sessions that may reach none."""
-
     async def ready(self, program: Program, /) -> None:
         """None has to be waited for."""
 

@@ -39,5 +39,4 @@ a built-in call."""
 
 
 def take_calls(owners: Iterable[type]) -> None:
-    """Add the calls that features declare."""
     SIGNATURES.update({one.name: one for owner in owners for one in declared(owner)})

@@ -83,11 +83,9 @@ class _Calls:
         return [call for call in new if call.pos not in self._frame.state.records]
 
     def take_cancelled(self) -> list[FrameCall]:
-        """Take the calls that the code gave up."""
         return [call for call in self._body.take_cancelled() if self.issued.pop(call.pos, None) is not None]
 
     async def hand_next(self) -> bool:
-        """Give the code the next result; False if it has all of them."""
         order = self._order()
         if self._handed == len(order):
             return False
@@ -157,6 +155,5 @@ def _diverged(frame: Frame, place: str | None, detail: str) -> Divergence:
 
 
 def _shown(call: FrameCall) -> str:
-    """A call approximately as its author wrote it."""
     given = [repr(value) for value in call.args] + [f"{name}={value!r}" for name, value in call.kwargs.items()]
     return f"{call.name}({shortened(', '.join(given))})"

@@ -38,7 +38,6 @@ class FrameCall:
 
     @property
     def digest(self) -> str:
-        """The digest of name and arguments."""
         if self.answers is not None:
             return self.answers.digest
         if not self._digest:
@@ -154,17 +153,14 @@ class Frame:
 
     @property
     def state(self) -> FrameState:
-        """The frame's state on the tape."""
         return self._journal.state.frames[self.id]
 
     @property
     def agent(self) -> AgentState:
-        """The agent whose variables the frame works on."""
         return self._journal.state.agents[self.state.agent]
 
     @property
     def alive(self) -> bool:
-        """Whether the frame is still on the stack."""
         return self.id in self._journal.state.frames
 
     def known(self, pos: str) -> KnownCall | None:
@@ -202,7 +198,6 @@ class Frame:
         self._moving.add(self.id)
 
     async def change(self) -> None:
-        """Return after the next fact about this frame."""
         if self._is_changed:
             return
         self._moving.discard(self.id)
@@ -225,5 +220,4 @@ def _became(record: CallRecord) -> str:
 
 
 def shortened(text: str) -> str:
-    """At most `MAX_SHOWN_CHARS` of `text`."""
     return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"

@@ -78,7 +78,6 @@ def waits_by(error: Exception, texts: Texts, *, guests: bool = False) -> str:
 
 
 def site(frame: Frame, call: FrameCall) -> tuple[str, str, str, str]:
-    """A fact's reference to a call: frame, position, name and digest."""
     return frame.id, call.pos, call.name, call.digest
 
 
@@ -100,12 +99,10 @@ def sole(error: BaseException) -> BaseException:
 
 
 def _grouped(group: BaseExceptionGroup[BaseException]) -> str:
-    """The text of a group, which by itself only counts."""
     return f"{group.message}: {'; '.join(': '.join(described(one)) for one in group.exceptions)}"
 
 
 def failed_call(frame: Frame, call: FrameCall, error: BaseException) -> CallReturned:
-    """The fact that a call raised `error`."""
     found = sole(error)
     place = found.raised_at if isinstance(found, Recorded) else None
     return CallReturned(*site(frame, call), error=described(found), raised_at=place)
@@ -201,8 +198,6 @@ _EXCEPTIONS = _plain_exceptions()
 
 @dataclass(frozen=True, slots=True)
 class RaisedFailure:
-    """The exception that ended a playbook, and where it was raised."""
-
     error: Exception
     raised_at: RaisedAt
 
@@ -255,7 +250,6 @@ class FrameEvents:
 
     @hears(FrameStarted)
     def noted(self, fact: FrameStarted) -> None:
-        """Remember which frames have just started."""
         self._begun.add(fact.frame)
 
     def taken_up(self, frame: Frame, kind: str) -> happened.FrameAbout:
@@ -293,7 +287,6 @@ class FrameEvents:
             self._bus.publish(happened.FrameFailed(about, error_type, error, str(outcome.raised_at)))
 
     def waits(self, frame: Frame, wait: WaitState) -> None:
-        """It waits, and may do so for long."""
         until = None if wait.due is None else datetime.fromtimestamp(wait.due, UTC).isoformat()
         self._bus.publish(happened.FrameWaiting(self._journal.session, frame.id, _whom(wait.source), until))
 

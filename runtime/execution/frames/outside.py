@@ -35,8 +35,6 @@ class OutsideEffect:
 
 
 class OutsideEffects:
-    """The outside effects of one session."""
-
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
@@ -82,7 +80,6 @@ class OutsideEffects:
         return intent
 
     def _failed(self, frame: Frame, call: FrameCall, error: Exception) -> None:
-        """Record an exception, with the lines of the code that raised it."""
         if not frame.alive:
             return
         failed, lines = failed_call(frame, call, error), lines_of(error)

@@ -53,7 +53,6 @@ class CallShape:
 
     @classmethod
     def of(cls, params: Sequence[Param], *, more: bool = False) -> CallShape:
-        """The shape of a call with these parameters."""
         return cls(tuple(p.name for p in params), sum(p.default is None for p in params), more)
 
     def argument(self, node: ast.Call, index: int) -> ast.expr | None:
@@ -136,8 +135,6 @@ class CallSignature:
 
 
 class BuiltinCall:
-    """A built-in call of one session."""
-
     def __init__(self, signature: CallSignature, owner: object, journal: Journal) -> None:
         self._signature = signature
         self._owner = owner
@@ -212,14 +209,12 @@ def call(
 
 
 def declared(owner: type) -> Iterator[CallSignature]:
-    """The calls that a class declares, in order."""
     for member in vars(owner).values():
         if inspect.isfunction(member):
             yield from _DECLARED.get(member, ())
 
 
 def calls_of(journal: Journal, *owners: object) -> dict[str, BuiltinCall]:
-    """The calls of a session's objects, by name."""
     return {one.name: BuiltinCall(one, owner, journal) for owner in owners for one in declared(type(owner))}
 
 
@@ -247,7 +242,6 @@ def type_text(annotation: Any) -> str | None:
 
 
 def _bare(annotation: Any) -> Any:
-    """An annotation without readers."""
     if get_origin(annotation) is Annotated:
         return get_args(annotation)[0]
     if get_origin(annotation) in (Union, UnionType):
@@ -266,8 +260,6 @@ def _reader(param: inspect.Parameter) -> Reader | None:
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """Reads an argument of a declared type."""
-
     param: str
     type: str
 
@@ -301,7 +293,6 @@ def own_type(given: Any) -> str:
 
 
 def variable_name(given: Any) -> str:
-    """The name of a variable, with or without its `$`."""
     return str(given).removeprefix("$")
 
 

@@ -288,13 +288,11 @@ class FreeInterpreter:
         return None if told is None else await told(frame, heard_text(frame), self._fence or "")
 
     def _told(self) -> str | None:
-        """The task of the fenced step, with what it may call."""
         if self._fence is None or self._holds_to is None:
             return self._fence
         return f"{self._fence} ({self._holds_to.may_call()})" if self._holds_to.others else self._fence
 
     def _doing(self) -> str | None:
-        """The step that is executed, in the words of the program."""
         line = (self._frame.state.step or "").split(":")
         step = self._playbook.step(line[1]) if len(line) > 1 else None
         return shown_step(step, self._context.pages.texts) if step is not None else None
@@ -324,7 +322,6 @@ class FreeInterpreter:
         self._calls.publish(StepRejected(*self._calls.at, rule, error))
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
-        """Write down a verified statement and run it."""
         await self._statements.accept(source, remarks)
 
     async def say_plainly(self, text: str) -> None:
@@ -349,7 +346,6 @@ class FreeInterpreter:
         return self._statement_scope.value_of(name)
 
     def position(self) -> Position:
-        """The frame's present position, for the verifier."""
         return replace(self._statement_scope.position(), may_end_program=self._may_end_program, fenced=self._fenced())
 
     def _fenced(self) -> Fenced | None:
@@ -367,7 +363,6 @@ class FreeInterpreter:
         self._context.journal.note(FrameParked(self._frame.id, {"human": True}))
 
     async def open_stream(self, target: str) -> LiveStream | None:
-        """Begin to show what is said to `target`."""
         if self._context.watcher is not None:
             await self._context.watcher.about_to_say(self._frame)
         utterances = self._context.builtins.utterances

@@ -53,7 +53,6 @@ _UNTOLD = frozenset({"Step", "Var", "Trigger", "SaveArtifact"})
 
 
 def signature(name: str, params: Sequence[Param], returns: str | None) -> str:
-    """A playbook's signature as programs write it."""
     parts = []
     for p in params:
         text = ("$" if p.state else "") + p.name + (f":{p.type}" if p.type else "")
@@ -153,7 +152,6 @@ def _message_line(message: Message, *, while_working: bool) -> str:
 
 
 def _outcome(record: CallRecord) -> str:
-    """The outcome of a call, as the model sees it."""
     if record.error:
         return f"raised {record.error[0]}: {foreign_line(record.error[1])}"
     built_in = SIGNATURES.get(record.name)

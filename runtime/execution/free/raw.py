@@ -39,8 +39,6 @@ def _names(description: str, name: str) -> bool:
 
 
 class RawAnswer:
-    """The one turn of a raw playbook."""
-
     def __init__(self, journal: Journal, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec) -> None:
         self._journal = journal
         self._frame = frame

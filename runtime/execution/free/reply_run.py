@@ -44,8 +44,6 @@ _RESUME = (
 
 
 class Executor(Protocol):
-    """The executor that a reply runs on."""
-
     async def accept(self, source: str, remarks: Sequence[str] = (), /) -> None:
         """Run a verified statement, preceded by `remarks`."""
 
@@ -107,7 +105,6 @@ class ReplyRun:
         }
 
     async def feed(self, text: str) -> None:
-        """Take the next piece of the reply."""
         self.said_anything = self.said_anything or bool(text.strip())
         self._chars += len(text)
         if self._chars > MAX_ANSWER_CHARS:

@@ -142,12 +142,10 @@ class StatementScope:
         return {python_name(name): value for name, value in {**variables, **own, **state.locals}.items()}
 
     def used(self, variables: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
-        """Those of the names that occur in `sources`."""
         used = {node.id for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
         return {name: value for name, value in self.names(variables).items() if name in used}
 
     def state_names(self) -> set[str]:
-        """The names in Python that mean variables of the agent."""
         named = (set(self._types) | set(self._frame.agent.variables) | {"__"}) - set(self._frame.state.locals)
         return set(map(python_name, named))
 
@@ -155,7 +153,6 @@ class StatementScope:
         return {name for source in self._frame.state.prelude for name in assigned_names(ast.parse(source))}
 
     def position(self) -> Position:
-        """The frame's current position."""
         frame = self._frame
         builtins = self._context.builtins
         names = set(self.names(frame.agent.variables)) | self.state_names() | self._definitions()

@@ -122,7 +122,6 @@ def mutated_names(tree: ast.AST) -> set[str]:
 
 
 def called_names(source: str) -> set[str]:
-    """The names of everything that `source`, which parses, calls."""
     calls = (node for node in nodes_in(parsed(source)) if isinstance(node, ast.Call))
     return {name for call in calls if (name := call_name(call.func)) is not None}
 

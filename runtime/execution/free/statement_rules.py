@@ -111,7 +111,6 @@ def _told(rule: str | tuple[str, ...]) -> str:
 
 
 def rules(program: Program, agent: AgentSpec, shown: str) -> str:
-    """The rules for an agent whose program is `shown` to the model."""
     return "".join((_BASE, *_used(program, agent, shown)))
 
 

@@ -38,8 +38,6 @@ Refused = Callable[[str, str], None]
 
 
 class StatementRun:
-    """Runs the statements of one frame in the sandbox."""
-
     def __init__(
         self,
         context: ExecutionContext,
@@ -56,7 +54,6 @@ class StatementRun:
         self._on_failure = on_failure
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
-        """Record a verified statement and the remarks before it, and run it."""
         self._context.journal.note(StatementAccepted(self._frame.id, source, list(remarks)))
         await self.execute(len(self._frame.state.statements) - 1)
 
@@ -135,7 +132,6 @@ class StatementRun:
 
 
 def calls_made(state: FrameState) -> set[str]:
-    """What the statements of the present turn have called without a failure."""
     made = ((pos, record) for pos, record in state.records.items() if "." in pos and ":" not in pos)
     return {record.name for _, record in made if record.error is None}
 

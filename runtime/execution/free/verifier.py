@@ -226,7 +226,6 @@ def _check_steps(tree: ast.AST, position: Position) -> Rejected | None:
 
 
 def _is_step(location: str, position: Position) -> bool:
-    """Whether `Playbook:line:code` names a step of the playbook."""
     parts = location.split(":")
     named = len(parts) == 3 and parts[0].rpartition(".")[2] == position.playbook
     return named and position.steps.get(parts[1]) == parts[2]
@@ -291,6 +290,5 @@ def _is_control(value: ast.expr) -> bool:
 
 
 def ends_turn(source: str) -> bool:
-    """Whether the statement is itself a `Yld` or `Return`."""
     body = parsed(source).body
     return bool(body) and isinstance(body[-1], ast.Expr) and _is_control(body[-1].value)

@@ -52,7 +52,6 @@ class Ahead:
         here: Callable[[], str | None],
         names: Callable[[], Mapping[str, Any]],
     ) -> None:
-        """`here` is the line of control, `names` are the current values of names."""
         self._course = course
         self._questioner = questioner
         self._with_when = with_when
@@ -264,6 +263,5 @@ class _Walk:
 
 
 def said_of(test: Operand, holds: bool) -> str:
-    """A condition, or its negation, in words."""
     text = test.text if isinstance(test, Prose) else test.source
     return text if holds else f"not: {text}"

@@ -45,8 +45,6 @@ Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | J
 
 
 class StepCalls:
-    """The calls of one frame's steps."""
-
     def __init__(self, exchange: Exchange, questioner: Questioner) -> None:
         self._exchange = exchange
         self._questioner = questioner
@@ -55,7 +53,6 @@ class StepCalls:
         self._frame = exchange.frame
 
     async def execute(self, line: str, part: Call, *, handles_failure: bool) -> None:
-        """A step that calls something: its arguments, the call, what becomes of the result."""
         if part.result is not None and (computed := self._function(part)) is not None:
             await self._work.assign(part.result, await self._work.evaluate(computed))
             return
@@ -183,7 +180,6 @@ class StepCalls:
         return Prose(text)
 
     async def evaluate_or_ask(self, operand: Operand, what: str, kind: str, line: str) -> Any:
-        """The value of an operand; one in words is asked for."""
         if isinstance(operand, Expression):
             return await self._work.evaluate(operand)
         told = await self._looked_up(operand)

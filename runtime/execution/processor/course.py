@@ -46,31 +46,24 @@ class Going:
 
 
 class Course:
-    """The paths through one playbook."""
-
     def __init__(self, code: PlaybookCode) -> None:
         self._nodes = code.nodes
         self.first = code.first
 
     def node(self, line: str) -> InstructionNode:
-        """The instruction at a line, in its place."""
         return self._nodes[line]
 
     def instructions(self) -> Iterator[Instruction]:
-        """All instructions."""
         return (node.instruction for node in self._nodes.values())
 
     def hears_words(self) -> bool:
-        """Whether a step waits for a task, or for who has ordered one."""
         return any(_hears_words(part) for instruction in self.instructions() for part in instruction.parts)
 
     def into(self, line: str) -> Going:
-        """Go below an instruction, or past it if nothing is below."""
         below = self._nodes[line].below
         return Going(below[0]) if below else self.after(line)
 
     def after(self, line: str) -> Going:
-        """Continue after an instruction and its steps below."""
         node = self._nodes[line]
         at = node.beside.index(line) + 1
         if self._is_branch(line):
@@ -94,7 +87,6 @@ class Course:
         return self.after(node.parent)
 
     def past_loop(self, line: str) -> Going:
-        """A loop has ended."""
         return Going(self.after(line).line, {line: None, **self.rounds_below(line)})
 
     def jump(self, line: str, target: str) -> Going:
@@ -106,7 +98,6 @@ class Course:
         return Going(target, left)
 
     def loop_of(self, line: str) -> str | None:
-        """The innermost loop around a line."""
         parent = self._nodes[line].parent
         while parent is not None:
             if isinstance(self._nodes[parent].instruction.head, Loop):
@@ -145,7 +136,6 @@ class Course:
         return [known for known in self._nodes if known.startswith(f"{line}.")]
 
     def _holding(self, line: str) -> set[str]:
-        """The line itself, and every line that contains it."""
         found, current = set[str](), line
         while True:
             found.add(current)
@@ -155,7 +145,6 @@ class Course:
             current = parent
 
     def rounds_below(self, line: str) -> dict[str, None]:
-        """The loops and jumps below a line, each without its rounds."""
         return {
             known: None for known in self._below(line) if isinstance(self._nodes[known].instruction.head, Loop | Jump)
         }

@@ -124,7 +124,6 @@ class Exchange:
     # -- speaking and hearing
 
     async def say_exactly(self, target: str, text: str) -> str:
-        """Say a text as it is; returns what was said."""
         if self.comes_too_late(target):
             return ""
         await self.work.call("Say", (target, text))
@@ -170,7 +169,6 @@ class Exchange:
         return self.context.pages.standing(page) if page is not None and began else ""
 
     async def _watched(self, pieces: AsyncIterator[str], watcher: StepWatcher) -> AsyncIterator[str]:
-        """The pieces of a text that begins to be shown only when the watcher lets it."""
         begun = False
         async for piece in pieces:
             if not begun:
@@ -217,7 +215,6 @@ class Exchange:
         )
 
     def _shown(self, value: Any) -> str:
-        """A value as people read it."""
         if value is None:
             return self.context.pages.texts("session.not_given")
         return value if isinstance(value, str) else shown_value(value)

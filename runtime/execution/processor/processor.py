@@ -65,8 +65,6 @@ MAX_STEPS = 10_000
 
 
 class Returned:
-    """The playbook has ended with a value."""
-
     def __init__(self, value: Any = None) -> None:
         self.value = value
 
@@ -91,7 +89,6 @@ class StepProcessor:
         known: AgentFacts,
         interpreter: FreeInterpreter,
     ) -> None:
-        """`interpreter` carries out what is free."""
         self._context = context
         self._frame = frame
         self._playbook = playbook
@@ -355,7 +352,6 @@ class StepProcessor:
     # -- places and values
 
     def _system(self) -> str:
-        """The stable part of the prompt."""
         described = self._frame.state.description or self._playbook.description
         told = not self._context.alone  # a small model says lines of the script that it is not asked for
         return system_text(self._context.program, self._agent, self._playbook, described, with_script=told)

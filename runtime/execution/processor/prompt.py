@@ -77,7 +77,6 @@ def _heard(state: SessionState, message: Message) -> str:
 def build_prompt(
     system: str, state: SessionState, frame: FrameState, names: Mapping[str, Any], asked: str
 ) -> tuple[ChatMessage, ...]:
-    """The prompt around the text of the questions."""
     messages = [ChatMessage("system", system, cacheable=True)]
     for past in frame.transcript:
         messages += exchanged(past)

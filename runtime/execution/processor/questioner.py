@@ -91,7 +91,6 @@ class Questioner:
         self._returns = returns or ""
 
     def words(self, line: str, part: Say | Ask, names: Mapping[str, Any]) -> WordsQuestion | None:
-        """The words of a message."""
         if not isinstance(part.words, Prose):
             return None
         to = _whom(part.targets)
@@ -126,7 +125,6 @@ class Questioner:
         return WordsQuestion((line, what), task, when=when)
 
     def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> ValueQuestion | None:
-        """The values that a step creates."""
         if not isinstance(part.value, Prose):
             return None
         if isinstance(part, Return):
@@ -138,7 +136,6 @@ class Questioner:
         return ValueQuestion((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
 
     def given(self, line: str, awaited: Awaited) -> ValueQuestion:
-        """The question for values in a person's message."""
         wanted = " and ".join(awaited.types)
         task = f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
         return ValueQuestion((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
@@ -172,7 +169,6 @@ class Questioner:
         )
 
     def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> OutcomeChoice | None:
-        """The question whether a condition in words is true."""
         test = part.over if isinstance(part, Loop) else part.test
         if not isinstance(test, Prose):
             return None
@@ -199,18 +195,15 @@ class Questioner:
         return VARIABLE.sub(with_value, text).rstrip(" .")
 
     def type_of(self, variable: VariableTarget) -> str:
-        """The declared type of a variable, "" for none."""
         return variable.type or self._types.get(variable.name, "")
 
 
 def _filled(found: re.Match[str], names: Mapping[str, Any]) -> str:
-    """A variable's value in place of its name, as a person would write it."""
     value = names.get(found[1])
     return found[0] if value is None or is_large(value) else shown_value(value, MAX_SHOWN_CHARS).strip('"')
 
 
 def conditional(question: Question, when: str) -> Question:
-    """A question that is answered only under a condition."""
     return replace(question, when=when) if when else question
 
 
@@ -242,12 +235,10 @@ class Awaited:
 
     @property
     def quoted(self) -> str:
-        """The person's text in quotation marks."""
         return quoted(self.heard)
 
 
 def understanding(line: str, awaited: Awaited) -> UnderstandQuestion:
-    """The question about the meaning of a person's message."""
     until, triggers = awaited.until, {name: text for name, (text, _) in awaited.triggers.items()}
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
     outcomes = {_ANSWER: answer, **triggers}
@@ -270,13 +261,11 @@ def understanding(line: str, awaited: Awaited) -> UnderstandQuestion:
 
 
 def quoted(text: str) -> str:
-    """A person's text for a question: on one line, shortened."""
     line = foreign_line(text)
     return f'"{line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1] + "…"}".'
 
 
 def expression_text(test: object) -> str:
-    """A condition in the author's words."""
     return test.text if isinstance(test, Prose) else test.source if isinstance(test, Expression) else ""
 
 

@@ -66,8 +66,6 @@ class AgentFacts:
 
 
 class FrameTalk:
-    """The talk of one frame."""
-
     def __init__(
         self,
         exchange: Exchange,
@@ -159,7 +157,6 @@ class FrameTalk:
         return any(message.ends_meeting for message in heard)
 
     async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> UnderstandAnswer:
-        """The meaning of the words that were heard."""
         triggers, names = self._by_message(heard), self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
         correctable = self._correctable(types)
@@ -297,14 +294,12 @@ class FrameTalk:
         return handler is not None
 
     async def _start(self, playbook: str, values: Mapping[str, Any]) -> None:
-        """Execute the playbook of a trigger that holds."""
         given = {name: value for name, value in values.items() if value is not None}
         value = await self._work.call(playbook, (), given)
         gave = "" if value is None else f" and gave {value!r:.200}"
         self._work.remember(f"{LineForm.DONE.format(name=playbook)}{gave})")
 
     def _correctable(self, wanted: Mapping[str, str]) -> dict[str, str]:
-        """The variables that a person gave in this playbook, with their types."""
         frame = self._work.frame
         known: dict[str, str] = {}
         for line, _ in frame.state.trail:
@@ -386,7 +381,6 @@ def _counted(asked_again: int, missing: Sequence[str]) -> int:
 
 
 def _noted(values: Mapping[str, Any]) -> str:
-    """The confirmation of a correction by a small model."""
     noted = " and ".join(f"{name.replace('_', ' ')} is {value}" for name, value in values.items())
     return f"{LineForm.WRITE} the person. It must do this: Confirm that {noted}. Only the message itself."
 

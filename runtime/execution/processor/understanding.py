@@ -147,7 +147,6 @@ class Understanding:
         return {name: value for name, value in values.items() if value != names.get(name)}
 
     async def _is_done(self, line: str, until: str, awaited: Awaited) -> bool:
-        """Whether a talk has ended."""
         told = self._questioner.told(until.removeprefix(IS_DONE), self._work.names())
         task = f"The task: {told}. The person wrote: {awaited.quoted} Which of these is it?"
         options = {
@@ -157,7 +156,6 @@ class Understanding:
         return bool(await self._ask(OutcomeChoice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
 
     async def _done_instead(self, line: str, question: UnderstandQuestion, awaited: Awaited) -> str:
-        """The person's act in place of an answer."""
         left_out = {OTHER, *awaited.triggers, *(["answer"] if awaited.types else [])}
         options = {
             **_SOMETHING_ELSE,
@@ -197,7 +195,6 @@ class Understanding:
 
 
 def _is_all(given: Mapping[str, Any], heard: str) -> bool:
-    """Whether the message is the requested value and nothing else."""
     words = WORD.findall(heard.casefold())
     return any(value is not None and WORD.findall(str(value).casefold()) == words for value in given.values())
 
@@ -208,7 +205,6 @@ def _tokens(text: str) -> list[str]:
 
 
 def _is_quoted(value: Any, heard: str) -> bool:
-    """Whether all words of a value occur in the messages."""
     return not isinstance(value, str) or all(token in heard.casefold() for token in _tokens(value))
 
 

@@ -72,7 +72,6 @@ class Work:
     # -- the instruction
 
     def begin(self) -> None:
-        """An instruction starts, or starts again."""
         self._number, self.notes, self.said = 0, [], []
 
     def note_step(self, at: str, op: str, *, loops: Loops = NOTHING, heard: str | None = None) -> None:
@@ -95,21 +94,17 @@ class Work:
         self.notes.append(note)
 
     def position(self) -> str:
-        """The position of the next effect."""
         self._number += 1
         return str(self._number - 1)
 
     @property
     def upcoming(self) -> str:
-        """The position that the next effect will have."""
         return str(self._number)
 
     def record(self, pos: str) -> CallRecord | None:
-        """The recorded outcome of an effect; None if it has not happened."""
         return self.frame.state.records.get(pos)
 
     async def settled(self, pos: str) -> CallRecord:
-        """The value of a recorded effect. Raises its exception."""
         if not self.frame.alive:
             await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
         record = self.frame.state.records[pos]
@@ -120,7 +115,6 @@ class Work:
     # -- names and values
 
     def names(self) -> dict[str, Any]:
-        """The current meaning of names."""
         return names_of(self.context.journal.state, self.frame, self._state_params)
 
     async def holds(self, test: Expression, *, waits: bool = False) -> bool:
@@ -152,7 +146,6 @@ class Work:
         return results
 
     async def give(self, part: Set, value: Any) -> None:
-        """Set the variables of an exact assignment."""
         if len(part.variables) > 1:
             values = list(value) if isinstance(value, list | str) else []
             if len(values) != len(part.variables):

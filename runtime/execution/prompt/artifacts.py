@@ -22,7 +22,6 @@ def is_large(value: Any) -> bool:
 
 
 def size_bytes(value: Any) -> int:
-    """The size of a value as JSON, in UTF-8."""
     return len(_text(value).encode(errors="replace"))
 
 
@@ -32,14 +31,12 @@ def artifact_name(value: Any) -> str:
 
 
 def artifact_summary(value: Any) -> str:
-    """The start of the value, for an artifact without a summary."""
     text = value if isinstance(value, str) else _text(value)
     words = " ".join(text[: 2 * _SUMMARY_CHARS].split())
     return words if len(words) <= _SUMMARY_CHARS else words[:_SUMMARY_CHARS] + "…"
 
 
 def shown_artifact(name: str, value: Any, summary: str | None = None) -> str:
-    """An artifact as shown to the model."""
     about = foreign_line(artifact_summary(value) if summary is None else summary)
     shows = f'LoadArtifact("{foreign_line(name)}") shows it'
     return f"artifact of {len(_text(value)):,} characters: {about} [{shows}]"

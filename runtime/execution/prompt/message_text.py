@@ -29,7 +29,6 @@ _WHAT: Final[dict[QuoteKind, str]] = {
 
 
 def quoted_lines(quote: Quote, theirs: Callable[[str], str]) -> list[str]:
-    """A message that another one brings."""
     head, *rest = _lines(quote, theirs)
     return [f"> {head}", *(f">   {line}".rstrip() for line in rest)]
 
@@ -58,7 +57,6 @@ def _lines(quote: Quote, theirs: Callable[[str], str]) -> list[str]:
 
 
 def exchanged(past: Mapping[str, str]) -> Iterator[ChatMessage]:
-    """An earlier exchange: what was heard, and what was said then."""
     yield ChatMessage("user", past["heard"] or LineForm.BEGINS)
     if past["said"]:
         yield ChatMessage("assistant", foreign_lines(past["said"]))

@@ -65,7 +65,6 @@ def node_context(state: SessionState, frame: FrameState) -> list[str]:
 
 
 def _said_before(agent: AgentState) -> Iterator[str]:
-    """What was said in the place before the message with which the program began."""
     if agent.variables.get(PAST_VARIABLE):
         yield str(agent.variables[PAST_VARIABLE])
 
@@ -163,7 +162,6 @@ def stack_entries(state: SessionState, frame: FrameState) -> list[str]:
 
 
 def shown_value(value: Any, max_chars: int = MAX_VALUE_CHARS) -> str:
-    """A value as the model sees it: JSON, cut when it is long."""
     text = foreign_json(json.dumps(value, ensure_ascii=False, default=str))
     if len(text) <= max_chars:
         return text

@@ -18,7 +18,6 @@ _SAY = re.compile(r"\ASay\((?P<to>[^,()]*),\s*(?P<words>.*?)\)?\Z", re.DOTALL)
 
 
 def step_words(text: str) -> str:
-    """A step as its author wrote it, without the codes."""
     bare = _CODES.sub("", text).strip()
     said = _SAY.match(bare)
     if said is None:

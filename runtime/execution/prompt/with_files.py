@@ -73,7 +73,6 @@ def file_value(file: Attachment) -> str:
 
 
 def is_picture(file: Attachment) -> bool:
-    """Whether a file is of the type `image`."""
     return file.media_type.startswith("image/")
 
 
@@ -99,8 +98,6 @@ class FileContents(Protocol):
 
 
 class WithFiles:
-    """A client that fills in the files of one session."""
-
     def __init__(self, client: LLMClient, journal: Journal, contents: FileContents, budget_chars: int) -> None:
         """Files beyond `budget_chars` in one request are left out, those named longest ago first."""
         self._client = client
@@ -111,7 +108,6 @@ class WithFiles:
 
     @property
     def model(self) -> str:
-        """The name of the other client's model."""
         return self._client.model
 
     def name_for(self, purpose: str, model: str, /) -> str:
@@ -131,7 +127,6 @@ class WithFiles:
             yield _Attempts(self, request, filled, stack)
 
     async def opened(self, request: CompletionRequest, stack: AsyncExitStack) -> ModelCompletion:
-        """The other client's answer."""
         return await stack.enter_async_context(self._client.stream(request))
 
     async def less(self, request: CompletionRequest, error: LLMRefused | ContextTooLong) -> CompletionRequest:
@@ -190,7 +185,6 @@ class _Place:
 
 
 def _named(messages: Sequence[ChatMessage], files: Sequence[Attachment]) -> Mapping[str, _Place]:
-    """The files that messages to the model name, by url."""
     found: dict[str, _Place] = {}
     if not any(file.parts or file.note for file in files):
         return found
@@ -242,7 +236,6 @@ def filled_chars(completion: ModelCompletion) -> int:
 
 
 def sent(request: CompletionRequest, completion: ModelCompletion) -> tuple[ChatMessage, ...]:
-    """The messages of a request as they were sent, with what its files have added."""
     return completion.filled.messages if isinstance(completion, _Attempts) else request.messages
 
 

@@ -190,7 +190,6 @@ def _begins(plain: str, name: str) -> bool:
 
 
 def named(text: str, options: Mapping[str, str]) -> str | None:
-    """The option that a text names, completely or by its first word."""
     by_name = {option.casefold(): option for option in options}
     text = text.strip()
     plain = (text if text.casefold() in by_name else _NUMBERED.sub("", text, count=1)).strip(_MARKS).casefold()
@@ -239,7 +238,6 @@ def _understood(question: UnderstandQuestion, text: str) -> UnderstandAnswer:
 
 
 def _outcome(question: UnderstandQuestion, text: str, fields: Mapping[str, Any]) -> str | None:
-    """The outcome that an answer names; None without one."""
     said = next((fields[key] for key in ("instead", "does", "outcome") if fields.get(key)), None)
     if said is not None:
         found = named(str(said), question.outcomes)

@@ -111,7 +111,6 @@ class FrameQuestions:
         """The length of the last prompt."""
 
     def blanks(self) -> str:
-        """The blanks with which the present reply begins."""
         text = "" if self._reply is None else self._reply.text
         return text[: len(text) - len(text.lstrip())]
 
@@ -242,7 +241,6 @@ class FrameQuestions:
             self.calls.reads_on()
 
     async def close(self, *, ended: bool = True) -> None:
-        """Stop reading the reply: what is still in it is not wanted."""
         if self._reply is None:
             return
         reply, completion, self._reply, self._completion = self._reply, self._completion, None, None

@@ -79,7 +79,6 @@ class OutcomeChoice:
     turned: bool = False
 
     def holds(self, answer: str) -> bool:
-        """Whether the condition holds by the answer, yes or no."""
         return (answer == "yes") is not self.turned
 
 
@@ -108,13 +107,10 @@ Question = WordsQuestion | ValueQuestion | OutcomeChoice | UnderstandQuestion
 
 @dataclass(frozen=True, slots=True)
 class UnderstandAnswer:
-    """The answer to `UnderstandQuestion`."""
-
     does: str
     values: Mapping[str, Any]
 
     def to_data(self) -> dict[str, Any]:
-        """The answer in the tape's form."""
         return {"does": self.does, "values": dict(self.values)}
 
 
@@ -123,7 +119,6 @@ class WrongAnswer(ValueError):
 
 
 def asked(questions: Sequence[Question], wrong: str = "") -> str:
-    """The text of the questions. `wrong` is the error in the last answer."""
     before = f"{LineForm.WRONG_ANSWER} {foreign_line(wrong)}. Answer again.\n" if wrong else ""
     if len(questions) == 1:
         return before + _task(questions[0], {})
@@ -133,7 +128,6 @@ def asked(questions: Sequence[Question], wrong: str = "") -> str:
 
 
 def _task(question: Question, numbers: Mapping[Key, int]) -> str:
-    """The task of one question, with the numbers of those asked together."""
     when = f"Only if {question.when}: " if question.when else ""
     match question:
         case WordsQuestion():
@@ -173,7 +167,6 @@ def _options(options: Mapping[str, str]) -> str:
 
 
 def _form(types: Mapping[str, str], *, optional: bool) -> str:
-    """The form of values: one alone, several as JSON."""
     null = ", null for what was not given" if optional else ""
     if len(types) == 1:
         [(name, kind)] = types.items()
@@ -200,7 +193,6 @@ def _understanding(question: UnderstandQuestion, numbers: Mapping[Key, int]) -> 
 
 
 def schema_of(question: Question) -> dict[str, Any] | None:
-    """The schema of a question's answer; None for words, which have none."""
     match question:
         case ValueQuestion(types=types, optional=optional):
             return _object({name: type_schema(kind, optional=optional) for name, kind in types.items()})

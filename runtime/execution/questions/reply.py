@@ -25,8 +25,6 @@ _BEGUN = re.compile(r"[ \t]*(?:\*{0,2}|\*\*\[\d{0,2}|\*?\*?\[\d{0,2}\]?:?\*{0,2}
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The answer to question `number` starts."""
-
     number: int
 
 
@@ -147,7 +145,6 @@ class QuestionReply:
         """All text that was read."""
 
     async def close(self) -> None:
-        """Stop reading."""
         await self._pieces.aclose()
 
     async def words(self, number: int) -> AsyncIterator[str]:

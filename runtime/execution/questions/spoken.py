@@ -79,7 +79,6 @@ class SpeechCleaner:
         return self._read(piece, final=False)
 
     def end(self) -> str:
-        """The retained text, once the message is complete."""
         return self._read("", final=True).rstrip()
 
     def _read(self, piece: str, *, final: bool) -> str:
@@ -161,7 +160,6 @@ class SpeechCleaner:
         return self._filled(text)
 
     def _closed(self, text: str) -> str:
-        """A complete text without its closing quote."""
         text = text.rstrip()
         text = text.removesuffix("```").rstrip() if self._fenced else text
         return text.removesuffix(self._quote).rstrip() if self._quote and not self._over else text
@@ -255,6 +253,5 @@ def _may_be_no_words(begun: str) -> bool:
 
 
 def _refuse_statements(text: str) -> None:
-    """Raise WrongAnswer for code in the place of words."""
     if text.lstrip().startswith(_STATEMENTS):
         raise WrongAnswer("a message to people is a text, no code")

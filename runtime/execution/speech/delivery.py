@@ -43,7 +43,6 @@ class Way:
 
     @property
     def shown(self) -> bool:
-        """Whether the chat shows it, now or later."""
         return bool(self.piece_chars) or self.hold_s is not None
 
 
@@ -88,7 +87,6 @@ class SpeechDelivery:
         return None
 
     def _wanting(self, target: SpeechTarget, text: str | None) -> list[tuple[PersonId, HumanSpec]]:
-        """Those who hear it and want to."""
         return [(who, spec) for who, spec in self._hearers(target) if self._wants(who, spec, target, text)]
 
     def _way(
@@ -131,7 +129,6 @@ class SpeechDelivery:
         return False
 
     async def hand_over(self, frame: Frame, call: FrameCall, way: Way, target: SpeechTarget, text: str) -> None:
-        """Give an utterance to the playbooks of those who want that."""
         for index, (person, spec) in enumerate(way.handlers):
             message = {
                 "text": text,
@@ -221,7 +218,6 @@ class SpeechDelivery:
 
 
 def held_pages(state: SessionState) -> list[PageState]:
-    """The pages that are held back to be shown with what follows."""
     return [page for page in state.pages.values() if page.status == "held"]
 
 
@@ -242,7 +238,6 @@ def surely_addressed(text: str, name: str | None) -> str:
 
 
 def untagged(text: str, name: str | None) -> tuple[str, str]:
-    """The `@name` at the beginning of a text with the blank behind it, and the rest."""
     tag = f"@{name}"
     count = 0 if name is None or not _begins_with(text, tag) else len(tag) + (text[len(tag) :][:1] == " ")
     return text[:count], text[count:]

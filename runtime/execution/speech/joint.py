@@ -115,7 +115,6 @@ class Joint:
 
     @cached_property
     def _gap(self) -> str:
-        """The blanks at the end of what stands."""
         return self._stands[len(self._core) :]
 
     @cached_property
@@ -227,6 +226,5 @@ class Joint:
 
 
 def _common_chars(one: str, other: str) -> int:
-    """The length of their common beginning."""
     count = min(len(one), len(other))
     return next((at for at in range(count) if one[at] != other[at]), count)

@@ -34,7 +34,6 @@ class SpokenText:
         return self._with_what_stands(said, final=False) if said else ""
 
     def whole(self, text: str) -> str:
-        """All of it."""
         return self._with_what_stands(addressed(text, self._whom) if text else "", final=True)
 
     def _with_what_stands(self, said: str, *, final: bool) -> str:
@@ -62,7 +61,6 @@ class LiveStream:
         self._shown_chars = 0
 
     async def write(self, text: str) -> None:
-        """Show the next piece, when there is enough of it."""
         self._text += text
         await self._show(self._piece_chars)
 

@@ -38,8 +38,6 @@ class UnseenPage:
 
 
 class PageStream:
-    """Passes a stream's text on to its page."""
-
     def __init__(self, live: Callable[[], LivePage], page_id: str, texts: dict[str, str]) -> None:
         self._live = live
         self._page_id = page_id
@@ -59,8 +57,6 @@ class PageStream:
 
 
 class JournalRecord:
-    """Writes down what became visible of a page."""
-
     def __init__(
         self,
         journal: Journal,

@@ -96,21 +96,17 @@ class SessionPages:
 
     @property
     def crowded(self) -> bool:
-        """Whether too many utterances are on their way."""
         return self._unfinished >= MAX_UNFINISHED_PAGES
 
     async def room(self) -> None:
-        """Wait while too many utterances are on their way."""
         while self.crowded:
             await self._next_shown()
 
     async def all_shown(self) -> None:
-        """Return when nothing is on its way."""
         while self.unfinished:
             await self._next_shown()
 
     async def _next_shown(self) -> None:
-        """Return when something more was shown; all who wait so do."""
         await self._room.wait()
 
     async def adopt(self, frame: str, to: str) -> PageState:
@@ -127,7 +123,6 @@ class SessionPages:
         return self._journal.state.pages[str(seq)]
 
     def begun(self, frame: str, to: str) -> PageState | None:
-        """The open page that the frame's next utterance goes on with."""
         page = self._journal.state.open_page(frame, to)
         return page if page is not None and page.place == self._place_of(frame, to) else None
 
@@ -277,7 +272,6 @@ class SessionPages:
         self.tasks.start_soon(self._finish, page, live)
 
     def release(self, page: PageState) -> None:
-        """Show what was held back."""
         self._journal.note(PageFinished(page.id, page.text))
         self.show(page)
 

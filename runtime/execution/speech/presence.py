@@ -80,7 +80,6 @@ class AgentPresence:
             self._outbox.thinking(at, speaker, False)
 
     def _agents_of(self, frame: str) -> set[AgentId]:
-        """The agents of a frame and of those that called it."""
         frames, parts = self._journal.state.frames, frame.split(":")
         callers = (":".join(parts[:count]) for count in range(1, len(parts) + 1))
         return {frames[caller].agent for caller in callers if caller in frames}
@@ -148,7 +147,6 @@ class Indicators:
         return True
 
     def forget(self, message: str) -> None:
-        """The message is gone, and its mark with it."""
         if message in self._journal.state.marks:
             self._journal.note(MarkPlaced(message))
 

@@ -29,8 +29,6 @@ _CONSUMED = (WaitEnded, FrameStarted, AgentRestarted, FrameSteered, MessagesFetc
 
 
 class SpeechReceipts:
-    """Acknowledgements of what the frames of one session said."""
-
     def __init__(
         self, journal: Journal, presence: AgentPresence, acknowledgements: MessageAcknowledgements, clock: Clock
     ) -> None:
@@ -41,7 +39,6 @@ class SpeechReceipts:
         self._waiting: dict[CallKey, anyio.Event] = {}
 
     def begun(self, frame: Frame, call: FrameCall) -> bool:
-        """Whether the call has said its text already, and only waits."""
         return CallKey(frame.id, call.pos) in self._journal.state.acks
 
     def ask(
@@ -139,7 +136,6 @@ def note_delivered(journal: Journal, message: MessageId, who: GuestId, has_it: b
 
 
 def _within(given: Any) -> float | None:
-    """The time limit of an acknowledgement; None for a call that wants none."""
     if given is False:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= MAX_WITHIN_S:

@@ -59,8 +59,6 @@ def mentioned(page: PageState, state: SessionState, humans: Sequence[HumanSpec])
 
 
 class SessionPopulation(Protocol):
-    """The agents and the declared humans of a session."""
-
     @property
     def humans(self) -> Sequence[HumanSpec]:
         """The humans that the program declares."""
@@ -155,12 +153,10 @@ def person_named(text: str, state: SessionState, population: SessionPopulation) 
 
 
 def declared(text: str, population: SessionPopulation) -> HumanSpec | None:
-    """The declared human that `text` names by class or name."""
     return next((spec for spec in population.humans if spec.is_called(text)), None)
 
 
 def names_known(state: SessionState, population: SessionPopulation) -> list[str]:
-    """The names of agents and people here, each once."""
     names = ["user", *population.classes(), *population.guests, *(f"agent {id_}" for id_ in state.agents)]
     names += [*(spec.declared for spec in population.humans), *map(state.called, state.people)]
     return list(dict.fromkeys(names))

@@ -46,8 +46,6 @@ NOT_SHOWN = Way()
 
 
 class SessionConduits(Protocol):
-    """The channels and queues of a session."""
-
     @property
     def acknowledgements(self) -> MessageAcknowledgements:
         """The acknowledgements in the channels."""
@@ -74,8 +72,6 @@ class SayCall:
 
 
 class SessionUtterances:
-    """`Say`, for one session: each is a message, and a page where people hear it."""
-
     def __init__(
         self,
         session: SessionContext,
@@ -155,7 +151,6 @@ class SessionUtterances:
         return live
 
     async def drop_stream(self, frame_id: str, reason: str) -> None:
-        """End the frame's stream, if it has one, without a message."""
         live = self._streams.pop(frame_id, None)
         if live is not None:
             await live.fail(reason)

@@ -81,7 +81,6 @@ def _holds(expression: Expression, variables: Mapping[str, Any]) -> bool:
 
 
 def _compared_with_none(tree: ast.AST) -> Iterator[str]:
-    """The variables that a condition tests for being set."""
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=ast.Name(id=name), comparators=[*_, ast.Constant(value=None)]):
@@ -94,8 +93,6 @@ _ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
 
 @dataclass(frozen=True, slots=True)
 class CallTrigger:
-    """A trigger `when` ("before", "after") a playbook of the agent is executed."""
-
     when: Literal["before", "after"]
     playbook: str
 
@@ -161,7 +158,6 @@ def begins_alone(playbook: PlaybookSpec) -> bool:
 
 
 def times_of(agent: AgentSpec) -> dict[str, SetTimes]:
-    """The times of an agent's playbooks, by trigger code."""
     return {
         f"{agent.name}:{playbook.name}:{trigger.code}": times
         for playbook in agent.playbooks
@@ -193,7 +189,6 @@ def may_hold_by(text: str, changed: Collection[str]) -> bool:
 
 
 def judges(agent: AgentSpec, others: Sequence[AgentSpec]) -> bool:
-    """Whether the model that executes this agent has triggers to judge."""
     return any(judged_by_model(agent, *trigger) for trigger in triggers_of(agent, others))
 
 
@@ -220,7 +215,6 @@ class JudgedTriggers:
 
 
 def judged_triggers(agent: AgentSpec, others: Sequence[AgentSpec], executes: str) -> JudgedTriggers:
-    """The triggers that the model judges for an agent that executes this playbook."""
     by_message: dict[str, tuple[str, Mapping[str, str]]] = {}
     by_state: dict[str, str] = {}
     for owner, playbook, trigger in triggers_of(agent, others):

@@ -52,7 +52,6 @@ class TriggerHandlers:
 
     @property
     def frames(self) -> Collection[str]:
-        """The frames that are being executed."""
         return self._journal.state.frames
 
     def at_work(self, agent: AgentId, name: str) -> bool:
@@ -114,7 +113,6 @@ def _has_begun(state: FrameState) -> bool:
 
 
 def shares_triggers(agents: Mapping[str, AgentSpec]) -> Sequence[AgentSpec]:
-    """The agents whose triggers may concern others."""
     return [
         agent
         for agent in agents.values()

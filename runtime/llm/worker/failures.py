@@ -52,7 +52,6 @@ def is_final(status: object) -> bool:
 
 
 def too_long(text: str) -> bool:
-    """Whether a server's text says that the prompt is too long."""
     lowered = text.lower()
     return any(words in lowered for words in _TOO_LONG)
 
@@ -85,12 +84,10 @@ def no_credit(status: object, text: str) -> bool:
 
 
 def quota_spent(text: str, model: str) -> LLMQuotaSpent:
-    """The account has no credit left."""
     return LLMQuotaSpent(f"The account for {model} has no credit left: {text}")
 
 
 def rate_limited(text: str, pause_s: float | None, model: str) -> LLMRateLimited:
-    """The provider asks for a pause."""
     return LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=pause_s)
 
 
@@ -108,7 +105,6 @@ def refused(status: object, text: str, model: str, said: str = "") -> LLMRefused
 
 
 def no_provider(model: str) -> LLMRefused:
-    """The name of the model says nothing of who offers it."""
     return LLMRefused(
         f'The model "{model}" names no known provider; write provider/model, such as openai/gpt-4.1-mini or '
         "ollama_chat/qwen3."
@@ -116,19 +112,16 @@ def no_provider(model: str) -> LLMRefused:
 
 
 def no_key(model: str) -> LLMKeyRefused:
-    """A provider wants a key, and there is none."""
     return LLMKeyRefused(
         f"There is no key for {model}; set its provider's variable, such as OPENAI_API_KEY, or PARLEY_MODEL_API_KEY."
     )
 
 
 def unreachable(text: str, model: str) -> LLMUnavailable:
-    """No answer, or none to its end."""
     return LLMUnavailable(f"The model {model} cannot be reached: {text}")
 
 
 def withheld(model: str) -> LLMRefused:
-    """The provider's filter removed the answer."""
     return LLMRefused(f"The provider withheld the answer of {model} (content filter).")
 
 

@@ -32,15 +32,12 @@ _PREFIX = re.compile(r"(?:(?:litellm\.)?\w+(?:Error|Exception): )*(?:\w+Exceptio
 
 
 class LiteLLMProvider(ModelProvider):
-    """One model, by litellm's name."""
-
     def __init__(self, options: ModelOptions) -> None:
         self._options = options
         self._litellm: ModuleType | None = None
         self._constrains: bool | None = None
 
     async def warm_up(self) -> None:
-        """Import litellm."""
         if self._litellm is None:
             self._litellm = await anyio.to_thread.run_sync(_import_litellm, abandon_on_cancel=True)
 
@@ -125,7 +122,6 @@ class LiteLLMProvider(ModelProvider):
             return await litellm.acompletion(**given)
 
     def _parts(self, chunk: Any) -> list[str | Usage]:
-        """The parts that a chunk adds."""
         parts: list[str | Usage] = []
         if chunk.choices:
             if chunk.choices[0].finish_reason == "content_filter":

@@ -58,7 +58,6 @@ class ServedModel(ModelProvider):
             self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
 
     async def aclose(self) -> None:
-        """Close the connections. The server can be asked again."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -92,7 +91,6 @@ class ServedModel(ModelProvider):
         return found
 
     async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
-        """The server's text, and its meaning as an error."""
         said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
         text = failures.words_of(said) or f"status {response.status}"
         headers = {name.lower(): value for name, value in response.headers.items()}

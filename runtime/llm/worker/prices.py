@@ -38,7 +38,6 @@ def _window(litellm: ModuleType, model: str) -> int:
 
 
 def sees(litellm: ModuleType, model: str) -> bool | None:
-    """Whether a model takes pictures; None for one that litellm does not know."""
     try:
         return bool(litellm.get_model_info(model).get("supports_vision"))
     except Exception:  # noqa: BLE001 - see above
@@ -105,7 +104,6 @@ class ListedPrice:
 
     @property
     def sees(self) -> bool | None:
-        """Whether the model takes pictures; None for a model without a row."""
         return bool(self._row.get("supports_vision")) if self._row else None
 
     def _of(self, key: str, amount: float) -> float | None:

@@ -138,7 +138,6 @@ class EmbeddingServer(ServedModel):
         yield self._counted(found)
 
     def _lines(self, found: Mapping[str, Any], count: int) -> Sequence[str]:
-        """The vectors in the order of the texts."""
         given, lines, numbers = found.get("data"), dict[int, str](), set[int]()
         for at, one in enumerate(given if isinstance(given, list) else ()):
             index = one.get("index", at) if isinstance(one, dict) else None

@@ -49,8 +49,6 @@ _SDK = logging.getLogger("a2a")
 
 
 class TooLong(httpx.HTTPError):
-    """An answer has more than `MAX_ANSWER_BYTES`."""
-
     def __init__(self) -> None:
         super().__init__(f"its answer has more than {MAX_ANSWER_BYTES:,} bytes")
 
@@ -113,7 +111,6 @@ class AgentConnection:
         self._clock = clock
 
     async def tools(self) -> list[Tool]:
-        """The skills as tools."""
         return tools_of(self._card)
 
     async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | AnswerLost:

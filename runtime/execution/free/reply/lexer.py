@@ -20,8 +20,6 @@ _REST_OF_LINE = re.compile(r"[^\n]+")
 
 
 class Kind(Enum):
-    """The kind of a token."""
-
     SPACE = auto()
     NEWLINE = auto()
     JOINED_LINE = auto()
