@@ -29,7 +29,6 @@ READ_BY_PATTERNS = {
     "questions/spoken.py": "a model's reply",
     "speech/joint.py": "a model's reply, and what stands of its message",
     "speech/delivery.py": "how a program wants its messages delivered",
-    "triggers/kinds.py": "texts of triggers",
     "triggers/triggers.py": "the declared types of an agent's variables",
 }
 """The modules of execution that have patterns, and what these read."""
