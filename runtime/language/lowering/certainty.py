@@ -9,7 +9,7 @@ from runtime.language.instructions.conditions.reading import lasts_a_time, says_
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import goes_to_a_file
 from runtime.language.instructions.steps.course import begins_to_wait
-from runtime.language.instructions.steps.repeating import heading_before, loop_of
+from runtime.language.instructions.steps.repeating import begins_loop, heading_before, loop_of
 from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
@@ -108,8 +108,8 @@ class Certainty:
             why = "who is asked is part of the sentence"
         elif found.op is OpCode.CND and says_that_nothing_came(_condition(unquoted(found.text))):
             why = messages.NO_LIMIT
-        elif found.loop:
-            why = _of_a_loop(found.text)
+        elif found.op is OpCode.CND:
+            why = self._beside_the_action(found) or (_of_a_loop(found.text) if found.loop else "")
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
@@ -117,6 +117,21 @@ class Certainty:
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is OpCode.CND) if why else None
+
+    def _beside_the_action(self, found: LoweredInstruction) -> str:
+        """Why a second condition may not depend on the first: "If $a is 3, say "x", and if $b is 4, say "y""."""
+        for head, tail in joints(found.body or ""):
+            bare = phrases.PREFIX.without(tail)
+            second = self._classify(bare) if phrases.BRANCH.begins(bare) or begins_loop(bare) else None
+            first = self._classify(head) if second and second.op is OpCode.CND and second.body else None
+            if first is None or second is None or not first.known:
+                continue
+            tested = {*phrases.VARIABLE.findall(second.text)}
+            plain = first.op is not OpCode.QUE or (first.talk is not None and not first.talk.asks)
+            about = phrases.VARIABLE.findall(f"{first.text} {found.text}" if found.loop else first.text)
+            if tested.isdisjoint(about) and (tested or plain):
+                return "the scope of its second condition is unclear"
+        return ""
 
 
 def _of_a_loop(heading: str) -> str:

@@ -40,7 +40,7 @@ from runtime.language.lowering.named_calls import NamedCalls
 from runtime.language.lowering.part_readings import PartReadings
 from runtime.language.lowering.remembering import Remembering
 from runtime.language.lowering.scope import Reach
-from runtime.language.lowering.sides import if_so
+from runtime.language.lowering.sides import if_so, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
@@ -200,11 +200,12 @@ class Classifier:
             rest = text[match.end() :]
             if ";" in unquoted(text[: match.start()]):
                 break
-            if is_limit(rest):
-                continue  # how often belongs to the condition
+            if (is_limit(rest) and not repeats_steps(rest)) or self._tests_more(text[: match.start()], rest):
+                continue  # how often, and what is tested besides, belong to the condition
             several = phrases.other_sides(open_text(rest)) != []
             if not rest or (
-                phrases.BRANCH.begins(rest) and not (self._is_exact(text[: match.start()]) and not several)
+                phrases.BRANCH.begins(rest)
+                and not (self._is_exact(text[: match.start()], rest) and not several)
             ):
                 continue
             if self.classify(rest).known:
@@ -215,10 +216,19 @@ class Classifier:
                 return text, None
         return self._split_at_verb(text) or (text, None)
 
+    def _tests_more(self, heading: str, rest: str) -> bool:
+        """Whether what follows a comma is tested, too: "While $ok, and while $n is 3"."""
+        again = rest.lower().split(maxsplit=2)[:2]
+        more = again[:1] in (["and"], ["or"]) and again[1:] == heading.lower().split(maxsplit=1)[:1]
+        return more and self._split_at_verb(heading) is None
+
     @staticmethod
-    def _is_exact(heading: str) -> bool:
-        """Whether a condition before another one is whole: "If $a is 3, then if …"."""
+    def _is_exact(heading: str, condition: str) -> bool:
+        """Whether a heading before a condition is whole: "If $a is 3, then if …", "For each $x in $xs, if …"."""
         branch = branch_of(heading)
+        if branch is None and (loop := loop_of(heading)) is not None:
+            leaves = condition.lower().startswith("unless")  # it may end the loop
+            return isinstance(loop.over, Expression) and not leaves
         return branch is not None and read_condition(branch.test) is not None
 
     def _begins_to_act(self, rest: str) -> bool:
@@ -229,7 +239,7 @@ class Classifier:
             return False
         speaks = phrases.TELL.begins(rest) or phrases.ASK_ALWAYS.begins(rest)
         return (
-            first.op is OpCode.QUE
+            first.op is OpCode.QUE or is_exact(rest[: cut.start()])
             if first.known
             else bool(speaks) and len(rest[: cut.start()].split()) > _MORE_THAN_A_VERB
         )

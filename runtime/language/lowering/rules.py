@@ -270,6 +270,8 @@ class _StepLowering:
             return self._classifier.classify(item.text, whole=True), item
         if item.children and found.op is not OpCode.CND:
             found = self._with_steps_below(found, item)
+        elif item.children and found.body and (inner := self._classifier.classify(found.body)).op is OpCode.CND:
+            found = found if inner.body else replace(found, body=f"{found.body.rstrip(' :')}:")
         return (
             (replace(found, text=_folded(item).text), _folded(item)) if found.whole and item.children else (found, item)
         )

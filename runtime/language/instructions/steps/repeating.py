@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -26,6 +26,7 @@ _LONGEST_END = 9
 """The most words of a limit, or of what leads to the steps below a heading."""
 _LONGEST_BRANCH = 40
 """The characters of what a condition begins with."""
+_JOINTS = frozenset({"and", "or"})
 _GOES_ON = frozenset({"to", "down", "as", "by", "and", "or", "but"})
 _NAMED = ("named", "ordered")
 """The rules for what a loop goes through that has a name."""
@@ -79,7 +80,7 @@ def loop_of(text: str) -> Loop | None:
         if whole:
             return replace(whole[0], at_most=at_most)
     for end, openings in sorted(chart.ends("opening", 0).items(), reverse=True):
-        rest = source[tokens[end - 1].end :].strip()
+        rest = _tested_once(source[tokens[end - 1].end :].strip(), "TEST", tokens[:end])
         for one in openings if rest else ():
             tested = None if one.kind is LoopKind.EACH else Loop(one.kind, condition_of(rest), body_first=one.behind)
             loop = tested or _each(one, rest)
@@ -180,7 +181,20 @@ def branch_of(text: str) -> BranchReading | None:
     if not ends:
         return None
     one: BranchReading = ends[end := max(ends)][0]
-    return replace(one, test=without_then(text[tokens[end - 1].end :].lstrip(" ,:").rstrip(" :")))
+    test = without_then(text[tokens[end - 1].end :].lstrip(" ,:").rstrip(" :"))
+    return replace(one, test=test if one.denied else _tested_once(test, "IF", tokens[:end]))
+
+
+def _tested_once(test: str, kind: str, opening: Sequence[ConditionToken]) -> str:
+    """What is tested, without the word of its heading again: "$ok, and while $n is 3" behind "while"."""
+    said = [token.text for token in opening]
+    again = max((words for words, _ in _grammar().classes[kind] if [*words] == said[-len(words) :]), key=len, default=())
+    tokens = leading_tokens(plain_marks(test)) if again and again[0] in test.lower() else ()
+    for at in reversed(range(1, len(tokens) - len(again))):
+        behind = at + len(again)
+        if tokens[at - 1].text in _JOINTS and tuple(token.text for token in tokens[at:behind]) == again:
+            test = test[: tokens[at].at] + test[tokens[behind].at :]
+    return test
 
 
 def _may_begin(text: str) -> bool:
