@@ -200,6 +200,8 @@ class Classifier:
             rest = text[match.end() :]
             if ";" in unquoted(text[: match.start()]):
                 break
+            if rest and (split := self._split_at_verb(text[: match.start()])):
+                return split[0], text[len(split[0]) :].lstrip()
             if (is_limit(rest) and not repeats_steps(rest)) or self._tests_more(text[: match.start()], rest):
                 continue  # how often, and what is tested besides, belong to the condition
             several = phrases.other_sides(open_text(rest)) != []
@@ -216,11 +218,11 @@ class Classifier:
                 return text, None
         return self._split_at_verb(text) or (text, None)
 
-    def _tests_more(self, heading: str, rest: str) -> bool:
+    @staticmethod
+    def _tests_more(heading: str, rest: str) -> bool:
         """Whether what follows a comma is tested, too: "While $ok, and while $n is 3"."""
         again = rest.lower().split(maxsplit=2)[:2]
-        more = again[:1] in (["and"], ["or"]) and again[1:] == heading.lower().split(maxsplit=1)[:1]
-        return more and self._split_at_verb(heading) is None
+        return again[:1] in (["and"], ["or"]) and again[1:] == heading.lower().split(maxsplit=1)[:1]
 
     @staticmethod
     def _is_exact(heading: str, condition: str) -> bool:
