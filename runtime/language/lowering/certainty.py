@@ -6,14 +6,17 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from runtime.language.instructions.conditions.reading import lasts_a_time, says_that_nothing_came
+from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import goes_to_a_file
+from runtime.language.instructions.model import Free
 from runtime.language.instructions.steps.course import begins_to_wait
 from runtime.language.instructions.steps.repeating import begins_loop, heading_before, loop_of
 from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.sides import beyond_the_test
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
@@ -30,6 +33,7 @@ _LISTS = frozenset({"add", "append"})
 _BOUND = phrase("at most")
 _OVER_TIME = phrase("over time")
 _MEANWHILE = phrase("meanwhile")
+_DEPENDS = phrase("depends on something")
 _ENDS = ("; YLD for exit", "; YLD for return")
 
 
@@ -109,7 +113,8 @@ class Certainty:
         elif found.op is OpCode.CND and says_that_nothing_came(_condition(unquoted(found.text))):
             why = messages.NO_LIMIT
         elif found.op is OpCode.CND:
-            why = self._beside_the_action(found) or (_of_a_loop(found.text) if found.loop else "")
+            why = self._beside_the_action(found) or (beyond_the_test(found.text) if found.body else "")
+            why = why or (_of_a_loop(found.text) if found.loop else "")
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
@@ -118,9 +123,19 @@ class Certainty:
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is OpCode.CND) if why else None
 
+    def _is_sure(self, body: str) -> bool:
+        """Whether what depends on a condition is read, and is not done in words."""
+        found = self._classify(body)
+        worded = found.op is OpCode.EXE and isinstance(decode_text(OpCode.EXE, found.text).head, Free)
+        return found.known and (not worded or found.after != () or phrases.SAYS_WHETHER.begins(body) is not None)
+
     def _beside_the_action(self, found: LoweredInstruction) -> str:
         """Why a second condition may not depend on the first: "If $a is 3, say "x", and if $b is 4, say "y""."""
-        for head, tail in joints(found.body or ""):
+        body = found.body or ""
+        plain = "" if found.loop or not body or self._is_sure(body) else unquoted(body)
+        if ";" in plain or _DEPENDS.inside(plain):
+            return "the scope of its second condition is unclear"
+        for head, tail in joints(body):
             bare = phrases.PREFIX.without(tail)
             second = self._classify(bare) if phrases.BRANCH.begins(bare) or begins_loop(bare) else None
             first = self._classify(head) if second and second.op is OpCode.CND and second.body else None

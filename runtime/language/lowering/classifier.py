@@ -18,10 +18,10 @@ from runtime.language.instructions.steps.course import course_of, jump_behind, w
 from runtime.language.instructions.steps.repeating import (
     begins_loop,
     branch_of,
-    goes_on,
     is_limit,
     loop_of,
     repeats_steps,
+    tests_more,
     times_said,
     without_then,
 )
@@ -127,8 +127,7 @@ class Classifier:
         rest = text[cuts[0].end() :] if cuts else ""
         above = text.lower().split()[1:2] in _ABOVE
         repeats = repeats_steps(text) and (above if not cuts else not self.classify(rest).known)
-        endless = not cuts and begins_loop(text) and " " in text
-        if repeats or (endless and (goes_on(text) or loop_of(text) is None)):
+        if repeats or (not cuts and begins_loop(text)):
             return free(text, "the repeated steps are not below it")
         if not cuts:
             return LoweredInstruction(OpCode.CND, text)
@@ -202,12 +201,11 @@ class Classifier:
                 break
             if rest and (split := self._split_at_verb(text[: match.start()])):
                 return split[0], text[len(split[0]) :].lstrip()
-            if (is_limit(rest) and not repeats_steps(rest)) or self._tests_more(text[: match.start()], rest):
+            if (is_limit(rest) and not repeats_steps(rest)) or tests_more(text, rest):
                 continue  # how often, and what is tested besides, belong to the condition
             several = phrases.other_sides(open_text(rest)) != []
             if not rest or (
-                phrases.BRANCH.begins(rest)
-                and not (self._is_exact(text[: match.start()], rest) and not several)
+                phrases.BRANCH.begins(rest) and not (self._is_exact(text[: match.start()], rest) and not several)
             ):
                 continue
             if self.classify(rest).known:
@@ -217,12 +215,6 @@ class Classifier:
             if match[0].startswith(":"):
                 return text, None
         return self._split_at_verb(text) or (text, None)
-
-    @staticmethod
-    def _tests_more(heading: str, rest: str) -> bool:
-        """Whether what follows a comma is tested, too: "While $ok, and while $n is 3"."""
-        again = rest.lower().split(maxsplit=2)[:2]
-        return again[:1] in (["and"], ["or"]) and again[1:] == heading.lower().split(maxsplit=1)[:1]
 
     @staticmethod
     def _is_exact(heading: str, condition: str) -> bool:
@@ -248,7 +240,7 @@ class Classifier:
 
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
         """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""
-        branch = phrases.BRANCH_AT_START.begins(text)
+        branch = phrases.TEST_AT_START.begins(text)
         if branch is None or phrases.other_sides(open_text(text), branch.end()):
             return None
         gaps = [gap.start() for gap in re.finditer(r"\s(?=[a-z]\w+\s|[A-Za-z_]\w*\()", unquoted(text), re.IGNORECASE)]

@@ -21,6 +21,7 @@ BRANCH = phrase("branch")
 SWITCH = phrase("switch")
 ELSE = phrase("else")
 BRANCH_AT_START = phrase("branch at start")
+TEST_AT_START = phrase("test at start")
 JOINS = phrase("no action")
 BEFORE_A_CONDITION = phrase("before a condition")
 INDIRECT = phrase("indirect")
@@ -76,7 +77,9 @@ IF_SO = phrase("if so")
 LAST_CONDITION = phrase("condition at the end")
 _DOES_ONE_THING = phrase("does one thing")
 _OTHER_SIDE = phrase("other side")
-CLAUSE_START = re.compile(r",(?!\d{3}\b)\s*(?:then\s+)?|(?<=\s)then\s+|:\s+", re.IGNORECASE)
+CLAUSE_START = re.compile(
+    r",(?!\d{3}\b)\s*(?:then\s+)?|(?<=\s)(?<!by )(?<!til )(?<!till )(?<!ince )then\s+|:\s+", re.IGNORECASE
+)
 
 NOTE = phrase("note of a playbook")
 CALLED = re.compile(r"\b([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from runtime.language.diagnostics import DiagnosticList
 from runtime.language.event_triggers import trigger_kind
-from runtime.language.instructions.decode import decode, decode_text
-from runtime.language.instructions.model import Free, Leave, Loop, StepGroup
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.model import BranchSide, Condition, Leave, Loop, StepGroup
 from runtime.language.instructions.steps.course import course_of, starts_over, without_further
 from runtime.language.instructions.steps.repeating import loop_of
 from runtime.language.instructions.steps.setting import settings_of
@@ -29,6 +29,7 @@ from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, Uncl
 from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.occasions import Occasions
 from runtime.language.lowering.scope import Reach
+from runtime.language.lowering.sides import beyond_the_test, work_first
 from runtime.language.pbasm.notation import coded_trigger, given_steps, number_notes, write_agent
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.listing import MAX_DEPTH
@@ -220,6 +221,8 @@ class _StepLowering:
             found = free(item.text, "it may be about the loop, or about the whole playbook")
         if found.known and found.op is OpCode.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
+        elif found.known and found.op is OpCode.CND and not found.body and (why := beyond_the_test(found.text)):
+            found, item = _whole(item, why)
         found, item = self._in_full(found, item, line, before, above)
         once = found.known and found.op is OpCode.CND and not found.loop
         later = self._occasions.why_later(found.text, in_a_loop=self._loops > 0) if once else ""
@@ -270,8 +273,8 @@ class _StepLowering:
             return self._classifier.classify(item.text, whole=True), item
         if item.children and found.op is not OpCode.CND:
             found = self._with_steps_below(found, item)
-        elif item.children and found.body and (inner := self._classifier.classify(found.body)).op is OpCode.CND:
-            found = found if inner.body else replace(found, body=f"{found.body.rstrip(' :')}:")
+        elif item.children and (body := found.body) and (inner := self._classifier.classify(body)).op is OpCode.CND:
+            found = found if inner.body else replace(found, body=f"{body.rstrip(' :')}:")
         return (
             (replace(found, text=_folded(item).text), _folded(item)) if found.whole and item.children else (found, item)
         )
@@ -299,7 +302,7 @@ class _StepLowering:
         for name in (found.talk.target, *found.talk.others) if found.talk else ():
             if name != "meeting":
                 self._classifier.speech.heard(name)
-        found = _work_first(found)
+        found = work_first(found)
         self._questions.note(found)
         self._classifier.background.note(found)
         self._loops += found.loop
@@ -324,13 +327,6 @@ class _StepLowering:
         if found.op is OpCode.TNK or (found.op is OpCode.QUE and found.text.startswith("Say(")):
             return not any(inner.op in _CONTROL for inner in below)
         return found.op is OpCode.EXE and not any(inner.known for inner in below)
-
-
-def _work_first(found: LoweredInstruction) -> LoweredInstruction:
-    """Work in words, followed by other clauses, becomes a step of its own, because a heading would only be skipped."""
-    if not found.after or found.op is not OpCode.EXE or not isinstance(decode_text(OpCode.EXE, found.text).head, Free):
-        return found
-    return replace(found, text="", after=(found.text, *found.after))
 
 
 def _whole(item: ListItem, reason: str) -> tuple[LoweredInstruction, ListItem]:
@@ -377,12 +373,13 @@ def _lost(said: str, step: Step) -> list[str]:
 
 
 def _meant(step: Step) -> Iterable[str]:
-    """The texts in a step that keep an author's words; all of a loop's heading, of one that begins the next round of a
-    loop, and of one whose words the grammar has read."""
+    """The texts in a step that keep an author's words; all of a loop's heading, of "otherwise", of one that begins the
+    next round of a loop, and of one whose words the grammar has read."""
     found = decode(step)
     whole = (
         isinstance(found.head, Leave | Loop)
         or found.head == StepGroup("")
+        or (isinstance(found.head, Condition) and found.head.side is BranchSide.ELSE)
         or (step.op is OpCode.EXE and settings_of(step.text))
     )
     return (step.text,) if whole else operand_texts(found)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Leave, Set
+from runtime.language.instructions.model import Free, Leave, LoopKind, Prose, Set
+from runtime.language.instructions.operands import condition_of
+from runtime.language.instructions.steps.repeating import branch_of, loop_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import OpCode
+from runtime.language.vocabulary.phrase import phrase
+
+_IN_A_LIST = phrase("goes on in a list")
+_ENDS_A_LIST = phrase("ends a list")
 
 
 def both_sides(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
@@ -50,6 +57,26 @@ def is_exact(clause: str) -> bool:
     """Whether a clause leaves a loop, or sets a variable to an exact value."""
     head = decode_text(OpCode.EXE, clause).head
     return isinstance(head, Leave) or (isinstance(head, Set) and isinstance(head.value, Expression))
+
+
+def work_first(found: LoweredInstruction) -> LoweredInstruction:
+    """Work in words, followed by other clauses, becomes a step of its own, because a heading would only be skipped."""
+    if not found.after or found.op is not OpCode.EXE or not isinstance(decode_text(OpCode.EXE, found.text).head, Free):
+        return found
+    return replace(found, text="", after=(found.text, *found.after))
+
+
+def beyond_the_test(heading: str) -> str:
+    """Why a condition in words may be more than that: "If they are late, take 5 off it, then …"; "" where it is not."""
+    branch, loop = branch_of(heading), loop_of(heading)
+    test = condition_of(branch.test) if branch else loop.over if loop and loop.kind is not LoopKind.EACH else None
+    if not isinstance(test, Prose):
+        return ""
+    _, *more = (part.strip() for part in unquoted(test.text).split(","))
+    more = [part for part in more if not part[:1].isdigit()]
+    acts = any(phrases.ACTS.begins(phrases.PREFIX.without(part)) for part in more)
+    listed = any(_IN_A_LIST.begins(part) for part in more) or bool(more and _ENDS_A_LIST.inside(more[-1]))
+    return "the end of its condition is unclear" if more and (acts or not listed) else ""
 
 
 def _is_closed(found: LoweredInstruction) -> bool:

@@ -143,10 +143,10 @@ def repeats_steps(text: str) -> bool:
     return text.partition(" ")[0].lower().rstrip(":") in _firsts("AGAIN") | _firsts("DO") | _firsts("KEEP")
 
 
-def goes_on(text: str) -> bool:
-    """Whether the heading of a loop may be a whole sentence: "Keep at it until $done", "Go through $xs one by one"."""
-    said, orders = text.lower().rstrip(" :"), tuple(" ".join(words) for words, _ in _grammar().classes["ORDER"])
-    return said.partition(" ")[0] in _firsts("KEEP") | _firsts("GO") or said.endswith(orders)
+def tests_more(heading: str, rest: str) -> bool:
+    """Whether what follows a comma is tested, too: "While $ok, and while $n is 3"."""
+    again = rest.lower().split(maxsplit=2)[:2]
+    return again[:1] in (["and"], ["or"]) and again[1:] == heading.lower().split(maxsplit=1)[:1]
 
 
 def is_limit(text: str) -> bool:
@@ -188,7 +188,9 @@ def branch_of(text: str) -> BranchReading | None:
 def _tested_once(test: str, kind: str, opening: Sequence[ConditionToken]) -> str:
     """What is tested, without the word of its heading again: "$ok, and while $n is 3" behind "while"."""
     said = [token.text for token in opening]
-    again = max((words for words, _ in _grammar().classes[kind] if [*words] == said[-len(words) :]), key=len, default=())
+    again = max(
+        (words for words, _ in _grammar().classes[kind] if [*words] == said[-len(words) :]), key=len, default=()
+    )
     tokens = leading_tokens(plain_marks(test)) if again and again[0] in test.lower() else ()
     for at in reversed(range(1, len(tokens) - len(again))):
         behind = at + len(again)
@@ -253,6 +255,9 @@ def _each(opening: _Opening, rest: str) -> Loop | None:
         return None
     some = opening.noun and (opening.variable or (opening.of and not prose))  # "each pair of", "every second $guest in"
     whose = f"{opening.variable} {rest}"
+    if prose and opening.noun and opening.takes == "items" and not opening.of and opening.noun not in _ITEMS:
+        rest, some = f"every {opening.noun} in {rest}", ""  # "For every question in the form"
+        over = Prose(rest)
     sure = not some or (not prose and (opening.noun in _ITEMS or opening.noun.removesuffix("y") in whose))
     if opening.of and not sure:  # "For each chapter of $outline": a model is asked what they are
         return Loop(LoopKind.EACH, Prose(f"{opening.noun} of {rest}"), _noun(opening.noun))
