@@ -136,9 +136,9 @@ def _looked_up(parts: Iterable[Meaning]) -> tuple[Meaning, ...]:
     return tuple(with_lookups(part) for part in parts)
 
 
-def decode_text(op: OpCode, text: str) -> Instruction:
-    """The instructions of a single step with this code and text."""
-    return decode(Step("01", op, text, Span("", 0)))
+def work_of(clause: str) -> tuple[Meaning, ...]:
+    """What a clause does, as its author wrote it."""
+    return _parts_alone(OpCode.EXE, clause)
 
 
 def _yielding(text: str) -> tuple[Meaning, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.decode import decode
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.model import Call, Wait
 from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
@@ -74,7 +74,7 @@ class CallLint:
             call = _parsed_call(text) or _parsed_call(f"{text.partition(',')[0]})")  # words without quotes come second
             if call is not None and self._is_written(step, match[1]):
                 yield from self._named.in_call(call, step.span, agent, bare=True)
-        for part in decode_text(step.op, step.text).parts:
+        for part in decode(step).parts:
             for source in part.sources if isinstance(part, Wait) else ():
                 yield from self._named.in_wait(source, step.span)
 
@@ -126,7 +126,7 @@ class CallLint:
 
 def _executed(step: Step) -> Collection[str]:
     """The names that the runtime calls by itself in a step, whatever they look like: `print("Hello")`."""
-    calls = (part.name for part in decode_text(step.op, step.text).parts if isinstance(part, Call))
+    calls = (part.name for part in decode(step).parts if isinstance(part, Call))
     return {name for name in calls if name not in FUNCTIONS}
 
 

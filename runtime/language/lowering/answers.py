@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from runtime.language.instructions.conditions.reading import read_answer, read_condition
-from runtime.language.instructions.decode import decode, decode_text
+from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import (
     Ask,
     BranchSide,
@@ -45,21 +45,20 @@ def answering(
     answer: str,
     before: Step | None,
     said_before: str | None,
-    above: LoweredInstruction | None,
+    above: Step | None,
 ) -> LoweredInstruction:
     """The condition in full, where what stands before it is a question with a value, a check that is exact, or the
     opposite condition; as it is where a model judges the answer; else a free step.
 
-    `said_before` is the answer that the step before is itself, `above` the instruction that the step stands below.
+    `said_before` is the answer that the step before is itself, `above` the step that it stands below, without
+    those steps.
     """
     while before is not None and before.children and before.op is not OpCode.CND:
         before = before.children[-1]
-    if before is not None:
-        head = decode(before).parts[-1]
-    elif above is not None and above.op is not OpCode.CND:
-        head = decode_text(above.op, above.text).parts[-1]
-    else:
+    stands = before or (above if above is not None and above.op is not OpCode.CND else None)
+    if stands is None:
         return free(found.text, "nothing stands before it that it answers", whole=True)
+    head = decode(stands).parts[-1]
     if isinstance(head, Condition):
         last = before.children[-1] if before is not None and before.children else None
         asked = last is not None and _asks(decode(last).parts[-1])

@@ -9,9 +9,8 @@ from itertools import pairwise
 
 from runtime.language.instructions.conditions.reading import in_symbols
 from runtime.language.instructions.conditions.tokens import leading_tokens
-from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Call, CallArgument
+from runtime.language.instructions.model import Call, CallArgument, Instruction
 from runtime.language.instructions.text import CALL, KEYWORD, inside_of, split_at
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import joints, unquoted
@@ -78,9 +77,9 @@ class Background:
         self.started: list[_Started] = []
         """The tasks that the steps so far order, in their order."""
 
-    def note(self, found: LoweredInstruction) -> None:
-        """Note an instruction: it may order a task."""
-        match decode_text(found.op, found.text).head if "Spawn(" in found.text else None:
+    def note(self, done: Instruction) -> None:
+        """Note what a step does: it may order a task."""
+        match done.head:
             case Call(
                 "Spawn",
                 (CallArgument(value=Expression() as first), CallArgument(value=Expression() as second), *_),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from runtime.language.instructions.conditions.reading import lasts_a_time, says_that_nothing_came
-from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import goes_to_a_file
 from runtime.language.instructions.model import Free
@@ -126,7 +126,7 @@ class Certainty:
     def _is_sure(self, body: str) -> bool:
         """Whether what depends on a condition is read, and is not done in words."""
         found = self._classify(body)
-        worded = found.op is OpCode.EXE and isinstance(decode_text(OpCode.EXE, found.text).head, Free)
+        worded = found.op is OpCode.EXE and isinstance(work_of(found.text)[0], Free)
         return found.known and (not worded or found.after != () or phrases.SAYS_WHETHER.begins(body) is not None)
 
     def _beside_the_action(self, found: LoweredInstruction) -> str:

@@ -10,10 +10,8 @@ from functools import lru_cache
 from itertools import islice
 
 from runtime.language.instructions.conditions.reading import read_condition
-from runtime.language.instructions.decode import decode_text
-from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
-from runtime.language.instructions.model import Call, End, Jump, Leave, Return, Set
+from runtime.language.instructions.model import Call, End, Jump, Leave, Return
 from runtime.language.instructions.steps.course import course_of, jump_behind, without_further
 from runtime.language.instructions.steps.repeating import (
     begins_loop,
@@ -338,8 +336,7 @@ class Classifier:
             return LoweredInstruction(OpCode.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
         if not (self._named_calls.begin(bare) or self._contains_call(text)):
             return None
-        exact = isinstance(made := decode_text(OpCode.EXE, text).head, Set) and isinstance(made.value, Expression)
-        return LoweredInstruction(OpCode.EXE, text) if exact else free(text, "a call is inside the sentence")
+        return LoweredInstruction(OpCode.EXE, text) if is_exact(text) else free(text, "a call is inside the sentence")
 
     def _kept_result(self, bare: str) -> LoweredInstruction | None:
         """ "Call Find($q) and store the result in $found": one call with its target."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from runtime.language.instructions.conditions.reading import read_condition
-from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.model import Leave, Set
 from runtime.language.instructions.steps.course import ends_program, goes_to_a_step
 from runtime.language.instructions.steps.setting import names_alone, sets_behind, settings_of
@@ -118,16 +118,14 @@ class Compound:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
             first = phrases.PREFIX.without(head)
-            if names_alone(first) or not isinstance(decode_text(OpCode.EXE, first).head, Set):
+            if names_alone(first) or not isinstance(work_of(first)[0], Set):
                 continue
             if phrases.BRANCH.begins(tail):
                 return self._with_a_condition(LoweredInstruction(OpCode.EXE, head), text, head, tail)
             bare = phrases.PREFIX.without(tail).rstrip(". ;")
             again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
             second = self._classify(f"set {bare}" if again else tail)
-            ends = second.op in (OpCode.RET, OpCode.JMP, OpCode.YLD) or isinstance(
-                decode_text(OpCode.EXE, bare).head, Leave
-            )
+            ends = second.op in (OpCode.RET, OpCode.JMP, OpCode.YLD) or isinstance(work_of(bare)[0], Leave)
             ends = ends or bool(settings_of(bare))
             if second.known and (again or ends or (second.op is OpCode.QUE and self._speaks(second, bare))):
                 return self._sequence(text, [head, f"set {bare}" if again else tail])

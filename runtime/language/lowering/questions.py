@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.language.instructions.decode import decode_text
-from runtime.language.instructions.model import Ask, Free
+from runtime.language.instructions.model import Ask, Free, Instruction
 from runtime.language.instructions.uses import sets, sets_lists
 from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages, phrases, vocabulary
@@ -177,9 +176,9 @@ class AskedVariables:
         kept |= {one[1] for one in phrases.VARIABLE.finditer(plain) if ":" in one[0]}
         return free(text, f"it sets ${min(kept)}, too") if kept else LoweredInstruction(OpCode.TNK, text)
 
-    def note(self, found: LoweredInstruction) -> None:
-        """Note an instruction: the question in it may be asked again, and what a free step names has a value."""
-        meant = decode_text(found.op, found.text)
+    def note(self, found: LoweredInstruction, meant: Instruction) -> None:
+        """Note a step and what it does: the question in it may be asked again, and what a free step names has a
+        value."""
         for part in meant.parts:
             if isinstance(part, Ask) and part.sources == ("user",) and (part.wants or part.until is None):
                 self._asked_last, self._sure_last = [want.name for want in part.wants], True

@@ -147,7 +147,7 @@ def _classifier(
     return Classifier(reach, within=playbook.name, meetings=others, meeting=meeting, attendees=present)
 
 
-_Place = tuple[Step | None, LoweredInstruction | None]
+_Place = tuple[Step | None, Step | None]
 
 
 class _StepLowering:
@@ -172,9 +172,7 @@ class _StepLowering:
         if any(classifier.speech.begun_by_the_user(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
 
-    def lower_all(
-        self, items: Sequence[ListItem], parent: str, above: LoweredInstruction | None = None
-    ) -> tuple[Step, ...]:
+    def lower_all(self, items: Sequence[ListItem], parent: str, above: Step | None = None) -> tuple[Step, ...]:
         """The steps of a list. An item that only waits for the answer to a question is merged with the question, which
         may be the step `above` the list.
         """
@@ -182,7 +180,7 @@ class _StepLowering:
         behind, self._behind = self._behind, None
         for number, item in enumerate(items, 1):
             before = steps[-1] if steps else None
-            asked = _ASKED.search(before.text if before is not None else above.text if above and above.talk else "")
+            asked = _ASKED.search(one.text if (one := before or above) else "")
             self._classifier.asked_before = asked and (asked[2] or "")
             line = _line(parent, number)
             item = replace(item, text=about_what_was_found(item.text, before, self._reach))
@@ -207,7 +205,7 @@ class _StepLowering:
             return None
         return self._written(*_whole(item, "the condition that it belongs to is free"), line)
 
-    def _lower(self, item: ListItem, line: str, before: Step | None, above: LoweredInstruction | None) -> Step:
+    def _lower(self, item: ListItem, line: str, before: Step | None, above: Step | None) -> Step:
         found, item = self._understood(item)
         if found.op is OpCode.JMP and (target := found.text.partition(" ")[0]) not in self._lines:
             found = free(item.text, "there is no such step")
@@ -252,7 +250,7 @@ class _StepLowering:
         item: ListItem,
         line: str,
         before: Step | None,
-        above: LoweredInstruction | None,
+        above: Step | None,
     ) -> tuple[LoweredInstruction, ListItem]:
         """A step that depends on *so* or *not* alone, with what that answers in its place; a free one that would be too
         deep."""
@@ -303,23 +301,25 @@ class _StepLowering:
             if name != "meeting":
                 self._classifier.speech.heard(name)
         found = work_first(found)
-        self._questions.note(found)
-        self._classifier.background.note(found)
+        step = Step(line, found.op, found.text, item.span)
+        done = decode(step)
+        self._questions.note(found, done)
+        self._classifier.background.note(done)
         self._loops += found.loop
         condition = line if found.op is OpCode.CND else None
         with self._classifier.background.inside(condition), self._loop_people.inside(found):
             about, self._questions.about = self._questions.about, phrases.VARIABLE.findall(found.text)
-            children = self.lower_all(_below(item, found), line, found)
+            children = self.lower_all(_below(item, found), line, step)
             self._questions.about = about
         self._loops -= found.loop
         asked = _ASKED.search(found.text) if found.talk else None
         first = children[0] if children else None
         if asked and first and first.op is OpCode.YLD and first.text == asked[1] and not first.children:
-            found = replace(found, text=found.text[: asked.start()])
+            step = replace(step, text=step.text[: asked.start()])
             children = (replace(first, text=f"{asked[1]}{_awaited(asked[2])}"), *children[1:])
         if found.loop and children and not _leaves(children[-1]):
             children += (Step(_line(line, len(children) + 1), OpCode.JMP, line, item.span),)
-        return Step(line, found.op, found.text, item.span, children)
+        return replace(step, children=children)
 
     def _takes_details(self, found: LoweredInstruction, item: ListItem) -> bool:
         """Whether the list below "…:" belongs to the sentence: topics to say or think about, or mere nouns."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from runtime.language.instructions.conditions.reading import read_condition
-from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Free, Leave, LoopKind, Prose, Set
 from runtime.language.instructions.operands import condition_of
@@ -55,13 +55,13 @@ def if_so(text: str, bare: str) -> LoweredInstruction | None:
 
 def is_exact(clause: str) -> bool:
     """Whether a clause leaves a loop, or sets a variable to an exact value."""
-    head = decode_text(OpCode.EXE, clause).head
+    head = work_of(clause)[0]
     return isinstance(head, Leave) or (isinstance(head, Set) and isinstance(head.value, Expression))
 
 
 def work_first(found: LoweredInstruction) -> LoweredInstruction:
     """Work in words, followed by other clauses, becomes a step of its own, because a heading would only be skipped."""
-    if not found.after or found.op is not OpCode.EXE or not isinstance(decode_text(OpCode.EXE, found.text).head, Free):
+    if not found.after or found.op is not OpCode.EXE or not isinstance(work_of(found.text)[0], Free):
         return found
     return replace(found, text="", after=(found.text, *found.after))
 
