@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,12 +9,11 @@ from runtime.core.errors import ParleyError
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, DiagnosticList, ProgramRejected, SourceLine, Span
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.syntax.blocks import Block, FencedBlock, HeadingLine, TextLine, scan
+from runtime.language.syntax.blocks import HEADING, Block, FencedBlock, HeadingLine, TextLine, scan
 from runtime.language.syntax.listing import is_item, is_rule, item_parts
 from runtime.language.syntax.parser import is_list_heading, is_setting, parse
 from runtime.language.syntax.source import is_import, own_lines, read_text
 
-_HEADING = re.compile(r"^ {0,3}(#{1,3})[ \t]*(.*?)(?:[ \t]+#+)?[ \t]*$")
 _MOST_LEVEL_APART = 2
 """Agents and playbooks stand below a blank line; the sections of a playbook need none."""
 
@@ -159,8 +157,8 @@ class _Layout:
 
 
 def _heading(row: str) -> str:
-    match = None if "<!--" in row else _HEADING.match(row)
-    return row.rstrip() if match is None else f"{match[1]} {match[2]}".rstrip()
+    match = None if "<!--" in row else HEADING.match(row)
+    return row.rstrip() if match is None else f"{match[1]} {match[2] or ''}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)

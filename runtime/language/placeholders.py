@@ -11,7 +11,7 @@ from runtime.language.syntax.signature import parse_python
 from runtime.language.value_types import VARIABLE, python_name
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_WORDS = re.compile(r"[^\W\d_][\w\s$,.'\u2019?-]*\s[\w\s$,.'\u2019?-]*")
+_IN_WORDS = frozenset("_$,.'\u2019?- \t")
 _SPEC = re.compile(r"(?! )(?:.?[<>=^])?[-+ ]?#?0?\d*[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?|[^{}]*%[A-Za-z][^{}]*")
 """A format for a value: `>9`, `.2f`, `%d.%m.%Y`."""
 
@@ -84,9 +84,14 @@ def plain_names(expression: str) -> str:
 def _placeholder(text: str, start: int, end: int) -> Placeholder | None:
     said = text[start + 1 : end - 1].strip()
     code = _code(said)
-    if not code and not _WORDS.fullmatch(said):
+    if not code and not _is_in_words(said):
         return None
     return Placeholder(start, end, said, code, _variables(said))
+
+
+def _is_in_words(said: str) -> bool:
+    several = said[:1].isalpha() and len(said.split()) > 1
+    return several and all(char.isalnum() or char in _IN_WORDS for char in said)
 
 
 def _code(said: str) -> str:

@@ -85,6 +85,14 @@ class Param:
         return self.type is not None and self.default != "None" and not may_be_none(self.type)
 
 
+def coded(text: str) -> tuple[str, str, str] | None:
+    """The number, the code and the text of a line of PBAsm, `02.01:EXE …`, whether there is such a code or not."""
+    line, _, said = text.partition(":")
+    code, *rest = said.split(maxsplit=1) or [""]
+    written = said.startswith(code) and code.isalpha() and all(part.isdecimal() for part in line.split("."))
+    return (line, code, "".join(rest).rstrip()) if written else None
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One instruction. `line` is "01" or "02.01"; `text` is what follows the code."""

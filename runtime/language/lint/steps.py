@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -29,10 +28,11 @@ from runtime.language.instructions.model import (
     Return,
     Wait,
 )
+from runtime.language.instructions.operands import VARIABLE
 from runtime.language.instructions.text import STRING
 from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
-from runtime.language.program import NOTE, AgentSpec, OpCode, Param, PlaybookSpec, PythonFence, Step
+from runtime.language.program import NOTE, AgentSpec, OpCode, Param, PlaybookSpec, PythonFence, Step, coded
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
 from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase, words_of
@@ -62,14 +62,12 @@ _TYPES = (
     "Types are str, int, float, bool, list, dict, date, datetime, time, image and file; `list[str]` says what is in a "
     "list."
 )
-_TYPED = re.compile(r"\$(\w+):([A-Za-z]\w*)(?!\w*/)")
 _BARE = phrase("condition alone")
 _WITHIN = frozenset(",:;")
 """Marks inside of a sentence."""
 _THEN = phrase("what follows")
 _SECTIONS = words_of("sections")
 _NO_SECTIONS = words_of("no sections")
-_CODED = re.compile(r"\d+(?:\.\d+)*:([A-Za-z]{3,5})\s")
 _MARKS = "*_`#- \t"
 
 _MOST = 3
@@ -122,19 +120,21 @@ def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
 def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
     """Steps in a prose list that start with something like a PBAsm code."""
     for step in playbook.walk_steps():
-        code = _CODED.match(step.text)
+        code = coded(step.text)
         if code and code[1] in OpCode.__members__:
             hint = "Write all steps of a playbook with their codes, or none."
             yield Finding(step.span, f"a step with the code {code[1]} is among steps in prose", hint, code[1])
-        elif code and (hint := did_you_mean(code[1], OpCode, cutoff=0.6)):
+        elif code and code[2] and (hint := did_you_mean(code[1], OpCode, cutoff=0.6)):
             yield Finding(step.span, f"there is no operation {code[1]}; this is read as prose", hint, code[1])
 
 
 def _types(playbook: PlaybookSpec) -> Iterator[Finding]:
     for step in playbook.walk_steps():
-        for name, word in _TYPED.findall(STRING.sub("", step.text)):
-            if word not in _TYPE_WORDS:
-                yield _unknown_type(step.span, f"${name}", word)
+        said = STRING.sub("", step.text)
+        for typed in VARIABLE.finditer(said):
+            word = typed[2] and WORD.findall(typed[2])[0]
+            if word and word not in _TYPE_WORDS and said[typed.end() : typed.end() + 1] != "/":
+                yield _unknown_type(step.span, f"${typed[1]}", word)
     for param in playbook.params:
         for word in _strange_words(param):
             yield _unknown_type(playbook.span, f"${param.name}" if param.state else param.name, word)

@@ -12,11 +12,10 @@ from itertools import islice
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.text import without_inner_quotes
 from runtime.language.lint.findings import Finding, SourceLines, as_written
-from runtime.language.program import PlaybookSpec, Step
+from runtime.language.program import PlaybookSpec, Step, coded
+from runtime.language.value_types import VARIABLE
 from runtime.language.vocabulary.phrase import phrase, words_of
 
-_MARKER = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+")
-_CODED = re.compile(r"\d+(?:\.\d+)*:[A-Z]{3}\b")
 _CODE = re.compile(r"`[^`]*`")
 _ESCAPED = re.compile(r"\\.")
 _INCHES = re.compile(r"(?<=\d)\"(?=[\s\w,.;)-]|\Z)")
@@ -29,8 +28,6 @@ _NO_BRACKETS = re.compile(
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _NAMES = {"(": "parenthesis", "[": "bracket", "{": "brace"}
 _IS_A_CALL = re.compile(r"(?<![\w$])[A-Za-z_][\w.]*\Z")
-_OPEN_PLACEHOLDER = re.compile(r"\{\s*(\$\w+)[^{}]*\Z")
-_LONE_END = re.compile(r"(\$\w+)\s*\}")
 
 _NO_VALUE = phrase("no value")
 _VALUE = phrase("value")
@@ -60,8 +57,8 @@ def unfinished_steps(playbook: PlaybookSpec, lines: SourceLines) -> Iterator[Fin
         return
     for step in _sentences(playbook):
         written = as_written(step.span, lines)
-        text = " ".join(_MARKER.sub("", written[step.span.column - 1 :] if written else step.text, count=1).split())
-        if not _CODED.match(text):
+        text = " ".join((written[step.span.column - 1 :] or step.text).split())
+        if not coded(text):
             yield from islice(_of_step(step, text), 1)
 
 
@@ -128,10 +125,11 @@ def _never_closed(span: Span, opened: tuple[str, str], text: str) -> Finding:
 def _placeholders(span: Span, text: str) -> Iterator[Finding]:
     for quoted in _QUOTED.findall(text):
         said = quoted[1:-1]
-        if said.count("{") > said.count("}") and (found := _OPEN_PLACEHOLDER.search(said)):
-            yield Finding(span, "a placeholder is never closed", f"Write {{{found[1]}}}.", found[1])
-        elif said.count("}") > said.count("{") and (found := _LONE_END.search(said)):
-            yield Finding(span, "nothing opens this placeholder", f"Write {{{found[1]}}}.", found[1])
+        opened, closed = said.rpartition("{")[2].strip(), said.partition("}")[0].rstrip()
+        if said.count("{") > said.count("}") and (found := VARIABLE.match(opened)):
+            yield Finding(span, "a placeholder is never closed", f"Write {{{found[0]}}}.", found[0])
+        elif said.count("}") > said.count("{") and (found := VARIABLE.match(closed, closed.rfind("$"))):
+            yield Finding(span, "nothing opens this placeholder", f"Write {{{found[0]}}}.", found[0])
 
 
 def _ends(step: Step, text: str, written: str) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from runtime.core.errors import CompileError
@@ -11,12 +10,11 @@ from runtime.events.happening import Tell
 from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.lowering.lowerer import UnclassifiedStep
 from runtime.language.pbasm.notation import read_steps
-from runtime.language.program import OpCode, Step
+from runtime.language.program import OpCode, Step, coded
 from runtime.language.syntax.nodes import ListItem, ParsedProgram
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 
 _MAX_CHARS = 400_000
-_LINE = re.compile(r"^[\s*`-]*(\w+)\.(\w+):(\d+(?:\.\d+)*):([A-Z]{3})\b\s*(.*?)`*\s*$")
 _ALLOWED = frozenset(OpCode) - {OpCode.LOP, OpCode.ELS}
 _CODES = """\
 Codes
@@ -80,14 +78,16 @@ def _read(answer: str) -> Decisions:
     items: dict[tuple[str, str, str], list[ListItem]] = {}
     top: tuple[str, str, str] | None = None
     for row in answer.splitlines():
-        match = _LINE.match(row)
-        if match is None or match[4] not in _ALLOWED:
+        name, _, said = row.lstrip("*`- \t").rstrip("` ").partition(":")
+        agent, _, playbook = name.partition(".")
+        step = coded(said)
+        if step is None or step[1] not in _ALLOWED:
             continue
-        agent, playbook, line = match[1], match[2], match[3]
+        line, code, text = step
         inside = top is not None and top[:2] == (agent, playbook) and line.startswith(f"{top[2]}.")
         if top is None or not inside:
             top = (agent, playbook, line)
-        items.setdefault(top, []).append(ListItem(f"{line}:{match[4]} {match[5]}", Span("answer", 1)))
+        items.setdefault(top, []).append(ListItem(f"{line}:{code} {text}", Span("answer", 1)))
     return {at: read_steps(rows, DiagnosticList()) for at, rows in items.items()}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -14,7 +13,8 @@ from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.fence import names_playbook
 from runtime.language.instructions.in_english import speaks_of_ending
-from runtime.language.instructions.model import Free
+from runtime.language.instructions.model import Ask, Free, Instruction, Say, Wait
+from runtime.language.instructions.uses import calls
 from runtime.language.locking.decisions import decisions_on
 from runtime.language.locking.lock_file import SUFFIX, LockedStep, Locks
 from runtime.language.lowering import phrases
@@ -24,15 +24,11 @@ from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, Uncl
 from runtime.language.lowering.read_back import read_lowered
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read_steps, signature, write_agent
-from runtime.language.program import AgentKind, AgentSpec, OpCode, Step
+from runtime.language.program import AgentKind, AgentSpec, OpCode, Step, coded
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import PhrasePattern, phrase
 from runtime.llm.client import LLMClient
 
-_ROW = re.compile(r"((?:\.\d+)*):([A-Z]{3}) ?(.*)", re.DOTALL)
-
-_WAITED_FOR = re.compile(r"\bYLD for agent (\w+)")
-_SAID_TO = re.compile(r"\bSay\(\s*(\$?\w+)\s*,")
 _EVERYWHERE = phrases.RESULTLESS | {"Sleep"}
 _SPEAKS = phrase("reason to speak")
 _REASONS: Mapping[OpCode, PhrasePattern] = {
@@ -161,13 +157,12 @@ def _steps(entry: LockedStep, line: str) -> tuple[Step, ...]:
     """The steps of an entry, numbered below a line; none where its rows are no PBAsm."""
     items = []
     for row in entry.pbasm:
-        match = _ROW.fullmatch(row)
-        if match is None:
+        step = coded(f"{line}{row}")
+        if step is None:
             return ()
-        below, code, text = match.groups()
-        if code == OpCode.JMP:
-            text = text.replace("@", line, 1)
-        items.append(ListItem(f"{line}{below}:{code} {text}", Span("lock", entry.place.line)))
+        number, code, text = step
+        text = text.replace("@", line, 1) if code == OpCode.JMP else text
+        items.append(ListItem(f"{number}:{code} {text}", Span("lock", entry.place.line)))
     return read_steps(items, DiagnosticList())  # whole agents are checked afterwards; this is a part of one
 
 
@@ -210,16 +205,26 @@ def _with(step: Step, new: Step) -> Step:
 
 def _names_are_known(step: Step, note: UnclassifiedStep, source: ParsedAgent, program: ParsedProgram) -> bool:
     """Whether steps call and address only names that the program has."""
-    text = "\n".join(inner.text for inner in step.walk())
+    done = [decode(inner) for inner in step.walk()]
     people = {"user", "meeting", *program.names}
-    heard = {*_SAID_TO.findall(text), *_WAITED_FOR.findall(text)}
-    if any(name not in people and not (name.startswith("$") and name in note.text) for name in heard):
+    if any(
+        name not in people and not (name.startswith("$") and name in note.text) for one in done for name in _heard(one)
+    ):
         return False
     own = {playbook.name for playbook in source.playbooks if names_playbook(note.text, playbook.name)}
     return all(
         name in own or name in _EVERYWHERE or f"{name}(" in note.text or _is_named(name, note.text, program)
-        for name in phrases.CALLED.findall(re.sub(r"Say\([^)]*\)", "Say()", text))
+        for name in frozenset[str]().union(*map(calls, done))
     )
+
+
+def _heard(done: Instruction) -> Iterator[str]:
+    """Whom an instruction speaks to or waits for."""
+    for part in done.parts:
+        targets = part.targets if isinstance(part, Say | Ask) else ()
+        yield from (
+            one.removeprefix("agent ") for one in (*targets, *(part.sources if isinstance(part, Ask | Wait) else ()))
+        )
 
 
 def _is_named(name: str, text: str, program: ParsedProgram) -> bool:
@@ -234,7 +239,7 @@ def _has_reasons(step: Step, text: str) -> bool:
 
 
 def _has_reason(step: Step, text: str) -> bool:
-    reason = _SPEAKS if _SAID_TO.search(step.text) else _REASONS.get(step.op)
+    reason = _SPEAKS if any(isinstance(part, Say | Ask) for part in decode(step).parts) else _REASONS.get(step.op)
     ends = "YLD for exit" in f"{step.op} {step.text}" and not speaks_of_ending(text, ())
     return not ends and (reason is None or reason.inside(text) is not None)
 

@@ -27,6 +27,7 @@ from runtime.language.program import (
     Step,
     Trigger,
     TriggerKind,
+    coded,
 )
 from runtime.language.syntax.blocks import FencedBlock, HeadingLine, scan
 from runtime.language.syntax.fences import is_code
@@ -41,7 +42,6 @@ HEADER = "<!-- PBAsm 1 -->"
 _COMMENT = "<!--"
 _TRIGGER = re.compile(r"(T\d+):([A-Z]+)\s+(.+)\Z")
 
-_STEP = re.compile(r"(\d+(?:\.\d+)*):([A-Za-z]+)(?:\s+(.*))?\Z", re.DOTALL)
 _SHORT_YIELD = re.compile(r"\bYLD (?=(?:call|user|human|agent|meeting|return|exit)\b)")
 _HINT = "Expected for example: 01:QUE Say(user, Greet the user). Codes: " + ", ".join(OpCode) + "."
 
@@ -246,8 +246,8 @@ class _Node:
 
 def is_coded(item: ListItem) -> bool:
     """Whether an item of a list is a step of PBAsm, with number and code."""
-    match = _STEP.match(item.text)
-    return match is not None and match[2] in OpCode.__members__
+    found = coded(item.text)
+    return found is not None and found[1] in OpCode.__members__
 
 
 def given_steps(items: Sequence[ListItem], problems: DiagnosticList) -> tuple[Step, ...] | None:
@@ -256,7 +256,7 @@ def given_steps(items: Sequence[ListItem], problems: DiagnosticList) -> tuple[St
     Where each item has the form of a step and the code of one is unknown, that is noted.
     """
     every = [inner for item in items for inner in item.walk()]
-    if not all(_STEP.match(item.text) for item in every) or not any(map(is_coded, every)):
+    if not all(coded(item.text) for item in every) or not any(map(is_coded, every)):
         return None
     return read_steps(items, problems)
 
@@ -292,17 +292,17 @@ def read_steps(items: Sequence[ListItem], problems: DiagnosticList) -> tuple[Ste
 
 
 def _node(item: ListItem, problems: DiagnosticList) -> _Node | None:
-    match = _STEP.match(item.text)
-    if match is None:
+    found = coded(item.text)
+    if found is None:
         _note(problems, item, "a step needs its number and code", _HINT)
         return None
-    if match[2] not in OpCode.__members__:
-        near = get_close_matches(match[2].upper(), OpCode, n=1)
+    line, code, text = found
+    if code not in OpCode.__members__:
+        near = get_close_matches(code.upper(), OpCode, n=1)
         hint = f"Did you mean {near[0]}? {_HINT}" if near else _HINT
-        _note(problems, item, f"there is no operation {match[2]}", hint, match[2])
+        _note(problems, item, f"there is no operation {code}", hint, code)
         return None
-    op, text = OpCode(match[2]), _SHORT_YIELD.sub("YLD for ", f"{match[2]} {(match[3] or '').strip()}")
-    return _Node(match[1], op, text[len(op) :].strip(), item)
+    return _Node(line, OpCode(code), _SHORT_YIELD.sub("YLD for ", f"{code} {text}")[len(code) :].strip(), item)
 
 
 def _check_jumps(steps: Sequence[Step], items: Mapping[str, ListItem], problems: DiagnosticList) -> None:

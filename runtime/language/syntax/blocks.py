@@ -9,9 +9,8 @@ from itertools import pairwise
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 
-_HEADING = re.compile(r"^ {0,3}(#{1,3})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+HEADING = re.compile(r"^ {0,3}(#{1,3})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _GLUED = re.compile(r"^ {0,3}(#{1,3})([A-Z][A-Za-z0-9_]*(?:[:(].*)?)\s*$")
-_UNDERLINE = re.compile(r"^ {0,3}(={3,}|-{3,})[ \t]*$")
 _NAME_ALONE = re.compile(r"^ {0,3}[A-Z]\w*(?: \w+){0,4}(?:\([^()]*\))?(?: ?-> ?\w+)?[ \t]*$")
 _FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})([^`]*)$")
 
@@ -86,9 +85,9 @@ def underlined(blocks: Sequence[Block]) -> Iterator[tuple[SourceLine, str]]:
         above = one
         if not isinstance(one, TextLine) or not isinstance(two, TextLine) or not alone:
             continue
-        rule = _UNDERLINE.match(two.line.text)
-        if rule and _NAME_ALONE.match(one.line.text):
-            yield one.line, f"{'#' if rule[1][0] == '=' else '##'} {one.line.text.strip()}"
+        rule = two.line.text.strip()
+        if len(rule) > 2 and {*rule} in ({"="}, {"-"}) and _NAME_ALONE.match(one.line.text):
+            yield one.line, f"{'#' if rule[0] == '=' else '##'} {one.line.text.strip()}"
 
 
 class _Scanner:
@@ -116,7 +115,7 @@ class _Scanner:
         if fence := _FENCE.match(line.text):
             self._opening, self._fence, self._inner = line, fence, []
             self._take = self._in_fence
-        elif heading := _HEADING.match(line.text):
+        elif heading := HEADING.match(line.text):
             text, opened = _without_comments(heading[2] or "")
             column = heading.start(2) + 1 if heading[2] else heading.end(1) + 1
             self.blocks.append(HeadingLine(len(heading[1]), text.strip(), line, column))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.syntax.blocks import Block, FencedBlock, TextLine
@@ -15,18 +16,22 @@ MAX_DEPTH = 20
 MAX_CHARS = 4_000
 """The longest step or trigger; there is always a shorter way to say it, and reading a longer one may take very long."""
 MAX_SPACES = 40
-_SPACES = re.compile(rf"(?<!\s)\s{{{MAX_SPACES + 1}}}")
+_DEEPEST_HEADING = 6
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)]|(?<=\s)[a-z][.)](?=[ \t]+\S))(?:[ \t]+(.*))?$")
 _DASHES = "-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023"
-_HEADING = re.compile(r" {0,3}#{1,6}\s")
 _GLUED = re.compile(r"\s*(?:-(?=[A-Z])|[\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023]\s*)(?=\w)")
 """A line that its author means as an item: a dash without a space after it, or another mark."""
-_RULE = re.compile(r"^\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
 
 
 def is_rule(text: str) -> bool:
     """Whether a line is a thematic break: `---`, `***` or `___`."""
-    return _RULE.match(text) is not None
+    marks = "".join(text.split())
+    return len(marks) > 2 and {*marks} <= {marks[0]} <= {*"-*_"}
+
+
+def _is_heading(text: str) -> bool:
+    marks, space, _ = text.lstrip().partition(" ")
+    return space != "" and 0 < len(marks) <= _DEEPEST_HEADING and not marks.strip("#") and text[:4].strip() != ""
 
 
 def item_parts(text: str) -> tuple[int, str, str] | None:
@@ -110,7 +115,7 @@ class _ListReader:
         done = item.frozen(tuple(self.finished(child) for child in item.children))
         if self._what == "note" or is_compiled(item.line.file):
             return done
-        if _SPACES.search(done.text):
+        if any(blank and len([*run]) > MAX_SPACES for blank, run in groupby(done.text, str.isspace)):
             message = f"this {self._what} has more than {MAX_SPACES} spaces in a row"
             self._problems.at(item.line, message, column=item.column, hint="Write one space between two words.")
         elif len(done.text) > MAX_CHARS:
@@ -125,7 +130,7 @@ class _ListReader:
         item = _Item(indent, line, line.text.find(text) + 1 if text else line.content_column, [text])
         if not text:
             self._problems.at(line, f"this {self._what} is empty")
-        elif _HEADING.match(text):
+        elif _is_heading(text):
             self._problems.at(line, "a heading cannot be in a list", column=item.column)
         if len(self._open) >= MAX_DEPTH:
             self._problems.at(line, f"a list may be {MAX_DEPTH} levels deep")
@@ -134,7 +139,7 @@ class _ListReader:
         self._open.append(item)
 
     def _go_on(self, line: SourceLine, text: str) -> None:
-        if _HEADING.match(text):
+        if _is_heading(text):
             hint = f"Write it as a {self._what}, with what belongs to it indented below."
             self._problems.at(line, "a heading cannot be in a list", hint=hint)
         elif self._open and (text[0] == " " or not self._after_blank) and not _GLUED.match(text):

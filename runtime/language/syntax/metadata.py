@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
@@ -13,7 +13,7 @@ from runtime.language.remote import check_remote
 from runtime.language.syntax.blocks import Block, FencedBlock, TextLine
 from runtime.language.syntax.humans import HUMAN_KEYS, check_human
 from runtime.language.syntax.listing import is_rule
-from runtime.language.syntax.yaml_text import load_mapping
+from runtime.language.syntax.yaml_text import is_key, load_mapping
 
 _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
 MEETING_KEYS = ("required_attendees", "optional_attendees")
@@ -45,14 +45,6 @@ _SHORT_FORMS = {"mode": "execution_mode", "exec_mode": "execution_mode", "startu
 
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name", "before_joining")
-_KEY = re.compile(r"^ {0,3}([a-z_]+):(?:\s+(.*?))?\s*$")
-_OWN_KEY = re.compile(r"^([a-z]\w*):(?:\s+(.*?))?\s*$")
-_LOOSE_KEY = re.compile(r"^ {0,3}([A-Za-z]+(?:[_ -][A-Za-z]+)?)\s*:\s+(\w.*?)\s*$")
-_SCALAR = re.compile(r"[|>][+-]?\d?")
-"""YAML's marks for a text of several lines."""
-
-_ANY_KEY = re.compile(r"^[A-Za-z_][\w-]*:(?:\s|$)|^\s*#|^\s*-\s")
-
 
 PERSON_KEYS = HUMAN_KEYS | {"remote"}
 """The metadata keys below a person's heading; `remote` is refused there."""
@@ -76,7 +68,7 @@ class Preamble:
                 rows += [block.opening.text, *(line.text for line in block.lines), closing.text]
             else:
                 rows.append(block.line.text.rstrip())
-        prose = re.sub(r"\n{3,}", "\n\n", "\n".join(rows)).strip()
+        prose = "\n".join(row for before, row in pairwise(("", *rows)) if row or before).strip()
         return "\n".join(part for part in (self.described, prose) if part)
 
 
@@ -157,17 +149,20 @@ def loose_setting(text: str, keys: frozenset[str]) -> tuple[str, str] | None:
 
     Such a line is never taken for prose, nor for a part of the step or trigger before it.
     """
-    match = _LOOSE_KEY.match(text)
-    if match is None:
+    said, _, value = text.lower().partition(": ")
+    key, value = said.strip().replace(" ", "_").replace("-", "_"), value.strip()
+    if key not in keys or not text[:4].strip():
         return None
-    key, value = match[1].lower().replace(" ", "_").replace("-", "_"), match[2]
-    if key not in keys:
-        return None
-    if key in _FLAGS and value.lower() in _FLAG_WORDS:
-        return key, value.lower()
-    if key in _CHOICES and value.lower() in _CHOICES[key]:
-        return key, value.lower()
-    return None
+    known = value in _FLAG_WORDS if key in _FLAGS else value in _CHOICES.get(key, ())
+    return (key, value) if known else None
+
+
+def _setting(text: str) -> tuple[str, str] | None:
+    """The key and value of a line `key: value`, indented by at most three spaces; None for any other."""
+    key, colon, value = text.partition(":")
+    name = key.lstrip(" ")
+    setting = colon and not value[:1].strip() and name.isidentifier() and not name[0].isupper() and text[:4].strip()
+    return (name, value.strip()) if setting else None
 
 
 class _PreambleReader:
@@ -212,10 +207,10 @@ class _PreambleReader:
             if not isinstance(block, TextLine) or not block.line.text.strip() or is_rule(block.line.text):
                 break
             rows.append(block.line.text)
-        keys = [match for row in rows if (match := _OWN_KEY.match(row))]
-        if not _OWN_KEY.match(first.text) or any(not _OWN_KEY.match(row) and row[:1] not in " \t-" for row in rows):
+        keys = [None if row[:1] == " " else _setting(row) for row in rows]
+        if keys[0] is None or any(not key and row[:1] not in " \t-" for key, row in zip(keys, rows, strict=True)):
             return False
-        return self._fresh or any(key[0].split(":")[0] in self._keys for key in keys)
+        return self._fresh or any(key is not None and key[0] in self._keys for key in keys)
 
     def _read_metadata(self, line: SourceLine) -> bool:
         text = line.text.rstrip()
@@ -224,12 +219,12 @@ class _PreambleReader:
             self._put(load_mapping(block, self._problems) if block else {}, block)
             self._own, self._begun = False, False
             return True
-        match = _KEY.match(text) or (_OWN_KEY.match(text) if self._own else None)
-        if match is None or not (self._own or match[1] in self._keys):
+        setting = _setting(text)
+        if setting is None or not (self._own or setting[0] in self._keys):
             return self._read_loose(line)
-        key, value = match[1], match[2] or ""
+        key, value = setting
         block = [line]
-        if _SCALAR.fullmatch(value):
+        if value[:1] in ("|", ">") and not value[1:].strip("+-0123456789"):  # YAML's marks for a text of several lines
             block += self._while(lambda row: not row.strip() or row[0] in " \t")
         elif key in _TEXTS and value:
             self._put({key: value.strip().strip("\"'")}, [line])
@@ -251,11 +246,11 @@ class _PreambleReader:
 
     def _warn_of_setting(self, line: SourceLine) -> None:
         """Warn of prose that would be a setting with a correct key: `publc: true`."""
-        match = _KEY.match(line.text.rstrip())
-        meant = misspelt_key(match[1], self._keys) if match and self._keys is not PERSON_KEYS else ""
-        if match and meant and loose_setting(f"{meant}: {match[2] or ''}", self._keys):
+        setting = _setting(line.text.rstrip())
+        meant = misspelt_key(setting[0], self._keys) if setting and self._keys is not PERSON_KEYS else ""
+        if setting and meant and loose_setting(f"{meant}: {setting[1]}", self._keys):
             hint = f"Did you mean {meant}? This is read as prose."
-            self._problems.warn(line, f"there is no key `{match[1]}`", hint=hint)
+            self._problems.warn(line, f"there is no key `{setting[0]}`", hint=hint)
 
     def _block_lines(self) -> list[SourceLine]:
         """The lines of a `metadata:` block: up to `---` when only YAML precedes it, else the indented ones."""
@@ -301,4 +296,6 @@ def _begins_block(text: str) -> bool:
 
 
 def _may_be_yaml(row: str) -> bool:
-    return not _begins_block(row) and (not row.strip() or row[0] in " \t" or _ANY_KEY.match(row) is not None)
+    return not _begins_block(row) and (
+        not row.strip() or row[0] in " \t" or is_key(row) or row[0] == "#" or row[:2] == "- "
+    )

@@ -14,7 +14,7 @@ from runtime.language.program import Param
 from runtime.language.syntax.blocks import HeadingLine
 from runtime.language.vocabulary.word_list import WORD
 
-_PUBLIC = re.compile(r"(public|exported|export)\s*:\s*")
+_PUBLIC = frozenset({"public", "exported", "export"})
 _EXAMPLE = "For example: ## GetRate($country:str, year:int = 2026) -> float"
 _BEFORE = "def f"
 
@@ -40,9 +40,10 @@ class HeadingSignature:
 
 def read_signature(heading: HeadingLine, problems: DiagnosticList) -> HeadingSignature | None:
     """The signature, or None with an error noted at its column."""
-    public = _PUBLIC.match(heading.text)
-    text = heading.text[public.end() :] if public else heading.text
-    column = heading.column + (public.end() if public else 0)
+    word, _, behind = heading.text.partition(":")
+    public = word.rstrip() in _PUBLIC
+    text = behind.lstrip() if public else heading.text
+    column = heading.column + len(heading.text) - len(text)
     title = min(text.partition("(")[0], text.partition("->")[0], key=len)
     rest = text[len(title) :]
     name = playbook_name(title.strip())
@@ -56,7 +57,7 @@ def read_signature(heading: HeadingLine, problems: DiagnosticList) -> HeadingSig
     else:
         rest, shift = rest or "()", 0
     read = _read_rest(rest, heading, column + len(title) + shift, problems)
-    return None if read is None else HeadingSignature(name, *read, public is not None)
+    return None if read is None else HeadingSignature(name, *read, public)
 
 
 def _read_rest(

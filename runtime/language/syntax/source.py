@@ -11,7 +11,7 @@ from typing import Any
 
 from runtime.core.near_names import file_advice
 from runtime.language.diagnostics import DiagnosticList, SourceLine, Span
-from runtime.language.syntax.yaml_text import load_mapping
+from runtime.language.syntax.yaml_text import is_key, load_mapping
 
 MAX_FILE_BYTES = 1 << 20
 MAX_TOTAL_BYTES = 8 << 20
@@ -19,9 +19,7 @@ MAX_IMPORT_DEPTH = 10
 TALKS = ".test.md"
 """How the names of files with talks end, which are beside programs and match no glob."""
 _PROGRAMS = (".pb", ".playbooks", ".pbasm")
-_KEY = re.compile(r"[A-Za-z][\w-]*:(?:\s|$)")
 _IMPORT = re.compile(r"^(\s*)!import(?:\s+(?!#)(.+?))?(?:\s+#.*)?\s*$")
-_LISTED_IMPORT = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(!import\s.*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ class _Reader:
             return lines
         end = next((i for i in range(start + 1, len(lines)) if lines[i].text.rstrip() == "---"), None)
         if end is None or not _looks_like_yaml(lines[start + 1 : end]):
-            if start + 1 < len(lines) and _KEY.match(lines[start + 1].text):
+            if start + 1 < len(lines) and is_key(lines[start + 1].text):
                 hint = "End it with a line of --- before the first heading."
                 self.problems.at(lines[start], "this frontmatter is never closed", hint=hint)
             return lines
@@ -158,10 +156,11 @@ class _Reader:
                 yield from self._import(line, match, chain)
 
     def _refuse_listed_import(self, line: SourceLine) -> None:
-        listed = None if is_compiled(line.file) else _LISTED_IMPORT.match(line.text)
-        if listed:
-            hint = f"Write it without the dash, indented like its steps: {listed[2]}"
-            self.problems.at(line, "an import must be on a separate line", column=listed.start(2) + 1, hint=hint)
+        mark, _, said = line.text.strip().partition(" ")
+        if said.lstrip().startswith("!import ") and not mark.strip("-*+.)0123456789") and not is_compiled(line.file):
+            hint = f"Write it without the dash, indented like its steps: {said.lstrip()}"
+            column = line.text.index("!import") + 1
+            self.problems.at(line, "an import must be on a separate line", column=column, hint=hint)
 
     def _import(self, line: SourceLine, match: re.Match[str], chain: tuple[Path, ...]) -> Iterable[SourceLine]:
         indent, name = match[1], (match[2] or "").strip("\"'")

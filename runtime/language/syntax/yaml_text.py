@@ -14,6 +14,12 @@ _MOST_VALUES = 100_000
 _MOST_LEVELS = 20
 
 
+def is_key(text: str) -> bool:
+    """Whether a line begins with a key: `name: value`."""
+    key, colon, value = text.partition(":")
+    return colon != "" and not value[:1].strip() and key.replace("-", "_").isidentifier()
+
+
 def load_mapping(lines: Sequence[SourceLine], problems: DiagnosticList) -> dict[str, Any]:
     """The mapping these lines spell; {} when they are empty or, with a problem noted, wrong.
 
