@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import islice
 
 from runtime.language.instructions.conditions.reading import read_condition
+from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
 from runtime.language.instructions.model import Call, End, Jump, Leave, Return
 from runtime.language.instructions.steps.course import course_of, jump_behind, without_further
