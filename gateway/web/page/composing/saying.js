@@ -1,20 +1,23 @@
-/** The person's messages, kept and sent again until the gateway confirms them. */
+/** The person's messages, kept until the gateway confirms them. They go out one after another: the next one when the one
+ * before it is taken or refused, so that they arrive in the order in which they were written, however many wait. */
 
 import { newId } from "../connecting/keep.js";
 
 const RETRY_MS = 3000;
+const ANSWER_WITHIN_MS = 15_000;
 const QUOTE_LENGTH = 200;
 
 export class Saying {
   constructor(chat) {
     this.chat = chat;
-    this.refused = new Set();
+    this.sent = null; // the id of the message that has no answer yet
+    this.unanswered = new Set();
   }
 
   /** Send the unconfirmed messages again, after a new connection. */
   again() {
-    this.refused.clear();
-    for (const message of this.chat.unsent.all()) if (!message.failed) this.submit(message);
+    this.unanswered.clear();
+    this.goOn();
   }
 
   say(text, thread, { files = [], quote } = {}) {
@@ -24,19 +27,34 @@ export class Saying {
     this.chat.show(this.chat.room.takeUnsent(message, this.chat.me, this.chat.unsent.all().length), false);
     const { timeline } = thread ? this.chat.side : this.chat.main;
     timeline.toEnd();
-    this.submit(message);
+    this.next();
     this.chat.settle();
   }
 
-  submit({ id, room, thread, text, quote, files = [] }) {
+  next() {
+    if (this.sent) return;
+    const message = this.chat.unsent.all().find(({ id, failed }) => !failed && !this.unanswered.has(id));
+    if (!message) return;
+    const { id, room, thread, text, quote, files = [] } = message;
     const attached = files.map((file) => ({ id: file.id, name: file.name }));
-    this.chat.connection.send({ t: "say", id, room, thread, text, reply_to: quote?.id, files: attached });
+    if (!this.chat.connection.send({ t: "say", id, room, thread, text, reply_to: quote?.id, files: attached })) return;
+    this.sent = id;
+    this.timer = setTimeout(() => {
+      this.unanswered.add(id); // it is sent again after the next connection
+      this.goOn();
+    }, ANSWER_WITHIN_MS);
   }
 
-  retry() {
-    const refused = this.chat.unsent.all().filter((message) => this.refused.has(message.id) && !message.failed);
-    this.refused.clear();
-    for (const message of refused) this.submit(message);
+  goOn() {
+    clearTimeout(this.timer);
+    this.sent = null;
+    this.next();
+  }
+
+  /** The gateway has taken the message, from this page or another one. */
+  taken(id) {
+    this.chat.unsent.remove(id);
+    if (id === this.sent) this.goOn();
   }
 
   editFailed(message) {
@@ -47,25 +65,25 @@ export class Saying {
   }
 
   discard(id) {
-    this.chat.unsent.remove(id);
+    this.taken(id);
     this.chat.room.messages.delete(id);
     this.chat.main.timeline.remove(id);
     this.chat.side.timeline.remove(id);
     this.chat.settle();
   }
 
-  /** The gateway could not take the message now. */
+  /** The gateway could not take the message now: it and those behind it wait. */
   later(id) {
-    this.refused.add(id);
-    clearTimeout(this.retrying);
-    this.retrying = setTimeout(() => this.retry(), RETRY_MS);
+    if (id !== this.sent) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.goOn(), RETRY_MS);
   }
 
   /** The gateway refused the message for good. */
   failed(id, text) {
     const kept = this.chat.unsent.find(id);
     if (!kept) return;
-    this.chat.unsent.remove(id);
+    this.taken(id);
     this.chat.unsent.add({ ...kept, failed: text });
     const message = this.chat.room.messages.get(id);
     if (message) this.chat.show(Object.assign(message, { pending: false, failed: text }), false);

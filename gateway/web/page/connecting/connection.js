@@ -9,7 +9,9 @@ const AT_MOST_EVERY_MS = 1_000;
 const PING_EVERY_MS = 20_000;
 const ANSWER_WITHIN_MS = 8_000;
 const OPEN_WITHIN_MS = 10_000;
+const CALMER_DELAY_MS = 5_000;
 const WHO_ARE_YOU = 4401;
+const TOO_MUCH = 1008;
 const TOO_MANY_PAGES = 4429;
 
 export class Connection {
@@ -127,7 +129,7 @@ export class Connection {
       this.delay = LONGEST_DELAY_MS;
       this.on.state("refused", reason);
     } else {
-      this.delay = Math.min(this.delay, longest);
+      this.delay = code === TOO_MUCH ? CALMER_DELAY_MS : Math.min(this.delay, longest);
       this.on.state(navigator.onLine ? "lost" : "offline");
     }
     this.timer = setTimeout(() => this.now(), this.delay * (0.7 + 0.6 * Math.random()));

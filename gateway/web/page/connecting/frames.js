@@ -110,7 +110,7 @@ export class Frames {
   }
 
   on_taken({ id }) {
-    this.chat.unsent.remove(id);
+    this.chat.saying.taken(id);
     const message = this.chat.room.messages.get(id);
     if (!message) return;
     message.pending = false;
