@@ -15,9 +15,8 @@ import anyio
 from adapters.adapter import Admits, Call, FileData, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
 from adapters.capabilities import Budget, Capabilities
-from adapters.discord.api.bot import DiscordApi, DiscordServer
+from adapters.discord.api.bot import DiscordApi, DiscordServer, invitation, missing
 from adapters.discord.api.calls import NO_ANSWER, DiscordCalls
-from adapters.discord.api.permissions import invitation, missing
 from adapters.discord.api.webhooks import HookApi, InteractionApi
 from adapters.discord.codec.addresses import PLATFORM, DiscordBot, address_of, channel_id_of, is_private, number_of
 from adapters.discord.codec.interactions import offered
@@ -29,8 +28,8 @@ from adapters.discord.limits import CAPABILITIES, MARKS
 from adapters.discord.outbound.sender import DiscordSender, DiscordText
 from adapters.discord.outbound.threads import DiscordThreads
 from adapters.discord.outbound.webhooks import DiscordWebhooks, UnconfirmedPosts
-from adapters.marks import SingleMarks
 from adapters.platform_clock import PlatformClock
+from adapters.recent import SingleMarks
 from adapters.records import Records
 from adapters.retrying import PlatformPatience
 from runtime.core.address import GATEWAY, Address, Speaker

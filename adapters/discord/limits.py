@@ -28,7 +28,6 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 HOOKS_PER_CHANNEL = 3
 """Webhooks of ours in one channel, out of 15 possible ones; agents are spread over them. Chosen."""
 MARKS: Mapping[Mark, str] = {"seen": "👀", "queued": "⏳", "stopped": "🛑", "failed": "⚠️"}
-"""Our marks as emoji."""
 _BURST_SHARE = 0.3
 """The part of a window's calls that may come at once; the others come evenly. Chosen."""
 HOOKS_BUDGET = Budget(rate_per_s=26 / 60, burst=4.0)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
+from typing import Final
 
 from adapters.capabilities import Budget
 from adapters.pacing.constants import (
@@ -35,6 +36,7 @@ from adapters.pacing.constants import (
     PROOF_TOKENS,
     PROOF_TRUST,
 )
+from adapters.recent import RecentValues
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError
 
@@ -251,3 +253,25 @@ class BucketMirror:
             refilled = self._level + (until - self._as_of) * self.rate_per_s
             self._level = max(self._level, min(self.burst - self._in_flight, refilled))
             self._as_of = until
+
+
+MAX_KNOWN_BUDGETS: Final = 10_000
+"""The number of buckets that are remembered."""
+
+
+class KeyedBudgets:
+    """One budget for each key."""
+
+    def __init__(self, budget: Budget, clock: Clock) -> None:
+        self._budget = budget
+        self._clock = clock
+        self._buckets = RecentValues[str, tuple[float, float]](MAX_KNOWN_BUDGETS)
+
+    def take(self, key: str) -> bool:
+        """Use one token of the key's bucket; False without using any if it is empty."""
+        now_s, most = self._clock.monotonic(), self._budget.burst
+        tokens, at_s = self._buckets.get(key) or (most, now_s)
+        tokens = min(most, tokens + (now_s - at_s) * self._budget.rate_per_s)
+        may = tokens >= 1
+        self._buckets.keep(key, (tokens - may, now_s))
+        return may

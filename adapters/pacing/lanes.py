@@ -21,7 +21,6 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, OutcomeUncertain, RateLimited, StorageUnavailable
 
 TOTAL = "total"
-"""The key of the bot's own bucket."""
 _KEYS_SWEPT_FROM = 64
 
 LAST_CALLS = "last calls"

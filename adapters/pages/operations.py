@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NoReturn
 
 from adapters.adapter import CanEdit
-from adapters.pages.part import AGED_FROM, PagePart
-from adapters.pages.platform_context import PageFile, PlatformContext
+from adapters.pages.platform_context import AGED_FROM, PageFile, PagePart, PlatformContext
 from runtime.core.errors import (
     AdapterError,
     AuthFailed,

@@ -11,11 +11,10 @@ from adapters.capabilities import measure_of
 from adapters.markdown.closing import close_open
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import PageCut, PageRoom, cut_pages
-from adapters.markdown.plain_text import plain
+from adapters.markdown.writer import plain
 from adapters.pacing.live_text import LiveCall
 from adapters.pages.operations import SURPLUS, PageOperations
-from adapters.pages.part import PagePart, ends_at, fit, is_aged, listed, steady
-from adapters.pages.platform_context import PlatformContext
+from adapters.pages.platform_context import PagePart, PlatformContext, ends_at, fit, is_aged, listed, steady
 from runtime.core.page import PageRecord, PageSpec
 from runtime.events.talk import PageChecked
 

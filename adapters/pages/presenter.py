@@ -16,8 +16,7 @@ from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import PageRoom, cut_pages
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.part import fit, shown
-from adapters.pages.platform_context import FileSource, OnVisible, PlatformContext
+from adapters.pages.platform_context import FileSource, OnVisible, PlatformContext, fit, shown
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import Clock
 from runtime.core.page import PageRecord, PageSpec

@@ -27,7 +27,6 @@ SCOPES: Final = (
     "reactions:write",
     "users:read",
 )
-"""The permissions of a bot's token."""
 ESSENTIAL: Final = ("channels:history", "chat:write", "im:history")
 """The scopes without which an app cannot hear or speak at all."""
 OWN_NAMES: Final = "chat:write.customize"

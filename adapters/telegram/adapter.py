@@ -34,13 +34,11 @@ from adapters.telegram.codec.addresses import (
 from adapters.telegram.codec.attachments import FileRef
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import TelegramReceiver
-from adapters.telegram.inbound.intake import TelegramIntake, TelegramWebhook, UpdateFeed
-from adapters.telegram.inbound.polling import patience
+from adapters.telegram.inbound.intake import TelegramIntake, TelegramWebhook, UpdateFeed, patience
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
-from adapters.telegram.outbound.drafts import TelegramDrafts
 from adapters.telegram.outbound.message_ids import MessageIds
-from adapters.telegram.outbound.sender import TelegramAlone, TelegramSender
+from adapters.telegram.outbound.sender import TelegramAlone, TelegramDrafts, TelegramSender
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock

@@ -14,8 +14,8 @@ import anyio
 from adapters.adapter import Act as Happening
 from adapters.adapter import Inbound
 from adapters.decoding import files_answered, rating_of_all
+from adapters.pacing.bucket import KeyedBudgets
 from adapters.web import codec
-from adapters.web.allowance import KeyedBudgets
 from adapters.web.board import RoomBoard
 from adapters.web.charters import ShownFiles
 from adapters.web.codec import MARKS, MAX_TEXT, RefusalCode, WebVisitor

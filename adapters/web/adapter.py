@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 from adapters.adapter import FileData, Inbound
 from adapters.capabilities import Budget, Capabilities
+from adapters.pacing.bucket import KeyedBudgets
 from adapters.records import ChangedTogether, Records
 from adapters.web import codec
 from adapters.web.acts import PLATFORM, ActLedger, WebIntake, is_nobodys
-from adapters.web.allowance import KeyedBudgets
 from adapters.web.board import RoomBoard
 from adapters.web.charters import MAX_TITLE, RoomCharter, RoomCharters, ShownFiles, charter_of
 from adapters.web.codec import MAX_TEXT, WebVisitor

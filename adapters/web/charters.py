@@ -20,9 +20,7 @@ RoomKind = Literal["open", "private", "direct"]
 DIRECT, PRIVATE = "direct-", "private-"
 """The beginnings of the ids of rooms that are not open. Nobody can open a room of such a name."""
 MAX_TITLE = 80
-"""The longest title, in code points."""
 MAX_PEOPLE = 500
-"""The people of one private room."""
 _ID_BYTES = 12
 _CLOSED = re.compile(rf"(?:{DIRECT}|{PRIVATE})[0-9a-f]{{8,24}}")
 _WEB = "web"

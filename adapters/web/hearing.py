@@ -16,7 +16,6 @@ _AT = re.compile(r"(?<![\w@])@(\w)")
 IsAgent = Callable[[str], bool]
 
 MAX_QUOTE = 200
-"""The length of a quote."""
 _READ_BACK = 400
 """The number of messages of a room among which those of one thread are looked for."""
 _LOOKED_BACK = 60

@@ -20,19 +20,12 @@ from runtime.core.clock import Clock
 from runtime.core.signals import WakeSignal
 
 MAX_WAITING_FRAMES = 1_000
-"""The number of waiting frames from which a page is too slow."""
 MAX_WAITING_CHARACTERS = 16_000_000
-"""The length of waiting frames from which a page is too slow."""
 MAX_PAGES = 10_000
-"""The number of pages that may be open on a node."""
 MAX_PAGES_A_PERSON = 20
-"""The number of pages that one person may have open on a node."""
 MAX_NAMED = 100
-"""The number of people in a room who are listed by name."""
 TURN_S = 0.25
-"""The time between two turns."""
 MAX_TOLD_A_TURN = 250
-"""The number of pages that get news in one turn."""
 
 
 class Bulletin:

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_ROOM_NAME = 40
-"""The longest name of a room, in code points."""
 MAX_WORDS = 200
-"""The longest text to search for, in code points."""
 MAX_FILES = 10
-"""The number of files in one message."""
 _MESSAGE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _ANY_ID = re.compile(r"[\w.:~/@+-]{1,200}")
 _FILE_ID = re.compile(r"[0-9a-f]{64}")

@@ -10,9 +10,9 @@ from uuid import uuid4
 import anyio
 
 from adapters.capabilities import Budget
+from adapters.pacing.bucket import KeyedBudgets
 from adapters.web import codec
 from adapters.web.acts import ActLedger, Acts
-from adapters.web.allowance import KeyedBudgets
 from adapters.web.charters import DIRECT, PRIVATE
 from adapters.web.codec import WebVisitor
 from adapters.web.echo import Echo
@@ -53,9 +53,7 @@ CLOSE_TOO_MUCH = 1008
 CLOSE_TOO_MANY_PAGES = 4429
 """The close code when no further page can be opened; the reason says why, in words for people."""
 MESSAGES = Budget(rate_per_s=1.0, burst=15)
-"""The rate limit of a person's messages."""
 FRAMES = Budget(rate_per_s=20.0, burst=120)
-"""The rate limit of frames from one person's pages."""
 
 
 class PageLink(Protocol):

@@ -9,7 +9,7 @@ import typer
 from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
-    from adapters.discord.api.permissions import BotInvitation
+    from adapters.discord.api.bot import BotInvitation
     from gateway.settings.tree import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Set up Slack, Discord, voice or the keys of stored content.")
@@ -71,7 +71,7 @@ def discord(
     """Print the link that adds the bot to a server, and each permission it asks for."""
     import anyio
 
-    from adapters.discord.api.permissions import invitation
+    from adapters.discord.api.bot import invitation
 
     with plain_errors():
         if application is not None and not application.isdecimal():
@@ -85,9 +85,8 @@ def discord(
 
 
 async def _asked(settings: Settings) -> BotInvitation:
-    from adapters.discord.api.bot import DiscordApi
+    from adapters.discord.api.bot import DiscordApi, invitation
     from adapters.discord.api.calls import DiscordCalls
-    from adapters.discord.api.permissions import invitation
     from adapters.platform_clock import PlatformClock
     from runtime.core.clock import SystemClock
     from runtime.core.errors import ConfigError

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import KeyedBudgets
+from adapters.pacing.bucket import KeyedBudgets
 from gateway.clients.scopes import CONSOLE, ClientScopes
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull

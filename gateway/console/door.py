@@ -22,8 +22,8 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from adapters.pacing.bucket import KeyedBudgets
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
-from adapters.web.allowance import KeyedBudgets
 from adapters.web.codec import WebVisitor
 from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.journals import TAPES

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import KeyedBudgets
+from adapters.pacing.bucket import KeyedBudgets
 from adapters.web.charters import ShownFiles
 from gateway.web.hooks import body_within, slow_body
 from gateway.web.logins.door import AWAY, LogIn

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.features.files.describing import FileDescriber
+from gateway.features.files.calls import FileDescriber
 from gateway.features.files.intake import TakenFile
 from gateway.features.files.node import NodeFiles
-from gateway.features.voice.session import NodeVoices
+from gateway.features.voice.node import NodeVoices
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered

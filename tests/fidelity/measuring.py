@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from adapters.capabilities import Capabilities, measure_of
-from adapters.discord.codec.markup import render as discord
+from adapters.discord.codec.addresses import render as discord
 from adapters.discord.limits import CAPABILITIES as DISCORD
 from adapters.markdown.closing import close_open
 from adapters.markdown.html_blocks import html_as_markdown

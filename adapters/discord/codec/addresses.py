@@ -1,22 +1,31 @@
-"""Our addresses, names and nonces in Discord's form, and back. Pure: no I/O, no library of Discord's."""
+"""Our addresses, names and nonces in Discord's form, and back; CommonMark as Discord shows it. Pure.
+
+Discord's own marks: `__` underlines, `||` hides, `>>>` quotes all that follows, headings end at three signs (Discord's
+help centre, Markdown Text 101). What would be one without being meant gets a backslash, and what would ping somebody is
+broken up. Pings are also switched off by `allowed_mentions`: the text is the second lock.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import ClassVar
 from urllib.parse import quote
 
+from markdown_it.token import Token
+
 from adapters.capabilities import measure_utf16
-from adapters.discord.codec.markup import as_written, people_in, render, with_heading
 from adapters.discord.codec.payload import DiscordWords, Name
 from adapters.discord.limits import MAX_HOOK_NAME, MAX_MESSAGE_UNITS, MAX_NONCE
+from adapters.markdown.reading import parsed
+from adapters.markdown.writer import MarkdownWriter, MarkKind
 from runtime.core.address import Address, Speaker
 
 PLATFORM = "discord"
 MAX_NAME = 64
-"""Characters of a speaker's name that are shown above a text."""
 THREAD_TYPES = frozenset({10, 11, 12})
 """Channel types that are threads: of announcements, public, private. A post of a forum is a public thread."""
 _DM = "dm:"
@@ -124,3 +133,187 @@ def snowflake_at(when: datetime) -> int:
 
 def moment_of(snowflake: str) -> datetime:
     return datetime.fromtimestamp(((int(snowflake) >> 22) + _EPOCH_MS) / 1000, UTC)
+
+
+_BREAK = "\u200b"
+"""Stands between @ and a name, where nobody sees it."""
+_PERSON = re.compile(r"\[@((?:\\.|[^\[\]\\\n])*)\]\(<?person:discord:(\d+)>?\)")
+_MENTION = re.compile(r"person:discord:(\d+)")
+_PINGS = (
+    (re.compile(r"@(everyone|here)\b", re.IGNORECASE), rf"@{_BREAK}\1"),
+    (re.compile(r"<(@[!&]?)(\d+)>"), rf"<\1{_BREAK}\2>"),
+)
+_SIGNS: dict[MarkKind, str] = {"strong": "**", "em": "*", "s": "~~"}
+_LITERAL = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])|`|\*(?!\s)|(?<!\s)\*|(?<!\w)_|_(?!\w)|_(?=_)|(?<=_)_|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
+    r"|\](?=\()|<(?=#\d|a?:\w+:\d|t:|/\w|id:)|<(?=https?:)"
+)
+_FENCE = re.compile(r"(?<=``)`")
+_RUN = re.compile(r"`+")
+_LITERAL_IN_LABEL = re.compile(rf"{_LITERAL.pattern}|[\[\]]")
+_LITERAL_START = re.compile(r"\A(?:#{1,3}(?=\s)|-#|>|[-*+](?=\s)|\d{1,9}(?=[.)]\s))")
+_NO_END = frozenset("].,:;\"'")
+"""Characters with which Discord lets no address end."""
+_AFTER_ADDRESS = ".,:;\"'<"
+_LANGUAGE = re.compile(r"[\w+.#-]+", re.ASCII)
+
+
+def render(markdown: str) -> str:
+    """The text in Discord's form. Never fails: text that cannot be rewritten stays as written, without pings.
+
+    Only a link to a person, outside code, becomes a mention that can ping.
+    """
+    source = re.sub(r"\r\n?", "\n", markdown.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
+    try:
+        return _written(parsed(source)) or as_written(source)
+    except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
+        return as_written(source)
+
+
+def as_written(markdown: str) -> str:
+    """The text unchanged, except that people are mentioned and other pings are broken up."""
+    return _PERSON.sub(r"<@\2>", quiet(markdown))
+
+
+def people_in(markdown: str) -> frozenset[str]:
+    return frozenset(number for _, number in _PERSON.findall(markdown))
+
+
+def quiet(text: str) -> str:
+    """The text without anything that would ping."""
+    for pattern, replacement in _PINGS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def with_heading(name: str, body: str) -> str:
+    escaped = re.sub(r"([\\*_~`|])", r"\\\1", quiet(name))
+    return f"**{escaped}**\n{body}"
+
+
+class _Writer(MarkdownWriter):
+    INDENT = "  "
+    BULLET: ClassVar[str] = "-"
+
+    def __init__(self, *, quoted: bool = False) -> None:
+        super().__init__(quoted=quoted)
+        self._marks: list[str] = []
+        self._ends: list[str | None] = []
+        self._at_start = True
+        self._address = ""
+
+    def text(self) -> str:
+        return "".join(self._parts).rstrip()
+
+    def _quote(self, tokens: Sequence[Token]) -> None:
+        """Write a quotation separately and mark each of its lines, empty ones too; Discord has none in another."""
+        lines = _written(tokens, quoted=True).split("\n")
+        self._write("\n".join(line if self._quotes > 1 else f"> {line}" for line in lines))
+
+    def _code_block(self, code: str, info: str) -> None:
+        """Write lines of code. Discord ends them at three signs, knows no longer fence, and none in an entry of a list
+        that begins so.
+        """
+        language = _LANGUAGE.match(info)
+        if self._parts and self._parts[-1].endswith(f"{self.BULLET} "):
+            self._write(f"{_BREAK}\n")
+        shown = _FENCE.sub(f"{_BREAK}`", code) if code.strip() else _BREAK
+        self._write(f"```{language[0] if language else ''}\n{shown}\n```")
+
+    def _code(self, code: str) -> None:
+        """Write code in signs of a number that does not stand in it. Three of them would be lines of code."""
+        runs = set(map(len, _RUN.findall(code)))
+        fence = "`" if 1 not in runs else "``"
+        if fence == "``" and 2 in runs:
+            code = re.sub(r"(?<!`)``(?!`)", f"`{_BREAK}`", code)
+        space = " " if code.startswith("`") or code.endswith("`") else ""
+        self._write(f"{fence}{space}{code}{space}{fence}")
+
+    def _line_break(self) -> None:
+        self._write("\n" + self.INDENT * len(self._lists))
+        self._at_start = True
+
+    def _plain(self, text: str) -> None:
+        if text and not self._muted:
+            self._write(quiet(self._escaped(text)))
+
+    def _escaped(self, text: str) -> str:
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            shown = (_LITERAL_IN_LABEL if self._in_label else _LITERAL).sub(r"\\\g<0>", line)
+            if number or self._at_start or self._breaks:
+                shown = _LITERAL_START.sub(_backslashed, shown)
+            lines[number] = shown
+        return "\n".join(lines)
+
+    def _picture(self, text: str) -> None:
+        self._plain(text)
+
+    def _begin(self, kind: MarkKind) -> None:
+        sign = _SIGNS.get(kind, "")
+        sign = "" if sign in self._marks else sign
+        self._marks.append(sign)
+        if sign == "**" and self._parts[-1:] == ["*"]:  # three signs begin strong text
+            self._append(_BREAK)
+        if sign:
+            self._write(sign)
+
+    def _end(self) -> None:
+        self._append(self._marks.pop())
+
+    def _heading(self, level: int) -> None:
+        """Start a heading. Of the fourth level and below it is bold."""
+        if level <= 3:
+            self._write("#" * level + " ")
+        self._begin("heading" if level <= 3 else "strong")
+
+    def _begin_link(self, url: str, *, bare: bool) -> None:
+        """Start a link. Discord has none inside another, so of a picture that is one its words are the label."""
+        person = _MENTION.fullmatch(url)
+        inside = self._in_label
+        is_link = url.startswith(("http://", "https://")) and not inside
+        if person is not None:
+            self._write(f"<@{person[1]}>")
+        elif bare and is_link:
+            framed = url[-1] in _NO_END
+            self._write(f"<{url}>" if framed else url)
+            self._address = "" if framed else url
+        elif is_link:
+            self._write("[")
+        label_follows = person is None and not (bare and is_link)
+        target = f"<{url}>" if re.search(r"[()\s]", url) else url
+        told = bare or inside or not url or url.startswith("person:")
+        end = f"]({target})" if is_link else "" if told else f" ({url})"
+        self._ends.append(end if label_follows else None)
+
+    def _end_link(self) -> None:
+        self._append(self._ends.pop() or "")
+
+    @property
+    def _in_label(self) -> bool:
+        return any(end is not None and end.startswith("](") for end in self._ends)
+
+    @property
+    def _muted(self) -> bool:
+        return None in self._ends
+
+    def _append(self, text: str) -> None:
+        """Add text. An address is put in angle brackets where Discord would take the text for its end."""
+        if not text:
+            return
+        if self._address:
+            if not (text.lstrip(_AFTER_ADDRESS) or " ")[0].isspace():
+                self._parts[-1] = f"<{self._address}>"
+            self._address = ""
+        super()._append(text)
+        self._at_start = text.endswith("\n") or (self._at_start and not text.strip("*~"))
+
+
+def _written(tokens: Sequence[Token], *, quoted: bool = False) -> str:
+    writer = _Writer(quoted=quoted)
+    writer.blocks(tokens)
+    return writer.text()
+
+
+def _backslashed(found: re.Match[str]) -> str:
+    return f"{found[0]}\\" if found[0].isdecimal() else f"\\{found[0]}"

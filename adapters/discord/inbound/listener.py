@@ -11,9 +11,8 @@ from typing import Any, Final
 import anyio
 import discord
 
-from adapters.discord.api.bot import DiscordApi, ShardAdvice
+from adapters.discord.api.bot import THREAD_BITS, DiscordApi, ShardAdvice
 from adapters.discord.api.calls import NO_ANSWER
-from adapters.discord.api.permissions import THREAD_BITS
 from adapters.discord.inbound.decode import MessagePlace
 from adapters.discord.inbound.shard import BETWEEN_SESSIONS_S, Shard, ShardEvent, ShardSession, Starts
 from adapters.platform_clock import PlatformClock

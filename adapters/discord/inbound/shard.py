@@ -18,7 +18,7 @@ import discord
 
 from adapters.adapter import NOT_UNDERSTOOD
 from adapters.asides import HandsOver, to_nobody
-from adapters.discord.api.rest import DiscordRest
+from adapters.discord.api.calls import DiscordRest
 from adapters.discord.codec.addresses import snowflake
 from adapters.platform_clock import PlatformClock
 from runtime.core.clock import Clock

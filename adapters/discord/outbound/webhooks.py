@@ -50,7 +50,6 @@ KEPT_ANSWERED: Final = 50
 MAX_ELSEWHERE: Final = 10_000
 """The number of remembered posts that another process may have made."""
 KEPT_FOR: Final = timedelta(days=7)
-"""The time after which a post is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,6 @@ MOST_WORKSPACES: Final = 1000
 UNREACHABLE_PAUSE_S: Final = 1.0
 """The pause before the repetition of a call that could not even be sent."""
 UNTOLD_PAUSE_S: Final = 5.0
-"""The pause after a 429 without a time."""
 _REFUSED_TOKEN: Final = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
     | {"org_login_required", "app_uninstalled"}
@@ -62,7 +61,6 @@ _HINTS: Final[Mapping[str, str]] = {
     "missing_scope": "Add the scope to the app and install it to the workspace again",
 }
 _UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError, SlackClientError)
-"""The library's exceptions for an unexpected answer."""
 
 
 class MissingScope(NotDelivered):

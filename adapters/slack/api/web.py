@@ -23,12 +23,10 @@ from adapters.slack.limits import MAX_FALLBACK_BYTES
 from runtime.core.errors import NotDelivered, OutcomeUncertain
 
 NONCE_EVENT: Final = "parley_message"
-"""The type of the metadata with a message's nonce."""
 PAGE_SIZE: Final = 200
 """Messages fetched at once (docs.slack.dev recommends at most 200)."""
 MOST_PAGES: Final = 5
 EVERY_KIND: Final = "public_channel,private_channel,mpim,im"
-"""The kinds of conversations."""
 Blocks = Sequence[Mapping[str, Any]]
 
 TRANSFER_TIMEOUT_S: Final = 120.0

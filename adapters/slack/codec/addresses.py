@@ -17,14 +17,11 @@ from runtime.core.message import Choice
 
 PLATFORM = "slack"
 CHOICE_ACTION = "choice:"
-"""The prefix of the id of a choice's button."""
 ANSWER_ACTION = "answer:"
-"""The prefix of the id of a button that opens a form for an answer."""
 MAX_BLOCK_ID = 255
 MAX_TASK_TITLE = 100
 """The number of characters shown of what is being done; Slack names no limit."""
 MAX_NAME = 64
-"""The number of characters shown of a speaker's name."""
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 

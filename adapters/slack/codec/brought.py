@@ -13,12 +13,10 @@ from runtime.core.quote import MAX_LEVELS, Quote
 _Json: TypeAlias = Mapping[str, Any]
 _UNREAD: Final[Mapping[str, str]] = {"quip": "canvas", "canvas": "canvas", "list": "list"}
 _WRITTEN: Final = frozenset({"rich_text", "table", "data_table", "call"})
-"""The blocks of people's messages."""
 Shown: TypeAlias = Callable[[str], str]
 """Slack's mrkdwn as people read it."""
 _TABLES: Final = frozenset({"table", "data_table"})
 _SILENT: Final = frozenset({"divider", "actions", "context_actions", "input"})
-"""Blocks that say nothing."""
 
 
 def text_of_blocks(blocks: Iterable[_Json], shown: Shown, *, instead: str = "") -> str:

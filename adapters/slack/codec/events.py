@@ -21,7 +21,6 @@ from runtime.core.message import Attachment, Rating
 
 SLACKBOT = "USLACKBOT"
 FILE_URL = f"{PLATFORM}-file:"
-"""The prefix of the address of a file; the workspace's and the file's ids follow."""
 _FROM_PEOPLE = frozenset({None, "file_share", "thread_broadcast", "me_message"})
 _REACTIONS = frozenset({"reaction_added", "reaction_removed"})
 _COMMAND = re.compile(r"[/!]([a-z]+)(?:\s+|$)", re.IGNORECASE)

@@ -19,9 +19,7 @@ from runtime.core.texts import Texts
 
 SLASH_COMMAND: Final = "/parley"
 FORM: Final = "parley_new"
-"""The form for a longer first message."""
 ANSWER_FORM: Final = "parley_answer"
-"""The form for the answer to a question."""
 MAX_FORM_LABEL: Final = 2000
 """Most characters above a form's text field (Block Kit reference, input block)."""
 FORM_CHARS: Final = 3000

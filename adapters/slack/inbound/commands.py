@@ -30,11 +30,9 @@ from runtime.core.errors import BadMarkup, MessageGone, NotDelivered
 from runtime.core.texts import Texts
 
 DONE: Final = "\u2713"
-"""The answer to an accepted command."""
 REFUSED: Final = (NotDelivered, BadMarkup, MessageGone)
 """Slack's answers that the same words get again. Who wrote them is told."""
 Answer = tuple[Inbound | None, Mapping[str, Any] | None]
-"""An event for the gateway, and words for the person."""
 
 
 class SlackCommands:

@@ -31,7 +31,6 @@ from runtime.core.errors import AdapterError, NotDelivered
 
 STATE_COOKIE: Final = "parley_slack_state"
 STATE_LASTS_S: Final = 600
-"""The time that a person has to agree at Slack."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import Any, Final, TypeVar
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.adapter import FileData
-from adapters.marks import SingleMarks
-from adapters.recent import RecentValues
+from adapters.recent import RecentValues, SingleMarks
 from adapters.slack.api.calls import MissingScope, StillStreaming
 from adapters.slack.api.streams import StreamEnd
 from adapters.slack.api.web import nonce_of

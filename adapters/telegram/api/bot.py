@@ -40,9 +40,7 @@ _STOPPABLE: Final = {"can_stop": True, "keep_on_stop": True}
 SLOWEST_UPLOAD_BYTES_PER_S: Final = 100_000
 """The slowest line for which a file's time limit is enough."""
 UNTOLD_PAUSE_S: Final = 5.0
-"""The pause after flood control without a time."""
 UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
-"""The exceptions of an unexpected answer, also in the library."""
 _TOKEN: Final = re.compile(r"[^\s/?#]+")
 _TOKEN_IN_URL: Final = re.compile(r"/bot[^\s/?#]+")
 _NO_PREVIEW: Final = {"is_disabled": True}

@@ -26,7 +26,6 @@ from runtime.core.address import Speaker
 Rich = Literal["auto", "always", "never"]
 
 MAX_NAME: Final = 64
-"""The number of characters shown of a speaker's name."""
 _TASK: Final = re.compile(r"^[ \t]*[-*+] \[[ xX]\] ", re.MULTILINE)
 
 _USER_NAME = regex.compile(rf"(?P<kept>{ADDRESS.pattern})|(?<!\w)@(?=\w{{2}})", ADDRESS.flags)

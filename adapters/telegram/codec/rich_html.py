@@ -32,7 +32,6 @@ _BLOCKS: Final = frozenset({"p", "ul", "ol", "li", "table", "tr", "blockquote", 
 SCHEMES = frozenset({"http", "https", "mailto", "tel"})
 """The schemes of links. Without tg, whose links to `user?id=` mention people."""
 PERSON = re.compile(r"person:telegram:(\d+)")
-"""The target of a link that mentions a person."""
 
 
 class NotRich(ValueError):

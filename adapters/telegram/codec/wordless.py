@@ -23,9 +23,7 @@ SERVICES: Final = frozenset(
     | {"successful_payment", "refunded_payment", "users_shared", "chat_shared", "web_app_data", "passport_data"}
     | {"connected_website", "write_access_allowed", "managed_bot_created"}
 )
-"""The fields of service messages (Bot API, Message)."""
 _SILENT = ("divider", "anchor", "thinking")
-"""Blocks that say nothing."""
 
 
 def wordless_of(message: Json) -> str:

@@ -50,7 +50,6 @@ SKILL = "skill"
 """In the metadata of a message: the id of the skill that is wanted."""
 
 RESULT = "result"
-"""The name of the artifact that a task leaves."""
 
 _STATES: Mapping[task_state.TaskStatus, TaskState] = {
     "submitted": TaskState.TASK_STATE_SUBMITTED,

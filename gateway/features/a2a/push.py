@@ -37,7 +37,6 @@ LEASE = "a2a-pushes"
 MEDIA_TYPE = "application/a2a+json"
 
 MAX_CONFIGS = 5
-"""URLs of one task."""
 
 GIVE_UP_S = 24 * 3600.0
 """A notification that nobody has taken for so long is let go, with all that would follow."""

@@ -20,10 +20,8 @@ from runtime.core.ids import SessionId
 from runtime.stores.inbox import ANSWER, Inbox, InboxEvent
 
 MAX_WORDS = 10_000
-"""The length of the longest answer."""
 
 SETTLED_WITHIN_S = 5.0
-"""How long an answer waits for the session to take it."""
 
 MOST = 50
 """The most questions of one page: each is looked up in its session."""

@@ -17,7 +17,6 @@ from adapters.adapter import Inbound
 from adapters.records import Records
 from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
 from gateway.features.memories.books import Memories, current_of
-from gateway.features.memories.calls import MemoryCalls
 from gateway.features.memories.facts import (
     MadeMemories,
     MadeMemory,
@@ -27,7 +26,7 @@ from gateway.features.memories.facts import (
     MemoryWithdrawn,
 )
 from gateway.features.memories.meanings import Meanings
-from gateway.features.memories.session_memory import OTHERS, SessionMemory
+from gateway.features.memories.session_memory import OTHERS, MemoryCalls, SessionMemory
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
 from gateway.models.answers import BilledPerson, counted

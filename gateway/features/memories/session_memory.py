@@ -14,6 +14,8 @@ from gateway.features.memories.index import runs
 from gateway.features.memories.meanings import Meanings
 from gateway.models.answers import BilledPerson
 from runtime.core.address import Address
+from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.signatures import call
 from runtime.execution.standing import (
     MemoryStanding,
     hears_nobody,
@@ -28,10 +30,8 @@ from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 
 MAX_CHARS = 500
-"""The longest memory."""
 
 MAX_ABOUT_CHARS = 80
-"""The longest name of whom one is about."""
 
 _SECRET = re.compile(
     r"\b(?:pass(?:word|phrase|code)|pin(?:[ -]?code)?|api[ -]?key|secret[ -]?key|private[ -]?key|access[ -]?token|cvv"
@@ -327,3 +327,26 @@ def _merged(words: Sequence[StoredMemory], meaning: Sequence[StoredMemory]) -> l
 
 def _text(memory: StoredMemory) -> str:
     return f"{memory.about}: {memory.text}" if memory.about else memory.text
+
+
+class MemoryCalls:
+    def __init__(self, memory: SessionMemory) -> None:
+        self._memory = memory
+
+    @call("Remember", example='await Remember("is vegetarian", about="user")')
+    async def remember(self, frame: Frame, text: str, about: str = "user") -> str:
+        """Keeps one short fact about the person who speaks, or `about="place"` about this group or room, for later
+        conversations.
+
+        It returns "remembered", or says why not. The place where it was said decides where the fact may be used. A
+        newer fact about the same thing replaces an older one.
+        """
+        return await self._memory.remember(frame.state, text, about)
+
+    @call("Recall", example='facts = await Recall("diet")', reads=True)
+    async def recall(self, frame: Frame, question: str) -> list[str]:
+        """Returns what is remembered about the person who speaks, and about this place, that fits a question.
+
+        The best match comes first; the list is empty if nothing fits.
+        """
+        return await self._memory.recall(frame.state, question)

@@ -14,7 +14,7 @@ COLUMNS = ("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY")
 
 async def old_notebooks(database: GatewayDatabase) -> list[tuple[str, ...]]:
     """The rows of those that the settings delete."""
-    from gateway.features.notebooks.retention import retention_in
+    from gateway.features.notebooks.redis import retention_in
 
     old = await retention_in(database).plan()
     return [(one.name, when(one.changed_at), str(one.written), "delete", "retention.notebooks_days") for one in old]
@@ -22,6 +22,6 @@ async def old_notebooks(database: GatewayDatabase) -> list[tuple[str, ...]]:
 
 async def delete_old(database: GatewayDatabase) -> int:
     """Delete them; how many there were."""
-    from gateway.features.notebooks.retention import retention_in
+    from gateway.features.notebooks.redis import retention_in
 
     return await retention_in(database).apply()

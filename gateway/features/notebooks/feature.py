@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from gateway.feature import Feature, LatePart
 
-notebooks = Feature("notebooks", jobs=LatePart("notebooks.retention:jobs"), tapes=LatePart("notebooks.door:open_door"))
+notebooks = Feature("notebooks", jobs=LatePart("notebooks.redis:jobs"), tapes=LatePart("notebooks.door:open_door"))

@@ -19,7 +19,6 @@ from runtime.core.json_text import write_json
 from runtime.tape.tape import TapeFollowing
 
 NOTEBOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""The names of notebooks."""
 
 ANCHOR = "anchor"
 """The kind of entries that are found without going through the others."""
@@ -33,7 +32,6 @@ MAX_BRANCHES = 1_000
 """So often a notebook can be rolled back."""
 
 KEY_KEPT_MS = 7 * 24 * 3600 * 1000
-"""How long the key of an append is remembered."""
 
 
 @dataclass(frozen=True, slots=True)

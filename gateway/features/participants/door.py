@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import KeyedBudgets
+from adapters.pacing.bucket import KeyedBudgets
 from gateway.feature import FeatureGround, ServingGround, WebGround
 from gateway.features.participants import frames
 from gateway.features.participants.frames import Acknowledged, BadSeatFrame, Hello

@@ -16,7 +16,6 @@ from runtime.core.json_text import read_json
 from runtime.sessions.inbound.participants import SeatAct
 
 VERSION = 1
-"""The version of the protocol."""
 
 CLOSE_PROTOCOL = 4400
 """The WebSocket's close code for frames that cannot be understood."""

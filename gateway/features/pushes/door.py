@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import KeyedBudgets
+from adapters.pacing.bucket import KeyedBudgets
 from adapters.web.codec import WebVisitor
 from adapters.web.requests import room_id
 from gateway.feature import FeatureGround, WebGround

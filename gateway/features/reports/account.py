@@ -36,7 +36,6 @@ _UNTOLD = frozenset({"dig", "version", "playbooks"})
 """Keys of facts that say nothing to a reader."""
 
 UNKNOWN = "unknown"
-"""The cause of an error that no rule knows."""
 
 _TYPES: Mapping[str, tuple[str, ...]] = {
     "tool_down": ("RemoteUnavailable", "RemoteFault", "ConnectError", "ConnectionError", "ConnectionRefusedError"),

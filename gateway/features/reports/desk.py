@@ -23,13 +23,11 @@ from runtime.language.program import Program, Step
 from runtime.sessions.failures import ReportReference, SessionFailure
 
 CHOICES = "report."
-"""The prefix of the choices below a report."""
 
 AGAIN = f"{CHOICES}again."
 """The prefix of the choice that tries again; the report's number follows."""
 
 LEAVE = f"{CHOICES}leave."
-"""The prefix of the choice that leaves it."""
 
 TOLD_LATE = 10
 """How many reports from before there was an owner to tell are told; `parley debug list` has the others."""

@@ -13,7 +13,7 @@ from gateway.cli.output.terminal import ConfigOption, load_settings, plain_error
 if TYPE_CHECKING:
     from gateway.database import GatewayDatabase
     from gateway.features.schedules.cron import CronEntry
-    from gateway.features.schedules.store import ScheduleRun
+    from gateway.features.schedules.redis import ScheduleRun
     from runtime.stores.inbox import InboxEvent
 
 NameArgument = Annotated[str, typer.Argument(help="The schedule's name, as parley schedule list shows it.")]

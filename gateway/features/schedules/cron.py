@@ -13,10 +13,17 @@ from cronsim import CronSim
 from adapters.adapter import Inbound
 from gateway.feature import FeatureGround
 from gateway.features.schedules.facts import SCHEDULE
-from gateway.features.schedules.redis import RedisRuns
+from gateway.features.schedules.redis import (
+    KeptSchedule,
+    RedisRuns,
+    RunStore,
+    ScheduleRun,
+    ScheduleStore,
+    Wanted,
+    kept_key,
+)
 from gateway.features.schedules.schedules import Runs
 from gateway.features.schedules.settings import CronSettings, RunRules
-from gateway.features.schedules.store import KeptSchedule, RunStore, ScheduleRun, ScheduleStore, Wanted, kept_key
 from gateway.inbound.routing import Routes
 from gateway.jobs.runner import Job
 from gateway.settings.tree import Settings

@@ -7,7 +7,7 @@ from gateway.features.schedules import facts as facts  # their kinds and rules
 
 schedules = Feature(
     "schedules",
-    calls=[LatePart("schedules.calls:ScheduleCalls")],
+    calls=[LatePart("schedules.schedules:ScheduleCalls")],
     check=LatePart("schedules.cron:check_schedules"),
     lines=LatePart("schedules.cron:lines"),
     node=LatePart("schedules.node:open_node"),

@@ -14,11 +14,9 @@ from zoneinfo import ZoneInfo
 
 from adapters.records import Records
 from gateway.feature import EnteredPlatform, FeatureGround, ServingGround
-from gateway.features.schedules.calls import ScheduleCalls
 from gateway.features.schedules.facts import SCHEDULE, OpenRuns, RunBegun, RunOver, RunState
-from gateway.features.schedules.redis import RedisRuns, RedisSchedules
-from gateway.features.schedules.schedules import Failing, Runs, Schedules
-from gateway.features.schedules.store import KeptSchedule, RunStatus, Wanted, run_of
+from gateway.features.schedules.redis import KeptSchedule, RedisRuns, RedisSchedules, RunStatus, Wanted, run_of
+from gateway.features.schedules.schedules import Failing, Runs, ScheduleCalls, Schedules
 from gateway.inbound.entrance import CHOSEN_TABLE
 from gateway.inbound.routing import Routes
 from runtime.core.address import Address, session_of

@@ -15,8 +15,7 @@ from adapters.web.charters import is_closed
 from gateway.clients.requests import answer, body_of, page_of
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.features.schedules.cron import CronEntry, all_schedules, begin_run, build_schedules
-from gateway.features.schedules.redis import RedisRuns, RedisSchedules
-from gateway.features.schedules.store import ScheduleRun
+from gateway.features.schedules.redis import RedisRuns, RedisSchedules, ScheduleRun
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.stores.inbox import InboxEvent
 

@@ -18,8 +18,7 @@ from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 from gateway.features.schedules.facts import SCHEDULE
-from gateway.features.schedules.settings import RunRules, ScheduleSettings
-from gateway.features.schedules.store import (
+from gateway.features.schedules.redis import (
     KeptSchedule,
     RunOf,
     RunStatus,
@@ -30,14 +29,19 @@ from gateway.features.schedules.store import (
     kept_key,
     run_of,
 )
+from gateway.features.schedules.settings import RunRules, ScheduleSettings
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.core.errors import InboxFull, LeaseLost
-from runtime.core.ids import SessionId
-from runtime.core.times import SetTimes, zone_named
+from runtime.core.errors import InboxFull, LeaseLost, PlaybookError
+from runtime.core.ids import SessionId, schedule_id
+from runtime.core.times import SetTimes, read_times, zone_named
+from runtime.execution.frames.frame import Frame, FrameCall
+from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
+from runtime.execution.frames.signatures import call
 from runtime.sessions.idle import ShardBells
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEvent, shard_of
-from runtime.stores.sessions import Lease
+from runtime.stores.sessions import Lease, SessionRecord
+from runtime.tape.journal import Journal
 
 LOCKED_FOR = timedelta(hours=1)
 """The pause before another look at a schedule that cannot be decrypted."""
@@ -272,3 +276,46 @@ def _failures(runs: Iterable[ScheduleRun], last: str) -> int:
     before = [run for run in runs if run.over and run.status != "skipped"]
     until = next((number for number, run in enumerate(before, 1) if run.id == last), 0)
     return sum(1 for _ in takewhile(lambda run: run.status == "failed", reversed(before[:until])))
+
+
+MAX_TEXT_CHARS = 4000
+
+
+class ScheduleCalls:
+    def __init__(self, record: SessionRecord, journal: Journal, schedules: Schedules, clock: Clock) -> None:
+        self._record = record
+        self._outside = OutsideEffects(journal)
+        self._schedules = schedules
+        self._clock = clock
+
+    @call("Schedule", example='name = await Schedule("every weekday at 9", "ask what everybody is at")')
+    async def schedule(self, frame: Frame, call: FrameCall, when: str, text: str) -> None:
+        """Sends that text into the conversation at set times, as `/schedule` does, and returns "schedule 1".
+
+        The schedule outlasts the session. A time that Parley does not understand raises an error with examples.
+        """
+
+        async def happen(key: str) -> str:
+            return await self._make(key, when, text)
+
+        await self._outside.perform(frame, call, OutsideEffect("a schedule", happen, repeatable=True))
+
+    async def _make(self, key: str, when: str, text: str) -> str:
+        """The name of the schedule of a key, which is made once however often this is called."""
+        record, schedules = self._record, self._schedules
+        zone, now = await schedules.zone(record.address), self._clock.now()
+        found = read_times(when, now, zone)
+        if found is None or found[2]:
+            raise PlaybookError(f'Schedule does not understand {when!r}; write "every weekday at 9" or "in 20 minutes"')
+        timing, said, _ = found
+        first = timing.first(now, zone)
+        if first <= now:
+            raise PlaybookError(f"Schedule: {said} is over; it is {now.astimezone(zone):%Y-%m-%d %H:%M} ({zone.key})")
+        if not text.strip() or len(text) > MAX_TEXT_CHARS:
+            raise PlaybookError(f"Schedule takes a text of 1 to {MAX_TEXT_CHARS} characters, not of {len(text)}")
+        program = schedule_id(record.program)
+        asked = InboxEvent(key, record.address, program, record.program, "", now, kind=SCHEDULE, program=record.program)
+        number = await schedules.add(asked, Wanted(said, timing, text), first)
+        if number is None:
+            raise PlaybookError(f"there are {schedules.limits.per_conversation} schedules here, and no more are kept")
+        return f"schedule {number}"

@@ -37,10 +37,8 @@ from runtime.tape.state.session import SessionState
 from runtime.tape.tape import TapeFollowing, TapeReader
 
 MAX_TEXT = 20_000
-"""The length of the longest message."""
 
 MAX_VALUE = 100_000
-"""The length of the longest value, as JSON."""
 
 MAX_KEY = 200
 _MOST = 2**53

@@ -47,7 +47,6 @@ from runtime.tape.state.session import SessionState
 from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LATE, TASK_LIMIT, OrderState, TaskState, TaskStatus
 
 MAX_SHOWN = 20
-"""The latest tasks that are shown."""
 
 
 class TaskWork(SessionPart):

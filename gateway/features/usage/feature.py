@@ -6,9 +6,9 @@ from gateway.feature import Feature, LatePart
 
 usage = Feature(
     "usage",
-    entrance=LatePart("usage.routes:entrance"),
-    node=LatePart("usage.routes:open_node"),
-    views=LatePart("usage.routes:usage_routes"),
-    status=LatePart("usage.routes:status"),
-    models=LatePart("usage.routes:models"),
+    entrance=LatePart("usage.ledger:entrance"),
+    node=LatePart("usage.ledger:open_node"),
+    views=LatePart("usage.ledger:usage_routes"),
+    status=LatePart("usage.ledger:status"),
+    models=LatePart("usage.ledger:models"),
 )

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from adapters.capabilities import Budget
-from adapters.web.allowance import KeyedBudgets
+from adapters.pacing.bucket import KeyedBudgets
 from adapters.web.codec import WebVisitor
 from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, ReservedNames, WebIdentities, clean_name

@@ -12,7 +12,7 @@ from aiohttp import ClientSession, ClientWebSocketResponse
 from discord.http import HTTPClient, Route
 
 from adapters.discord.adapter import DiscordOptions
-from adapters.discord.api.permissions import PERMISSIONS
+from adapters.discord.api.bot import PERMISSIONS
 from tests.fakes.clock import HastyClock
 from tests.fakes.discord.limits import DiscordLimits
 from tests.fakes.discord.wire import TOKEN, DiscordPlatform, serving

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from gateway.features.schedules.facts import SCHEDULE
-from gateway.features.schedules.redis import RedisSchedules
-from gateway.features.schedules.store import ScheduleStore
+from gateway.features.schedules.redis import RedisSchedules, ScheduleStore
 from runtime.core.errors import LeaseLost
 from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection

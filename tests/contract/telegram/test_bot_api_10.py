@@ -10,7 +10,7 @@ import pytest
 
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
-from adapters.telegram.outbound.drafts import AGAIN_AFTER_S
+from adapters.telegram.outbound.sender import AGAIN_AFTER_S
 from runtime.core.address import Address
 from tests.contract.telegram.speaking import ADA, HOST, TABLE, TABLE_HTML, US, new_adapter, send
 from tests.fakes.clock import FakeClock

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.features.schedules.store import MAX_RUNS, ScheduleRun
+from gateway.features.schedules.redis import MAX_RUNS, ScheduleRun
 
 
 class MemoryRuns:
-    """Implements `gateway.features.schedules.store.RunStore`."""
+    """Implements `gateway.features.schedules.redis.RunStore`."""
 
     def __init__(self) -> None:
         self._kept: dict[str, dict[str, ScheduleRun]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gateway.features.schedules.store import KeptSchedule
+from gateway.features.schedules.redis import KeptSchedule
 from runtime.core.address import Address
 from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
@@ -13,7 +13,7 @@ from runtime.stores.sessions import Lease
 
 
 class MemorySchedules:
-    """Implements `gateway.features.schedules.store.ScheduleStore`. Without `leases` every lease counts as held."""
+    """Implements `gateway.features.schedules.redis.ScheduleStore`. Without `leases` every lease counts as held."""
 
     def __init__(self, leases: MemoryLeaseStore | None = None) -> None:
         self._leases = leases

@@ -1,10 +1,11 @@
-"""Types that the readers of this worker share: the reason why a file is not read, and the part that was read."""
+"""What the readers of this worker share: why a file is not read, the parts that were read, and texts."""
 
 from __future__ import annotations
 
+import codecs
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from gateway.features.files.reading import ReadLimits
 
@@ -43,3 +44,45 @@ class Found:
     @property
     def late(self) -> bool:
         return time.process_time() > self.limits.cpu_s - RESERVE_S
+
+
+_LOOKED_AT: Final = 64 * 1024
+_MAX_CONTROLS: Final = 0.01
+"""The part of control characters in a text; others are no text."""
+
+_BREAKS = frozenset("\t\n\r\f\b\x1b")
+
+
+def read_text(data: bytes, found: Found) -> None:
+    """Keep a text, cut at the limit. Raises NotRead for what is none."""
+    limit = found.limits.text_chars
+    text = decoded(data)
+    if text is None:
+        raise NotRead("unknown_kind")
+    keep_text(text, found, limit)
+
+
+def keep_text(text: str, found: Found, limit: int) -> None:
+    """Keep a text up to `limit` characters, and say what is left out."""
+    if len(text) > limit:
+        found.remark("cut_text", chars=limit, all=len(text))
+        text = f"{text[:limit]}\n… (cut: {limit} of {len(text)} characters)"
+    elif not text.strip():
+        found.remark("empty")
+    found.text(text)
+
+
+def decoded(data: bytes) -> str | None:
+    """A text in UTF-8, UTF-16 with its mark, or Windows' Latin; None for what is no text."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = data.decode("utf-16", errors="replace")
+    elif b"\0" in data:
+        return None
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = data.decode("cp1252", errors="replace")
+    seen = text[:_LOOKED_AT]
+    controls = sum((char < " " and char not in _BREAKS) or char == "\ufffd" for char in seen)
+    return None if controls > len(seen) * _MAX_CONTROLS else text

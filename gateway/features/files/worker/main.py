@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.features.files.reading import TEXT_TYPE, UNKNOWN_TYPE, ReadLimits
-from gateway.features.files.worker.limits import Found, NotRead
+from gateway.features.files.worker.limits import Found, NotRead, decoded, read_text
 from gateway.features.files.worker.office import read_office
 from gateway.features.files.worker.pictures import is_heif, learn_heif, read_heif, read_picture
 from gateway.features.files.worker.sounds import measure
-from gateway.features.files.worker.texts import decoded, read_text
 from runtime.sandbox.landlock import LIBRARIES, enclose
 
 _PICTURES: Final[Mapping[bytes, str]] = {

@@ -15,8 +15,7 @@ from datetime import datetime, timedelta
 from typing import IO, Final, TypeAlias
 from xml.etree import ElementTree
 
-from gateway.features.files.worker.limits import Found, NotRead
-from gateway.features.files.worker.texts import keep_text
+from gateway.features.files.worker.limits import Found, NotRead, keep_text
 
 _MAX_ENTRIES: Final = 20_000
 _PIECE_BYTES: Final = 64 * 1024

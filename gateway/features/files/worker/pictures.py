@@ -12,7 +12,6 @@ from PIL import Image, ImageOps, TiffImagePlugin, UnidentifiedImageError, WebPIm
 from gateway.features.files.worker.limits import Found, NotRead
 
 FORMAT: Final = "HEIF"
-"""Pillow's name of the format."""
 
 _BRANDS: Final = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1")
 
@@ -20,7 +19,6 @@ FORMATS: Final = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
 QUALITY: Final = 85
 
 _TURNED_BY: Final = 0x0112
-"""EXIF's orientation."""
 
 _PAPER: Final = (255, 255, 255)
 

@@ -46,7 +46,6 @@ from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import Fact, TapeReader
 
 BEFORE_CHARS = 60
-"""The length of the text before the first word that was found."""
 
 EXCERPT_CHARS = 220
 
@@ -65,10 +64,8 @@ MAX_SESSIONS = 200
 MAX_QUESTION_CHARS = 1_000
 
 LOOKED_AT = 10_000
-"""The facts that one search looks at."""
 
 LOOKS_S = 2.0
-"""How long one search reads facts."""
 
 _IN_MEMORY = Path(":memory:")
 _SHELF = Shelf("", 0)

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.features.schedules.redis import RedisRuns
-from gateway.features.schedules.store import MAX_RUNS, RunStore, ScheduleRun
+from gateway.features.schedules.redis import MAX_RUNS, RedisRuns, RunStore, ScheduleRun
 from runtime.storage.redis.client.connection import open_connection
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.memory.schedule_runs import MemoryRuns

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from adapters.capabilities import measure_utf16
-from adapters.discord.codec.markup import render as discord
+from adapters.discord.codec.addresses import render as discord
 from adapters.markdown.closing import close_open
 from adapters.markdown.flanking import flanks
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import split_pages
-from adapters.markdown.plain_text import plain
 from adapters.markdown.reading import TooMuchMarkdown, check_bounds, formula_at
+from adapters.markdown.writer import plain
 from adapters.slack.codec.markup import render as slack
 from adapters.telegram.codec.markup import render as telegram
 

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from adapters.capabilities import measure_codepoints, measure_utf16
 from adapters.markdown.closing import MARKS_MAX, close_open
 from adapters.markdown.paging import LATE_FROM, cut_pages, split_pages
-from adapters.markdown.plain_text import plain
+from adapters.markdown.writer import plain
 
 PARSER = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 MARKS = "ab *_~`[]()!\n\\#->1.|"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.capabilities import measure_codepoints
-from adapters.discord.codec.markup import render as discord
+from adapters.discord.codec.addresses import render as discord
 from adapters.markdown.closing import close_open
 from adapters.markdown.fences import Margin, margin_at
 from adapters.markdown.paging import cut_pages

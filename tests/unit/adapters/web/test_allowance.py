@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adapters.capabilities import Budget
-from adapters.web import allowance
-from adapters.web.allowance import KeyedBudgets
+from adapters.pacing import bucket
+from adapters.pacing.bucket import KeyedBudgets
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -28,6 +28,6 @@ async def test_one_person_does_not_use_anothers() -> None:
 
 
 async def test_only_so_many_people_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allowance, "MAX_KNOWN", 2)
+    monkeypatch.setattr(bucket, "MAX_KNOWN_BUDGETS", 2)
     allowed = KeyedBudgets(Budget(rate_per_s=1, burst=1), FakeClock())
     assert [allowed.take(name) for name in ("ada", "grace", "linus", "linus", "ada")] == [True, True, True, False, True]

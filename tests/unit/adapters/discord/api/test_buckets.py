@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.discord.api.rest import MAX_KEPT, Buckets
+from adapters.discord.api.calls import MAX_KEPT, Buckets
 from adapters.discord.limits import within
 from tests.fakes.clock import FakeClock
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.capabilities import Budget, measure_utf16
-from adapters.discord.api.permissions import invitation, missing
+from adapters.discord.api.bot import invitation, missing
 from adapters.discord.codec.addresses import (
     address_of,
     channel_id_of,

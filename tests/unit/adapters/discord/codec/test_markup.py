@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.capabilities import measure_utf16
-from adapters.discord.codec.markup import quiet, render, with_heading
+from adapters.discord.codec.addresses import quiet, render, with_heading
 
 
 @pytest.mark.parametrize(

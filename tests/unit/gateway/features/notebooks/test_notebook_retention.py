@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from gateway.features.notebooks.retention import NotebookRetention
+from gateway.features.notebooks.redis import NotebookRetention
 from gateway.features.notebooks.store import Draft
 from gateway.settings.operation import RetentionSettings
 from runtime.bus import Bus

@@ -19,8 +19,8 @@ from gateway.features.schedules.cron import (
     build_schedules,
     check_schedules,
 )
+from gateway.features.schedules.redis import ScheduleRun
 from gateway.features.schedules.schedules import Runs
-from gateway.features.schedules.store import ScheduleRun
 from gateway.inbound.routing import Routes, build_routes
 from gateway.jobs.runner import JobRunner
 from gateway.settings.execution import read_routes

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gateway.features.schedules.redis import ScheduleRun, kept_key, run_of
 from gateway.features.schedules.schedules import Runs, Schedules
 from gateway.features.schedules.settings import ScheduleSettings
-from gateway.features.schedules.store import ScheduleRun, kept_key, run_of
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
