@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from gateway.feature import FeatureGround, ServingGround, TriedGround
-from gateway.features.files.calls import FileCalls, FileDescriber
+from gateway.features.files.calls import FileCalls
+from gateway.features.files.describing import FileDescriber
 from gateway.features.files.intake import FileIntake, IntakeLimits, StoredFileIntake, WorkerReader
 from gateway.features.files.reading import ReadLimits
 from gateway.features.files.settings import FileSettings
