@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.features.files.calls import FileDescriber
+from gateway.features.files.describing import FileDescriber
 from gateway.features.files.intake import TakenFile
 from gateway.features.files.node import NodeFiles
 from gateway.features.voice.node import NodeVoices
