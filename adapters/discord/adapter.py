@@ -14,7 +14,7 @@ import anyio
 
 from adapters.adapter import Admits, Call, FileData, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
-from adapters.capabilities import Budget, Capabilities
+from adapters.capabilities import Budget
 from adapters.discord.api.bot import DiscordApi, DiscordServer, invitation, missing
 from adapters.discord.api.calls import NO_ANSWER, DiscordCalls
 from adapters.discord.api.webhooks import HookApi, InteractionApi
@@ -84,12 +84,15 @@ class DiscordAdapter:
     person sees that they failed. `posts` keeps what webhooks were about to say, so that nothing is said twice.
     """
 
+    name = PLATFORM
+    capabilities = CAPABILITIES
+
     def __init__(
         self, token: str, *, clock: Clock, marks: Records, posts: Records, options: DiscordOptions | None = None
     ) -> None:
         self._options = options or DiscordOptions()
         self._token = token
-        self._clock = clock = PlatformClock(clock)
+        self.clock = self._clock = clock = PlatformClock(clock)
         self._marks = marks
         self._calls = self._new_calls()
         self._api = DiscordApi(self._calls)
@@ -100,18 +103,6 @@ class DiscordAdapter:
         self._answers = InteractionApi(self._calls)
         self._receipts = InteractionReceipts(self._answers, own.texts, clock)
         self._voice = DiscordSender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
-
-    @property
-    def name(self) -> str:
-        return PLATFORM
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return CAPABILITIES
-
-    @property
-    def clock(self) -> PlatformClock:
-        return self._clock
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:

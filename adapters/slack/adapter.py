@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
-from adapters.capabilities import Budget, Capabilities
+from adapters.capabilities import Budget
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.retrying import PlatformPatience
@@ -77,11 +77,14 @@ class SlackOptions:
 class SlackAdapter(SlackSender):
     """One app. Sending needs no connection of `connect`; `aclose` ends the connections of sending."""
 
+    name = PLATFORM
+    capabilities = CAPABILITIES
+
     def __init__(self, keys: SlackKeys, *, clock: Clock, marks: Records, options: SlackOptions | None = None) -> None:
         """`marks` keeps up to which message each conversation was taken."""
         self._options = options or SlackOptions()
         self._keys = keys
-        self._dated_by = clock = PlatformClock(clock)
+        self.clock = clock = PlatformClock(clock)
         self._transport = SlackTransport(self._options.base_url, self._options.call_timeout_s, clock)
         self._app = AppApi(self._transport, keys.app_token)
         installations = None if keys.installations is None else SlackInstallations(keys.installations)
@@ -118,18 +121,6 @@ class SlackAdapter(SlackSender):
             store = InstallationStore(installations, self._workspaces)
             self._door = InstallFlow(self._app, keys.app, store, clock)
         self._bolt = BoltApp(self._transport, self._workspaces, keys.signing_secret, clock, self._door)
-
-    @property
-    def name(self) -> str:
-        return PLATFORM
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return CAPABILITIES
-
-    @property
-    def clock(self) -> PlatformClock:
-        return self._dated_by
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:

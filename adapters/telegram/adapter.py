@@ -12,7 +12,7 @@ from typing import Final
 import anyio
 
 from adapters.adapter import FileData, HttpAnswer, HttpRequest, Inbound
-from adapters.capabilities import Budget, Capabilities
+from adapters.capabilities import Budget
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.telegram.api.bot import TelegramApi
@@ -57,9 +57,12 @@ class TelegramAdapter:
     ends both.
     """
 
+    name = PLATFORM
+    capabilities = CAPABILITIES
+
     def __init__(self, token: str, *, clock: Clock, records: Records, options: TelegramOptions | None = None) -> None:
         self._options = options or TelegramOptions()
-        self._clock = clock = PlatformClock(clock)
+        self.clock = self._clock = clock = PlatformClock(clock)
         self._tokens = {None: token} | {agent_bot_id(own): own for own in self._options.agents.values()}
         self._roster = self._new_roster()
         self._memory = ChatState(records, clock)
@@ -70,18 +73,6 @@ class TelegramAdapter:
         self._intake: TelegramIntake | None = None
         self._handed_over = False
         self._receivers: dict[OurBot, TelegramReceiver] = {}
-
-    @property
-    def name(self) -> str:
-        return PLATFORM
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return CAPABILITIES
-
-    @property
-    def clock(self) -> PlatformClock:
-        return self._clock
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:

@@ -109,6 +109,8 @@ class WebAdapter:
     message is taken when the consumer of `connect()` asks for the next one.
     """
 
+    name = PLATFORM
+
     def __init__(
         self,
         rooms: RoomStore,
@@ -124,50 +126,49 @@ class WebAdapter:
         self._rooms = rooms
         self._clock = clock
         self._files = files
-        self._capabilities = replace(CAPABILITIES, max_file_bytes=0 if files is None else MAX_FILE_BYTES)
+        self.capabilities = replace(CAPABILITIES, max_file_bytes=0 if files is None else MAX_FILE_BYTES)
         self._titled = rules.titled
         self._hub = Hub()
         self._intake = WebIntake()
         self._echo = Echo(news, clock)
         charters = RoomCharters(None if rules.tables is None else rules.tables.charters)
-        self._board = RoomBoard(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
+        self.board = RoomBoard(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
         directory = PeopleDirectory(None if rules.tables is None else rules.tables.directory)
         gatherings = RoomGatherings(
-            self._board, directory, clock, rules.is_owner, rules.agents, rules.shut_out, rules.overseen
+            self.board, directory, clock, rules.is_owner, rules.agents, rules.shut_out, rules.overseen
         )
-        hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
-        self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
+        hearing = Hearing(self.board, rules.is_agent, rules.mentions_only)
+        self.shown_files = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
         ledger = ActLedger(
-            self._board, self._intake, KeyedBudgets(MESSAGES, clock), clock, files, hearing, self._shown, rules.begins
+            self.board,
+            self._intake,
+            KeyedBudgets(MESSAGES, clock),
+            clock,
+            files,
+            hearing,
+            self.shown_files,
+            rules.begins,
         )
         self._house = House(
             ledger, self._hub, self._echo, KeyedBudgets(FRAMES, clock), commands or {}, gatherings, rules.voice_s
         )
 
-    @property
-    def name(self) -> str:
-        return PLATFORM
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._capabilities
-
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:
         """People's events, in the order in which the rooms show them, for one consumer at a time."""
         async with beside() as tasks, aclosing(self._intake.items()) as items:
-            tasks.start_soon(self._echo.run, self._board)
+            tasks.start_soon(self._echo.run, self.board)
             yield items
 
     @asynccontextmanager
     async def connect_together(self) -> AsyncGenerator[AsyncIterator[Sequence[Inbound]]]:
         """As `connect`, but each item is everything that waits."""
         async with beside() as tasks, aclosing(self._intake.together()) as several:
-            tasks.start_soon(self._echo.run, self._board)
+            tasks.start_soon(self._echo.run, self.board)
             yield several
 
     async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
-        return await RoomThreads(self._board).earlier(to, before, at_most)
+        return await RoomThreads(self.board).earlier(to, before, at_most)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """One bucket for each room, which its threads share."""
@@ -193,14 +194,14 @@ class WebAdapter:
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """Change a message. Raises MessageGone, and OutcomeUncertain when the store does not answer."""
         with _kept(message):
-            await self._board.change(to.conversation, message, text, final=final)
+            await self.board.change(to.conversation, message, text, final=final)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
         """Delete a message. Raises OutcomeUncertain when the store does not answer."""
         with _kept(message):
             try:
                 gone = RoomChange(text="", deleted=True, final=True, files=(), choices=())
-                await self._board.amend(to.conversation, message, gone)
+                await self.board.amend(to.conversation, message, gone)
             except MessageGone:
                 return
 
@@ -210,14 +211,14 @@ class WebAdapter:
         """Show exactly these choices below a message. Raises as `edit`."""
         with _kept(message):
             change = RoomChange(text=text, final=True, choices=tuple(choices))
-            await self._board.amend(to.conversation, message, change)
+            await self.board.amend(to.conversation, message, change)
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         """Put our mark on a message; a missing message is no error."""
         reaction = None if mark is None else MessageReaction("Parley", _MARKS[mark])
         with _kept(message):
             try:
-                await self._board.amend(to.conversation, message, RoomChange(reacted=(_OURS, reaction)))
+                await self.board.amend(to.conversation, message, RoomChange(reacted=(_OURS, reaction)))
             except MessageGone:
                 return
 
@@ -232,7 +233,7 @@ class WebAdapter:
                 id_ = await self._files.keep(file.data, file.media_type)
             except FileTooLarge as error:
                 raise NotDelivered(f"web: {error}") from error
-            await self._shown.posted(id_, to.conversation)
+            await self.shown_files.posted(id_, to.conversation)
             name, size = clean_file_name(file.name), len(file.data)
             attached = Attachment(name, file.media_type, FILE_URL + id_, size, note=file.alt)
             await self._show(to, replace(self._post(to, text, speaker, nonce), files=(attached,)), reply_to)
@@ -250,7 +251,7 @@ class WebAdapter:
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
         """Show a text on the pages on which this person looks at the room. Nobody keeps it."""
-        self._board.tell_alone(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
+        self.board.tell_alone(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
 
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
         """As `tell_alone`. Somebody who has left sees no answer, rather than that everybody sees it."""
@@ -260,14 +261,14 @@ class WebAdapter:
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """A new room, named after its title and its nonce. Its first message is the title."""
         with _kept(to.conversation):
-            above = await self._board.charters.get(to.conversation)
+            above = await self.board.charters.get(to.conversation)
         closed = above.kind != "open"  # who does not see the room does not see what comes of it
         id_ = room_of("private" if closed else title if self._titled else _UNTITLED, nonce)
         opened = Address(PLATFORM, id_)
         if closed:
             made = RoomCharter(title[:MAX_TITLE], "private", above.made_by, above.people)
             with _kept(nonce):
-                await self._board.alter(id_, lambda now: made if now == charter_of(id_, None) else now)
+                await self.board.alter(id_, lambda now: made if now == charter_of(id_, None) else now)
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
         return opened
 
@@ -286,14 +287,6 @@ class WebAdapter:
     def _tell(self, to: Address, frame: str) -> None:
         self._hub.to_room(to.conversation, frame)
         self._echo.frame(to.conversation, frame)
-
-    @property
-    def board(self) -> RoomBoard:
-        return self._board
-
-    @property
-    def shown_files(self) -> ShownFiles:
-        return self._shown
 
     @property
     def pages(self) -> int:
@@ -315,10 +308,10 @@ class WebAdapter:
 
     async def _show(self, to: Address, post: RoomPost, reply_to: str | None) -> None:
         if reply_to is not None:
-            post = replace(post, quote=await quote_of(self._board, to.conversation, reply_to))
-        kept = await self._board.post(to.conversation, post)
+            post = replace(post, quote=await quote_of(self.board, to.conversation, reply_to))
+        kept = await self.board.post(to.conversation, post)
         if post.final and not kept.final:
-            await self._board.change(to.conversation, post.id, post.text, final=True)
+            await self.board.change(to.conversation, post.id, post.text, final=True)
 
 
 def room_of(title: str, nonce: str) -> str:

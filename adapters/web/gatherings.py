@@ -28,6 +28,7 @@ from adapters.web.hub import ConnectedPage
 from adapters.web.requests import (
     ArchiveRoom,
     DirectRequest,
+    Gather,
     InviteRequest,
     LeaveRoom,
     ListPeople,
@@ -40,16 +41,6 @@ from runtime.core.room import RoomPost
 
 _WRITERS = 200
 """The number of messages whose authors are the members of an open room."""
-RoomAct = (
-    PrivateRequest
-    | DirectRequest
-    | MembersRequest
-    | InviteRequest
-    | LeaveRoom
-    | RetitleRequest
-    | ArchiveRoom
-    | ListPeople
-)
 IsOwner = Callable[[str], Awaitable[bool]]
 ShutOut = Callable[[Collection[str]], Awaitable[Collection[str]]]
 """Who of some people, by id, cannot come in any more."""
@@ -113,7 +104,7 @@ class RoomGatherings:
     overseen: bool = False
     """Whether who runs the chat can read what is said in private and direct rooms."""
 
-    async def take(self, browser: ConnectedPage, act: RoomAct) -> None:
+    async def take(self, browser: ConnectedPage, act: Gather) -> None:
         """Do it, or tell the page why not."""
         try:
             if not self.board.charters.kept:
@@ -122,7 +113,7 @@ class RoomGatherings:
         except _NotDone as error:
             browser.push(codec.error(str(error)))
 
-    async def _do(self, browser: ConnectedPage, act: RoomAct) -> None:
+    async def _do(self, browser: ConnectedPage, act: Gather) -> None:
         person = browser.person
         match act:
             case PrivateRequest(name):

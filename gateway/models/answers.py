@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import io
 import wave
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -23,6 +23,7 @@ from runtime.core.errors import LLMUnavailable, StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.core.texts import Texts
 from runtime.events.frames import AskedPrompt, LLMAnswered, LLMBrokeOff, LLMFailed
+from runtime.events.happening import Tell
 from runtime.events.service import ModelKeyRefused, ModelNotOffered
 from runtime.llm.client import (
     EMBED,
@@ -86,6 +87,29 @@ def counted(  # noqa: PLR0913 - as the event
         participant_id=None if payer is None else payer.person,
         estimated=usage.estimated,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BilledModel:
+    """A model that is asked outside of steps. `may_ask` says why none is asked for somebody in a conversation."""
+
+    llm: LLMClient
+    may_ask: Callable[[Address, str | None], Awaitable[str | None]]
+    tell: Tell
+    clock: Clock
+
+    async def refusal(self, payer: BilledPerson) -> str | None:
+        """Why it may not be asked now."""
+        return await self.may_ask(payer.address, payer.person)
+
+    async def answer(self, request: CompletionRequest, payer: BilledPerson) -> str:
+        """All that it says, which is counted for who pays. Raises LLMError."""
+        begun_s = self.clock.monotonic()
+        async with self.llm.stream(request) as completion:
+            said = "".join([piece async for piece in completion])
+            usage = completion.usage
+        self.tell(counted(self.llm, request.purpose, usage, self.clock.monotonic() - begun_s, payer))
+        return said
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ The questions that wait for people's answer, as their sessions have them now, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -158,25 +158,15 @@ class GivenAnswer:
     """The id of the event that brought the answer, "" for none."""
 
 
+@dataclass(frozen=True, slots=True)
 class QuestionsView:
     """Reads what is noted, and forgets of that what is no longer open. Raises StorageUnavailable."""
 
-    def __init__(
-        self,
-        register: QuestionRegister,
-        catalog: SessionCatalog,
-        tapes: TapeReader,
-        moments: TapeMoments,
-        clock: Clock,
-    ) -> None:
-        self._register = register
-        self._catalog = catalog
-        self._tapes = tapes
-        self._moments = moments
-        self._clock = clock
-
-    async def noted(self) -> Sequence[QuestionPlace]:
-        return await self._register.all()
+    register: QuestionRegister
+    _catalog: SessionCatalog
+    _tapes: TapeReader
+    _moments: TapeMoments
+    _clock: Clock
 
     async def at(self, place: QuestionPlace) -> OpenQuestion | None:
         """The question there; None where none is open."""
@@ -186,7 +176,7 @@ class QuestionsView:
         if found is None:
             written = record is not None and record.seq >= place.seq
             if self._clock.now() - place.noted_at > (_WRITTEN if written else _UNWRITTEN):
-                await self._register.forget(place)
+                await self.register.forget(place)
         return found
 
     async def find(self, session: SessionId, page: str) -> OpenQuestion | None:

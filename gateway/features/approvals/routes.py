@@ -44,7 +44,7 @@ class QuestionRoutes:
         """The open questions, the latest first. Their words need the scope `content`."""
         client = self.door.reader(request)
         limit, after = min(limit_of(request), MOST), request.query_params.get("after", "")
-        noted = await self.questions.noted()
+        noted = await self.questions.register.all()
         names = [place.name for place in noted]
         rows: list[dict[str, Any]] = []
         left = list(noted[names.index(after) + 1 if after in names else 0 :])

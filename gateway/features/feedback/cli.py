@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.cli.operate.database import nothing_kept, say_json, say_table
-from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
+from gateway.cli.operate.database import nothing_kept, say_json, say_table, with_database
+from gateway.cli.output.terminal import ConfigOption, say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gateway.database import GatewayDatabase
     from gateway.features.feedback.ledger import Rated
-
-_PATIENCE_S = 10.0
 
 
 def feedback(
@@ -44,15 +43,10 @@ def feedback(
 
 
 def _rows(config: Path | None, days: int) -> Sequence[Rated]:
-    import anyio
-
-    async def asked() -> Sequence[Rated]:
-        from gateway.assembly.parts import open_storage
+    def asked(database: GatewayDatabase) -> Awaitable[Sequence[Rated]]:
         from gateway.features.feedback.ledger import feedback_in
         from runtime.core.clock import SystemClock
 
-        async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
-            return await feedback_in(connection, SystemClock()).rows(days)
+        return feedback_in(database.connection, SystemClock()).rows(days)
 
-    with plain_errors():
-        return anyio.run(asked)
+    return with_database(config, asked)

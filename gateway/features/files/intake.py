@@ -82,28 +82,18 @@ class IntakeLimits:
     person_per_day: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class StoredFileIntake:
     """Implements `FileIntake` for the platforms of a node."""
 
-    def __init__(  # noqa: PLR0913 - each is another part's
-        self,
-        files: FileAccess,
-        store: FileStore,
-        reader: FileReader,
-        counters: UsageCounters,
-        limits: IntakeLimits,
-        texts: Callable[[str], Texts],
-        clock: Clock,
-        sight: VisionRecord,
-    ) -> None:
-        self.sight = sight
-        self._files = files
-        self._store = store
-        self._reader = reader
-        self._counters = counters
-        self._limits = limits
-        self._texts = texts
-        self._clock = clock
+    _files: FileAccess
+    _store: FileStore
+    _reader: FileReader
+    _counters: UsageCounters
+    _limits: IntakeLimits
+    _texts: Callable[[str], Texts]
+    _clock: Clock
+    sight: VisionRecord
 
     async def content(self, url: str, /) -> bytes | None:
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -29,20 +29,17 @@ from gateway.features.memories.meanings import Meanings
 from gateway.features.memories.session_memory import OTHERS, MemoryCalls, SessionMemory
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
-from gateway.models.answers import BilledPerson, counted
+from gateway.models.answers import BilledModel, BilledPerson
 from gateway.settings.tree import Settings
-from runtime.core.address import Address
 from runtime.core.background import OnDemand
-from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError, LLMError
 from runtime.core.plain_text import whole_number
 from runtime.core.prompt_forms import LineForm, foreign_json
 from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMBrokeOff
-from runtime.events.happening import Tell
 from runtime.language.program import Program
-from runtime.llm.client import EMBED, ChatMessage, CompletionRequest, LLMClient
+from runtime.llm.client import EMBED, ChatMessage, CompletionRequest
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.sessions.succession import name_within
 from runtime.storage.memory.memories import MemoryMemories
@@ -166,45 +163,32 @@ class NodeMemories(NodePart):
 class ModelEmbedder:
     """Implements `Embedder` by the model for meanings."""
 
-    def __init__(
-        self,
-        llm: LLMClient,
-        may_ask: Callable[[Address, str | None], Awaitable[str | None]],
-        tell: Tell,
-        clock: Clock,
-    ) -> None:
-        self._llm = llm
-        self._may_ask = may_ask
-        self._tell = tell
-        self._clock = clock
+    def __init__(self, model: BilledModel) -> None:
+        self._asked = model
         self._rests_until_s = 0.0
 
     @property
     def model(self) -> str:
-        return self._llm.model
+        return self._asked.llm.model
 
     async def embed(self, texts: Sequence[str], payer: BilledPerson, /) -> Sequence[bytes] | None:
-        begun_s = self._clock.monotonic()
-        if begun_s < self._rests_until_s or await self._may_ask(payer.address, payer.person) is not None:
+        begun_s = self._asked.clock.monotonic()
+        if begun_s < self._rests_until_s or await self._asked.refusal(payer) is not None:
             return None
-        request, said = CompletionRequest(tuple(ChatMessage("user", text) for text in texts), EMBED), ""
+        request = CompletionRequest(tuple(ChatMessage("user", text) for text in texts), EMBED)
         try:
-            async with self._llm.stream(request) as completion:
-                async for piece in completion:
-                    said += piece
-                usage = completion.usage
+            said = await self._asked.answer(request, payer)
             vectors = [base64.b64decode(line, validate=True) for line in said.split()]
         except (LLMError, binascii.Error) as error:
             self._failed(error, begun_s, payer)
             return None
-        self._tell(counted(self._llm, EMBED, usage, self._clock.monotonic() - begun_s, payer))
         return vectors if len(vectors) == len(texts) else None
 
     def _failed(self, error: Exception, begun_s: float, payer: BilledPerson) -> None:
-        now_s = self._clock.monotonic()
+        now_s = self._asked.clock.monotonic()
         self._rests_until_s = now_s + PAUSE_S
         what = f"{type(error).__name__}: {error}"
-        self._tell(LLMBrokeOff(payer.session, "", "", "", self._llm.model, EMBED, what, now_s - begun_s))
+        self._asked.tell(LLMBrokeOff(payer.session, "", "", "", self.model, EMBED, what, now_s - begun_s))
 
 
 def memories_in(ground: FeatureGround) -> Memories:
@@ -223,7 +207,7 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeMemories:
     sense = None if serving.models is None else serving.models.service(EMBED)
     if sense is None:
         return NodeMemories(memories_in(ground))
-    embedder = ModelEmbedder(sense, serving.limits.allowance, ground.bus.publish, ground.clock)
+    embedder = ModelEmbedder(BilledModel(sense, serving.limits.allowance, ground.bus.publish, ground.clock))
     meanings = Meanings(RedisMemories(ground.connection), embedder, ground.settings.memory.alike)
     return NodeMemories(memories_in(ground), meanings)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,7 +32,7 @@ def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> No
     reports = with_database(config, lambda database: _reports(database).all())
     if as_json:
         for report in reports:
-            say_json(_data(report))
+            say_json(asdict(report))
     elif not reports:
         say("There are no reports.")
     else:
@@ -50,9 +52,7 @@ def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOpti
 
     report, account, guess = with_database(config, ask)
     if as_json:
-        from dataclasses import asdict
-
-        say_json({**_data(report), **asdict(account), "guess": guess})
+        say_json({**asdict(report), **asdict(account), "guess": guess})
         return
     say(f"report   {report.number}, {report.count} times, last at {_last(report)} UTC, in {report.conversation}")
     for line in account.lines():
@@ -124,12 +124,4 @@ def _row(report: Report) -> tuple[str, ...]:
 
 
 def _last(report: Report) -> str:
-    from datetime import UTC, datetime
-
     return when(datetime.fromtimestamp(report.last_s, UTC))
-
-
-def _data(report: Report) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(report)

@@ -102,26 +102,21 @@ async def {_PLAYBOOK}(report: int):
 _SPAN = Span("debug.pb", 1)
 
 
+@dataclass(frozen=True, slots=True)
 class AskedModel:
     """The model for each report. `wanted` True asks one about every failure, "auto" the program's own about those of
     conversations that it has answered: of several the one for choices, else the default, else another, and only one
-    that has answered in that conversation."""
+    that has answered in that conversation.
 
-    def __init__(
-        self,
-        wanted: Literal["auto"] | bool,
-        programs: Mapping[str, Program],
-        routed: Callable[[], Mapping[str, str]],
-        tapes: TapeReader,
-        models: Callable[[str], Collection[str]],
-    ) -> None:
-        """`routed` are the models of the routes, by program; `models` gives what a name of the settings may lead to, as
-        conversations write down who has answered them."""
-        self._models = models
-        self._wanted = wanted
-        self._programs = programs
-        self._routed = routed
-        self._tapes = tapes
+    `routed` are the models of the routes, by program; `models` gives what a name of the settings may lead to, as
+    conversations write down who has answered them.
+    """
+
+    _wanted: Literal["auto"] | bool
+    _programs: Mapping[str, Program]
+    _routed: Callable[[], Mapping[str, str]]
+    _tapes: TapeReader
+    _models: Callable[[str], Collection[str]]
 
     async def of(self, report: Report) -> str | None:
         """The name of the model in the settings, "" for the default; None where none is asked. Raises

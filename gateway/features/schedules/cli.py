@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +29,7 @@ def list_schedules(as_json: JsonOption = False, config: ConfigOption = None) -> 
     entries = _entries(config)
     if as_json:
         for entry in entries:
-            say_json({**_data(entry), "last": _run_data(entry.runs[-1]) if entry.runs else None})
+            say_json({**_data(entry), "last": asdict(entry.runs[-1]) if entry.runs else None})
     elif not entries:
         say("Nothing is scheduled.")
     else:
@@ -41,7 +43,7 @@ def runs(name: NameArgument, as_json: JsonOption = False, config: ConfigOption =
     entry = _named(name, _entries(config))
     if as_json:
         for run in entry.runs:
-            say_json(_run_data(run))
+            say_json(asdict(run))
     elif not entry.runs:
         say(f"{name} has not run.")
     else:
@@ -60,8 +62,6 @@ def run_now(
     """Run a schedule now, in addition to its times. A running gateway starts it at once."""
 
     async def ask(database: GatewayDatabase) -> bool:
-        from dataclasses import replace
-
         from gateway.features.schedules.cron import begin_run
         from gateway.features.schedules.redis import RedisRuns
         from runtime.core.clock import SystemClock
@@ -115,8 +115,6 @@ async def _all(database: GatewayDatabase, config: Path | None) -> list[CronEntry
 
 def _event_of_settings(entry: CronEntry, programs: list[Path], config: Path | None) -> InboxEvent:
     """The event of a schedule of the settings. Where these name no program, the gateway's own is meant."""
-    from dataclasses import replace
-
     from gateway.features.schedules.cron import build_schedules
     from gateway.programs.loading import routes_of
     from runtime.core.clock import SystemClock
@@ -145,8 +143,6 @@ def _row(entry: CronEntry) -> tuple[str, ...]:
 
 
 def _due(run: ScheduleRun) -> str:
-    from datetime import UTC, datetime
-
     return when(datetime.fromtimestamp(run.due_s, UTC))
 
 
@@ -169,12 +165,6 @@ def _data(entry: CronEntry) -> dict[str, Any]:
         "next": entry.next_at.isoformat(),
         "paused": entry.paused,
     }
-
-
-def _run_data(run: ScheduleRun) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(run)
 
 
 async def _served_last(database: GatewayDatabase) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
@@ -29,24 +29,19 @@ Id = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is i
 """A platform's id, which TOML may have as a number."""
 
 
-class RunRules(Protocol):
+class RunRules(SettingsSection):
     """The treatment of a missed time, and of a time at which the run before still goes on."""
 
-    @property
-    def missed(self) -> Missed: ...
-
-    @property
-    def overlap(self) -> Overlap: ...
+    missed: Missed = "once"
+    overlap: Overlap = "queue"
 
 
-class ScheduleSettings(SettingsSection):
+class ScheduleSettings(RunRules):
     """The time zone of conversations in which nobody has set one, how many schedules one may have, and what becomes of
     times at which no gateway ran, or the run before still goes on."""
 
     timezone: str = "UTC"
     per_conversation: int = Field(default=20, ge=1, le=1000)
-    missed: Missed = "once"
-    overlap: Overlap = "queue"
 
     @field_validator("timezone")
     @classmethod
@@ -56,7 +51,7 @@ class ScheduleSettings(SettingsSection):
         return zone
 
 
-class CronSettings(SettingsSection):
+class CronSettings(RunRules):
     """One `[[cron]]`. `where` is the place of the table, for errors.
 
     `schedule` is five fields of crontab, in the time of `timezone`. The place is named as a route names it: `chat` and
@@ -77,8 +72,6 @@ class CronSettings(SettingsSection):
     guild: Id = ""
     text: str = ""
     program: str = ""
-    missed: Missed = "once"
-    overlap: Overlap = "queue"
 
     def next_run(self, after: datetime) -> datetime:
         """The first time after `after`, in UTC. An hour that a clock change skips or repeats counts once."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.cli.operate.database import nothing_kept, say_json, say_table
-from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.operate.database import nothing_kept, say_json, say_table, with_database
+from gateway.cli.output.terminal import ConfigOption, note, say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gateway.database import GatewayDatabase
     from gateway.features.usage.ledger import Used
     from gateway.models.answers import ModelAmounts
 
-_PATIENCE_S = 10.0
 
 app = typer.Typer(
     invoke_without_command=True, help="Show which models were used, what they cost, and how answers fared."
@@ -60,15 +60,10 @@ def _cells(name: str, amounts: ModelAmounts) -> list[str]:
 
 
 def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, ModelAmounts]]:
-    import anyio
-
-    async def asked() -> Sequence[tuple[Used, ModelAmounts]]:
-        from gateway.assembly.parts import open_storage
+    def asked(database: GatewayDatabase) -> Awaitable[Sequence[tuple[Used, ModelAmounts]]]:
         from gateway.features.usage.ledger import ledger_in
         from runtime.core.clock import SystemClock
 
-        async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
-            return await ledger_in(connection, SystemClock()).rows(days)
+        return ledger_in(database.connection, SystemClock()).rows(days)
 
-    with plain_errors():
-        return anyio.run(asked)
+    return with_database(config, asked)

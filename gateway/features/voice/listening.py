@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from anyio.lowlevel import checkpoint
 
 from gateway.features.voice.settings import VoiceLimits
 from gateway.inbound.usage_limits import DAY_S, UsageCounters
-from gateway.models.answers import BilledPerson, counted
-from runtime.core.address import Address
-from runtime.core.clock import Clock
+from gateway.models.answers import BilledModel, BilledPerson
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout, NotDelivered
 from runtime.core.files import MAX_FILE_BYTES, FileAccess
 from runtime.core.json_text import read_json
 from runtime.core.message import Attachment
 from runtime.core.texts import Texts
-from runtime.events.happening import Tell
-from runtime.llm.client import TRANSCRIBE, CompletionRequest, LLMClient, VoiceRecording
+from runtime.llm.client import TRANSCRIBE, CompletionRequest, VoiceRecording
 
 LEAST_S: Final = 0.1
 """A shorter recording has no word in it."""
@@ -74,41 +71,24 @@ class UnheardReply:
     why: str
 
 
-class VoiceListener(Protocol):
+@dataclass(frozen=True, slots=True)
+class ModelListener:
+    """Puts recordings into words by the model for transcriptions."""
+
+    _model: BilledModel
+    _files: FileAccess
+    _counters: UsageCounters
+    _limits: VoiceLimits
+    _texts: Callable[[str], Texts]
+
     async def words(self, sound: ReceivedSound, payer: BilledPerson, once: str, /) -> VoiceTranscript | UnheardReply:
         """The words of a recording; `once` is its own, so that it is counted once. Raises StorageError and nothing
         else."""
-
-
-class ModelListener:
-    """Implements `VoiceListener` by the model for transcriptions."""
-
-    def __init__(  # noqa: PLR0913 - each is another part's
-        self,
-        llm: LLMClient,
-        files: FileAccess,
-        counters: UsageCounters,
-        limits: VoiceLimits,
-        may_ask: Callable[[Address, str | None], Awaitable[str | None]],
-        texts: Callable[[str], Texts],
-        tell: Tell,
-        clock: Clock,
-    ) -> None:
-        self._llm = llm
-        self._files = files
-        self._counters = counters
-        self._limits = limits
-        self._may_ask = may_ask
-        self._texts = texts
-        self._tell = tell
-        self._clock = clock
-
-    async def words(self, sound: ReceivedSound, payer: BilledPerson, once: str, /) -> VoiceTranscript | UnheardReply:
         why = self._unfit(sound) or await self._too_much_today(sound, payer, once)
         if why is not None:
             key, values = why
             return self._unheard(sound, payer, key, **values)
-        refused = await self._may_ask(payer.address, payer.person)
+        refused = await self._model.refusal(payer)
         if refused is not None:
             return UnheardReply(refused)
         try:
@@ -132,7 +112,7 @@ class ModelListener:
     async def _too_much_today(
         self, sound: ReceivedSound, payer: BilledPerson, once: str
     ) -> tuple[str, dict[str, str | int]] | None:
-        limit, now_s = self._limits.seconds_per_day, self._clock.now().timestamp()
+        limit, now_s = self._limits.seconds_per_day, self._model.clock.now().timestamp()
         if not limit:
             return None
         name, seconds = f"voice:{payer.address.key}:{int(now_s // DAY_S)}", math.ceil(sound.seconds or 0)
@@ -145,19 +125,14 @@ class ModelListener:
         ending = _ENDINGS.get(sound.file.media_type, "ogg")
         recording = VoiceRecording(f"voice.{ending}", sound.file.media_type, base64.b64encode(data).decode("ascii"))
         await checkpoint()  # other work goes first: 20 MiB are encoded in 40 ms
-        begun_s, said = self._clock.monotonic(), ""
         try:
-            async with self._llm.stream(CompletionRequest((), TRANSCRIBE, recording=recording)) as completion:
-                async for piece in completion:
-                    said += piece
-                usage = completion.usage
+            said = await self._model.answer(CompletionRequest((), TRANSCRIBE, recording=recording), payer)
         except LLMTimeout:
             return self._unheard(sound, payer, "slow")
         except LLMRefused:
             return self._unheard(sound, payer, "refused")
         except LLMError:
             return self._unheard(sound, payer, "failed")
-        self._tell(counted(self._llm, TRANSCRIBE, usage, self._clock.monotonic() - begun_s, payer))
         return self._read(said, sound, payer)
 
     def _read(self, said: str, sound: ReceivedSound, payer: BilledPerson) -> VoiceTranscript | UnheardReply:

@@ -17,9 +17,9 @@ from gateway.features.voice.facts import (
     VoiceSwitched,
     VoiceTranscribed,
 )
-from gateway.features.voice.listening import ModelListener, ReceivedSound, UnheardReply, VoiceListener, VoiceTranscript
-from gateway.features.voice.speaking import VOICE_TABLE, VOICE_TYPE, ModelSpeaker, VoiceCommand, VoiceSpeaker, readable
-from gateway.models.answers import BilledPerson
+from gateway.features.voice.listening import ModelListener, ReceivedSound, UnheardReply, VoiceTranscript
+from gateway.features.voice.speaking import VOICE_TABLE, VOICE_TYPE, ModelSpeaker, VoiceCommand, readable
+from gateway.models.answers import BilledModel, BilledPerson
 from gateway.outbound.file_source import NodeFileAccess
 from runtime.core.background import OnDemand
 from runtime.core.files import FILE_URL, FileAccess
@@ -55,7 +55,7 @@ class SessionVoices(SessionPart):
     read."""
 
     def __init__(
-        self, parts: SessionParts, files: FileAccess, listener: VoiceListener | None, speaker: VoiceSpeaker | None
+        self, parts: SessionParts, files: FileAccess, listener: ModelListener | None, speaker: ModelSpeaker | None
     ) -> None:
         super().__init__(parts)
         self._files = files
@@ -230,7 +230,7 @@ class SessionVoices(SessionPart):
 
 class NodeVoices(NodePart):
     def __init__(
-        self, files: FileAccess, listener: VoiceListener | None = None, speaker: VoiceSpeaker | None = None
+        self, files: FileAccess, listener: ModelListener | None = None, speaker: ModelSpeaker | None = None
     ) -> None:
         self._files = files
         self._listener = listener
@@ -258,12 +258,11 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeVoices:
     models, own, tell, listener, speaker = serving.models, ground.settings.voice, ground.bus.publish, None, None
     if models is not None and (ear := models.service(TRANSCRIBE)) is not None:
         listener = ModelListener(
-            *(ear, serving.files, RedisCounters(ground.connection), own.limits, serving.limits.allowance),
+            BilledModel(ear, serving.limits.allowance, tell, ground.clock),
+            *(serving.files, RedisCounters(ground.connection), own.limits),
             lambda platform: serving.texts.get(platform, ground.texts),
-            tell,
-            ground.clock,
         )
     if models is not None and (mouth := models.service(SPEAK)) is not None:
-        records = RedisRecords(ground.connection, VOICE_TABLE)
-        speaker = ModelSpeaker(mouth, records, own.spoken_chars, serving.limits.allowance, tell, ground.clock)
+        model = BilledModel(mouth, serving.limits.allowance, tell, ground.clock)
+        speaker = ModelSpeaker(model, RedisRecords(ground.connection, VOICE_TABLE), own.spoken_chars)
     return NodeVoices(serving.files, listener, speaker)

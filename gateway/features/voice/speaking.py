@@ -6,18 +6,16 @@ import base64
 import binascii
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Final, Protocol
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
 from adapters.adapter import Inbound
 from adapters.records import Records
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
-from gateway.models.answers import BilledPerson, counted
-from runtime.core.address import Address
-from runtime.core.clock import Clock
+from gateway.models.answers import BilledModel, BilledPerson
 from runtime.core.errors import LLMError
-from runtime.events.happening import Tell
-from runtime.llm.client import SPEAK, ChatMessage, CompletionRequest, LLMClient
+from runtime.llm.client import SPEAK, ChatMessage, CompletionRequest
 
 VOICE_TABLE = "voice"
 """Who has said whether answers are to be spoken: "on" or "off" by person."""
@@ -38,18 +36,6 @@ _MARKS: Final = re.compile(r"(?<!\w)[*_~]{1,3}(?=\S)|(?<=\S)[*_~]{1,3}(?!\w)")
 _SENTENCE: Final = re.compile(r"[.!?…]++[\"'”\u2019)\]]*+(?=\s|$)|[\u3002\uff01\uff1f]++[\u300d\u300f\uff09]*")
 _UNHEARD: Final = frozenset({"So", "Sk", "Cs", "Co", "Cf"})
 """Categories of characters without a sound: emoji, private ones, those that format."""
-
-
-class VoiceSpeaker(Protocol):
-    @property
-    def max_chars(self) -> int:
-        """How many characters of an answer are spoken."""
-
-    async def wanted(self, person: str, /) -> bool | None:
-        """Whether a person wants answers spoken; None where they have not said. Raises StorageUnavailable."""
-
-    async def spoken(self, text: str, payer: BilledPerson, /) -> bytes | None:
-        """The text as a voice note; None where that failed or is not allowed now."""
 
 
 class VoiceCommand:
@@ -73,46 +59,28 @@ class VoiceCommand:
         return "usage" if word else "as_program" if known is None else f"is_{known}"
 
 
+@dataclass(frozen=True, slots=True)
 class ModelSpeaker:
-    """Implements `VoiceSpeaker` by the model for speech."""
+    """Speaks texts by the model for speech, up to `max_chars` characters of an answer."""
 
-    def __init__(
-        self,
-        llm: LLMClient,
-        records: Records,
-        max_chars: int,
-        may_ask: Callable[[Address, str | None], Awaitable[str | None]],
-        tell: Tell,
-        clock: Clock,
-    ) -> None:
-        self._llm = llm
-        self._records = records
-        self._max_chars = max_chars
-        self._may_ask = may_ask
-        self._tell = tell
-        self._clock = clock
-
-    @property
-    def max_chars(self) -> int:
-        return self._max_chars
+    _model: BilledModel
+    _records: Records
+    max_chars: int
 
     async def wanted(self, person: str, /) -> bool | None:
+        """Whether a person wants answers spoken; None where they have not said. Raises StorageUnavailable."""
         said = await self._records.get(person)
         return None if said is None else said == "on"
 
     async def spoken(self, text: str, payer: BilledPerson, /) -> bytes | None:
-        if await self._may_ask(payer.address, payer.person) is not None:
+        """The text as a voice note; None where that failed or is not allowed now."""
+        if await self._model.refusal(payer) is not None:
             return None
-        begun_s, pieces = self._clock.monotonic(), list[str]()
         try:
-            async with self._llm.stream(CompletionRequest((ChatMessage("user", text),), SPEAK)) as completion:
-                async for piece in completion:
-                    pieces.append(piece)
-                usage = completion.usage
-            data = base64.b64decode("".join(pieces), validate=True)
+            said = await self._model.answer(CompletionRequest((ChatMessage("user", text),), SPEAK), payer)
+            data = base64.b64decode(said, validate=True)
         except (LLMError, binascii.Error):
             return None
-        self._tell(counted(self._llm, SPEAK, usage, self._clock.monotonic() - begun_s, payer))
         return data if data[_OPUS_HEAD] == b"OpusHead" else None
 
 

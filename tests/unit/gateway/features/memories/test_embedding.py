@@ -7,6 +7,7 @@ import base64
 import pytest
 
 from gateway.features.memories.node import PAUSE_S, ModelEmbedder
+from gateway.models.answers import BilledModel
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMTimeout, LLMUnavailable
 from runtime.events.frames import LLMAnswered, LLMBrokeOff
@@ -30,7 +31,7 @@ def embedder(
         return refuses
 
     model, clock = Model(*replies), HastyClock()
-    return ModelEmbedder(model, may_ask, ([] if told is None else told).append, clock), model, clock
+    return ModelEmbedder(BilledModel(model, may_ask, ([] if told is None else told).append, clock)), model, clock
 
 
 async def test_texts_become_vectors_and_what_they_cost_is_told() -> None:

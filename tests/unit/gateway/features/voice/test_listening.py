@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.features.voice.listening import ModelListener, ReceivedSound, UnheardReply, VoiceTranscript
 from gateway.features.voice.settings import VoiceLimits
-from gateway.models.answers import BilledPerson
+from gateway.models.answers import BilledModel, BilledPerson
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout, LLMUnavailable
 from runtime.core.ids import SessionId
@@ -44,10 +44,9 @@ def listener(
     clock = HastyClock()
     events = [] if told is None else told
     return ModelListener(
-        *(Model(*replies), FilesAtHand(file_1=b"OggS"), MemoryCounters(clock), VoiceLimits(**limits), may_ask),
+        BilledModel(Model(*replies), may_ask, events.append, clock),
+        *(FilesAtHand(file_1=b"OggS"), MemoryCounters(clock), VoiceLimits(**limits)),
         lambda _: english(),
-        events.append,
-        clock,
     )
 
 

@@ -11,6 +11,7 @@ from adapters.adapter import Inbound
 from gateway.access.people import Role
 from gateway.features.voice.speaking import ModelSpeaker, VoiceCommand
 from gateway.inbound.entrance import GivenCommand
+from gateway.models.answers import BilledModel
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMUnavailable
 from runtime.core.texts import english
@@ -69,7 +70,7 @@ def speaker(
         return refuses
 
     events = [] if told is None else told
-    return ModelSpeaker(Model(*replies), MemoryRecords(), 1_000, may_ask, events.append, HastyClock())
+    return ModelSpeaker(BilledModel(Model(*replies), may_ask, events.append, HastyClock()), MemoryRecords(), 1_000)
 
 
 def recording(data: bytes) -> Reply:
