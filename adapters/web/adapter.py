@@ -110,6 +110,7 @@ class WebAdapter:
     """
 
     name = PLATFORM
+    capabilities = CAPABILITIES
 
     def __init__(
         self,
