@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -38,6 +39,7 @@ from runtime.llm.client import (
 from runtime.llm.models import SERVICES
 from runtime.stores.kept import KeptCalls, ModelCall
 
+_Read = TypeVar("_Read")
 _UNHEARD_ANSWERS = 10_000
 
 _UNHEARD_CALLS = 500
@@ -102,14 +104,15 @@ class BilledModel:
         """Why it may not be asked now."""
         return await self.may_ask(payer.address, payer.person)
 
-    async def answer(self, request: CompletionRequest, payer: BilledPerson) -> str:
-        """All that it says, which is counted for who pays. Raises LLMError."""
+    async def answer(self, request: CompletionRequest, payer: BilledPerson, read: Callable[[str], _Read]) -> _Read:
+        """All that it says, as `read` has it; it is counted for who pays. Raises LLMError, and as `read`."""
         begun_s = self.clock.monotonic()
         async with self.llm.stream(request) as completion:
             said = "".join([piece async for piece in completion])
             usage = completion.usage
+        found = read(said)
         self.tell(counted(self.llm, request.purpose, usage, self.clock.monotonic() - begun_s, payer))
-        return said
+        return found
 
 
 @dataclass(frozen=True, slots=True)

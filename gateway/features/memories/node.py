@@ -177,8 +177,7 @@ class ModelEmbedder:
             return None
         request = CompletionRequest(tuple(ChatMessage("user", text) for text in texts), EMBED)
         try:
-            said = await self._asked.answer(request, payer)
-            vectors = [base64.b64decode(line, validate=True) for line in said.split()]
+            vectors = await self._asked.answer(request, payer, _vectors)
         except (LLMError, binascii.Error) as error:
             self._failed(error, begun_s, payer)
             return None
@@ -189,6 +188,10 @@ class ModelEmbedder:
         self._rests_until_s = now_s + PAUSE_S
         what = f"{type(error).__name__}: {error}"
         self._asked.tell(LLMBrokeOff(payer.session, "", "", "", self.model, EMBED, what, now_s - begun_s))
+
+
+def _vectors(said: str) -> list[bytes]:
+    return [base64.b64decode(line, validate=True) for line in said.split()]
 
 
 def memories_in(ground: FeatureGround) -> Memories:

@@ -126,7 +126,7 @@ class ModelListener:
         recording = VoiceRecording(f"voice.{ending}", sound.file.media_type, base64.b64encode(data).decode("ascii"))
         await checkpoint()  # other work goes first: 20 MiB are encoded in 40 ms
         try:
-            said = await self._model.answer(CompletionRequest((), TRANSCRIBE, recording=recording), payer)
+            said = await self._model.answer(CompletionRequest((), TRANSCRIBE, recording=recording), payer, str)
         except LLMTimeout:
             return self._unheard(sound, payer, "slow")
         except LLMRefused:

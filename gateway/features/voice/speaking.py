@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from adapters.adapter import Inbound
@@ -76,9 +77,9 @@ class ModelSpeaker:
         """The text as a voice note; None where that failed or is not allowed now."""
         if await self._model.refusal(payer) is not None:
             return None
+        request = CompletionRequest((ChatMessage("user", text),), SPEAK)
         try:
-            said = await self._model.answer(CompletionRequest((ChatMessage("user", text),), SPEAK), payer)
-            data = base64.b64decode(said, validate=True)
+            data = await self._model.answer(request, payer, partial(base64.b64decode, validate=True))
         except (LLMError, binascii.Error):
             return None
         return data if data[_OPUS_HEAD] == b"OpusHead" else None
