@@ -150,7 +150,6 @@ class Lane:
         self.starved: dict[LiveText, None] = {}
 
     def growing(self, now: float) -> int:
-        """The number of texts that will soon draw from it."""
         return sum(text.growing(now) for text in self.texts)
 
 
@@ -185,7 +184,6 @@ class LiveText:
         return self._over.is_set()
 
     def growing(self, now: float) -> bool:
-        """Whether it will soon draw from its buckets."""
         if self.progress is None or self._over.is_set():
             return False
         return self.dirty or self.in_flight or (not self.final and self.progress.active(now))
@@ -227,7 +225,6 @@ class LiveText:
         self._answered.set()
 
     def close(self, *, delivered: bool, error: BaseException | None = None) -> None:
-        """End the text: nothing more of it is shown."""
         if self._over.is_set():
             return
         self._delivered, self._error = delivered, error

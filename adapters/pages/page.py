@@ -366,7 +366,6 @@ class Page:
 
 
 def _is_stale(part: PagePart, cut: list[PageCut]) -> bool:
-    """Whether an ended stream shows another text than its part."""
     if not part.wide or part.streaming or part.platform_id is None or part.shown is None:
         return False
     return bool(cut) and cut[0].text.rstrip() != part.shown[0].rstrip()

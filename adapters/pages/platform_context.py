@@ -84,7 +84,6 @@ class PagePart:
 
 
 def is_aged(limits: StreamLimits, age_s: float) -> bool:
-    """Whether a stream of this age must be replaced by another."""
     return age_s >= AGED_FROM * limits.max_age_s
 
 

@@ -65,7 +65,6 @@ async def _status(api: TelegramApi, bot: TelegramBot, chat: int) -> str:
 
 
 def _memberships(statuses: Mapping[str, str]) -> list[str]:
-    """The missing permissions in the groups that the settings name."""
     notes = []
     for chat, status in statuses.items():
         if status in _ABSENT:

@@ -78,7 +78,6 @@ class WebIntake:
 
 
 def is_nobodys(_: str) -> bool:
-    """No name is known."""
     return False
 
 

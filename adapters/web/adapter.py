@@ -63,7 +63,6 @@ _UNTITLED = "room"
 
 
 async def _no_owner(_: str) -> bool:
-    """Nobody is an owner, as far as is known."""
     return False
 
 
@@ -163,7 +162,6 @@ class WebAdapter:
 
     @asynccontextmanager
     async def connect_together(self) -> AsyncGenerator[AsyncIterator[Sequence[Inbound]]]:
-        """As `connect`, but each item is everything that waits."""
         async with beside() as tasks, aclosing(self._intake.together()) as several:
             tasks.start_soon(self._echo.run, self.board)
             yield several
@@ -294,7 +292,6 @@ class WebAdapter:
         return self._hub.pages
 
     async def tell_pages(self) -> None:
-        """Send pages their periodic news, until cancelled."""
         await self._hub.bulletin.run(self._clock)
 
     async def attend(self, link: PageLink, person: WebVisitor, *, language: str | None = None) -> None:

@@ -244,12 +244,10 @@ class RoomBoard:
         return Presence(tuple(here.values())[:MAX_TOLD], len(here))
 
     def people_elsewhere(self, node: str, room: str, presence: Presence, /) -> None:
-        """Another node says who looks at a room there."""
         self._elsewhere.told(node, room, presence)
         self._show_people(room)
 
     def forget_ended(self) -> None:
-        """Forget people of whom their node says nothing more."""
         for room in self._elsewhere.forget_ended():
             self._show_people(room)
 
@@ -280,7 +278,6 @@ class RoomBoard:
                 self._hub.to_room(room, codec.message(room, self._now(kept)))
 
     async def catch_up_all(self) -> None:
-        """Catch up in every room that a page shows."""
         before, now = self.charters.everything_remembered(), await self.charters.all()
         for room, charter in now.items():
             if before.get(room) != charter:
@@ -289,7 +286,6 @@ class RoomBoard:
             await self.catch_up(room)
 
     async def grown(self, room: str, message_id: str, keep: int, add: str, /) -> bool:
-        """Show how another node's text has grown."""
         async with self._lock(room):
             growing = self._growing.get(message_id)
             if room not in self._seen:
@@ -306,7 +302,6 @@ class RoomBoard:
             return True
 
     def growing(self, message_id: str, /) -> str | None:
-        """The text of a message that grows here."""
         growing = self._growing.get(message_id)
         return None if growing is None else growing.message.text
 
@@ -327,7 +322,6 @@ class RoomBoard:
         self._hub.to_person(room, person_id, frame)
 
     def _left(self, room: str) -> None:
-        """Forget a room that no page shows."""
         self._seen.pop(room, None)
         self._echo.unfollow(room)
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from adapters.records import ChangedTogether, what_can_be_read
@@ -75,18 +75,7 @@ class RoomCharter:
         return self.kind == "direct" and not self.agent
 
     def text(self) -> str:
-        return json.dumps(
-            {
-                "title": self.title,
-                "kind": self.kind,
-                "made_by": self.made_by,
-                "people": dict(self.people),
-                "agent": self.agent,
-                "archived": self.archived,
-                "left": sorted(self.left),
-            },
-            ensure_ascii=False,
-        )
+        return json.dumps({**asdict(self), "left": sorted(self.left)}, ensure_ascii=False)
 
 
 def charter_of(room: str, text: str | None) -> RoomCharter:
@@ -188,12 +177,10 @@ class ShownFiles:
         self._charters = charters
 
     async def posted(self, file_id: str, room: str) -> None:
-        """A file is about to be shown in a room."""
         if self._records is not None:
             await self._show_to(self._records, file_id, room)
 
     async def uploaded(self, file_id: str, person_id: str) -> None:
-        """A person has sent the content of a file."""
         if self._records is not None and not await self.shows(file_id, person_id):
             await self._show_to(self._records, file_id, person_id)
 

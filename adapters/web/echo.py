@@ -145,7 +145,6 @@ class Echo:
         return True
 
     def unfollow(self, room: str) -> None:
-        """Stop following a room that no page of this node shows."""
         if self._followed.pop(room, "none") is None:
             self._later(None, t="unfollow", room=room)
 
@@ -276,7 +275,6 @@ class Echo:
                 self._hear_of_interest(sender, room, news)
 
     def _hear_of_interest(self, sender: str, room: str, news: dict[str, Any]) -> None:
-        """Note which rooms a node follows."""
         match news["t"]:
             case "again":
                 self._tell_from_the_beginning([news["id"]])
@@ -318,7 +316,6 @@ class Elsewhere:
         self._rooms: dict[str, dict[str, _Told]] = {}
 
     def told(self, node: str, room: str, presence: Presence) -> None:
-        """A node says who looks at a room there now."""
         nodes = self._rooms.setdefault(room, {})
         nodes.pop(node, None)
         if presence.count:

@@ -105,7 +105,6 @@ class RoomGatherings:
     """Whether who runs the chat can read what is said in private and direct rooms."""
 
     async def take(self, browser: ConnectedPage, act: Gather) -> None:
-        """Do it, or tell the page why not."""
         try:
             if not self.board.charters.kept:
                 raise _NotDone("This chat keeps nothing about its rooms.")
@@ -144,7 +143,6 @@ class RoomGatherings:
         await self.directory.met(person)
 
     async def opened(self, room: str, person: WebVisitor) -> None:
-        """Somebody made an open room."""
         if self.board.charters.kept:
             await self.board.charters.change(room, lambda now: replace(now, made_by=now.made_by or person.id))
 

@@ -38,7 +38,6 @@ class Hearing:
         self._mentions_only = mentions_only
 
     async def hears(self, said: RoomMessage, room: str, *, command: bool) -> bool:
-        """Whether it is for the agents."""
         if command:
             return True
         charter = await self._board.charters.know(room)
@@ -171,7 +170,6 @@ async def quote_of(board: RoomBoard, room: str, message_id: str) -> Quote | None
 
 
 def whole_quote(message: RoomMessage, kind: QuoteKind = "answered") -> Quote:
-    """A message of the room as agents hear of it."""
     files = tuple(file.name for file in message.files)
     text = _MENTION.sub(r"\1", message.text)
     return Quote(message.id, message.author_name, text, kind, files=files, person=_person_of(message))

@@ -172,7 +172,6 @@ async def _refusal(shard: Shard) -> int:
 
 
 def _is_ours(thread: discord.Thread) -> bool:
-    """Whether we opened a thread or are in it."""
     return thread.me is not None or thread.owner_id == thread.guild.me.id
 
 

@@ -135,7 +135,6 @@ def _digest(trace: str) -> str:
 
 
 def is_hooked(message: str) -> bool:
-    """Whether the message with this id was posted through a webhook."""
     return "@" in message
 
 

@@ -231,7 +231,6 @@ class AppApi:
         return urljoin(self._calls.transport.base_url, "/oauth/v2/authorize")
 
     async def installation(self, client_id: str, client_secret: str, code: str) -> Mapping[str, Any]:
-        """Slack's answer to the code of a completed installation."""
         with self._calls.call("oauth.v2.access"):
             # The library's own method for it uses what its HTTP library is about to take away.
             given = {"client_id": client_id, "client_secret": client_secret, "code": code}

@@ -210,7 +210,6 @@ class WebApi:
         return found
 
     async def takes_part(self, channel: str, thread: str, bot: SlackBot) -> bool:
-        """Whether the bot spoke in the thread or was mentioned there."""
         async for message in self.messages(channel, thread, None):
             if bot.bot_id == message.get("bot_id") or bot.user_id == message.get("user"):
                 return True
@@ -283,7 +282,6 @@ class FileApi:
         return file_id
 
     async def share(self, file_id: str, name: str, channel: str, thread: str | None, comment: str) -> None:
-        """Show an uploaded file, with a comment in mrkdwn."""
         with self._calls.call("files.completeUploadExternal"):
             await self._calls.client.files_completeUploadExternal(
                 files=[{"id": file_id, "title": name}],

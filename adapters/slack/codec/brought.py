@@ -78,7 +78,6 @@ def _parts(block: _Json, key: str, kind: Any) -> Iterable[_Json]:
 
 
 def _text(text: Any, shown: Shown) -> str:
-    """A text object, a rich one, or a bare text."""
     if isinstance(text, str):
         return shown(text)
     if isinstance(text, Mapping) and text.get("type") == "rich_text":

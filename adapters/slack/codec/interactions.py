@@ -106,7 +106,6 @@ def pressed(body: _Json, event_id: str, bot: SlackBot, now: datetime) -> Inbound
 
 
 def _who(body: _Json) -> tuple[str, str]:
-    """The id and the name of who pressed or sent something."""
     user = body["user"]
     return user["id"], user.get("name") or user["id"]
 

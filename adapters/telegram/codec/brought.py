@@ -38,7 +38,6 @@ class _Change:
 
 
 def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> SaidText:
-    """Read a text with its entities."""
     units = text.encode("utf-16-le", "surrogatepass")
     known = _known(entities)
     changes = [found for entity, raw in known if (found := _mention(entity, raw, units, us, people)) is not None]

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
@@ -34,6 +34,7 @@ from adapters.telegram.inbound.decode import (
     decode,
 )
 from adapters.telegram.outbound.message_ids import MessageIds
+from adapters.telegram.outbound.sender import TelegramAlone
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, StorageUnavailable
 
@@ -123,7 +124,6 @@ async def poll(api: TelegramApi, clock: Clock, take: Take) -> None:
 
 
 def patience(clock: Clock) -> PlatformPatience:
-    """The pauses until Telegram answers."""
     return PlatformPatience(clock, "Telegram cannot be asked", first_s=0.5, longest_s=10.0, urgent=PollTaken)
 
 
@@ -213,11 +213,6 @@ class TelegramWebhook:
         return hmac.compare_digest(request.headers.get(SECRET_HEADER, "").encode(), self.secret.encode())
 
 
-class HeardAlone(Protocol):
-    def heard(self, chat_id: int, person: int, number: int) -> None:
-        """Such a message came from a person in a group."""
-
-
 class TelegramIntake:
     """One connection, from the start of consuming `feed` until `tasks` is cancelled."""
 
@@ -228,7 +223,7 @@ class TelegramIntake:
         tasks: TaskGroup,
         numbers: MessageIds,
         memory: ChatState,
-        alone: HeardAlone,
+        alone: TelegramAlone,
     ) -> None:
         self.feed = feed
         self._alone = alone

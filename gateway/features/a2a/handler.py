@@ -179,7 +179,6 @@ class TaskRequests(RequestHandler):
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """One of a task's URLs."""
         with _translated():
             task = await self._found(context, params.task_id)
             for config in await self._pushes.of(_client(context), task):

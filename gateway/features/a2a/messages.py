@@ -96,12 +96,10 @@ def skills_of(programs: Iterable[Program]) -> Mapping[str, Skill]:
 
 
 def exposed(program: Program) -> bool:
-    """Whether a program's public playbooks are skills."""
     return program.metadata.get(_FLAG) is True
 
 
 def card_of(skills: Mapping[str, Skill], base_url: str, *, pushes: bool) -> AgentCard:
-    """The card of a gateway that is reached at `base_url`."""
     interfaces = ((TransportProtocol.JSONRPC, JSONRPC), (TransportProtocol.HTTP_JSON, REST))
     return AgentCard(
         name="Parley",

@@ -173,7 +173,6 @@ class Pushes:
 
     @property
     def on(self) -> bool:
-        """Whether there is a host to which anything is sent."""
         return bool(self._hosts)
 
     def check(self, config: TaskPushNotificationConfig) -> None:

@@ -87,7 +87,6 @@ class QuestionRegister(NodePart):
                 await self._records.put(_name(commit.session, call), f"{self._clock.now().timestamp()} {fact.seq}")
 
     async def committed(self, commit: Commit, /) -> None:
-        """Forget what was answered in a commit that was made."""
         for fact in commit.facts:
             if fact.kind == WaitEnded.kind and fact.data.get("name") == _ASK:
                 await self._records.remove(_name(commit.session, CallKey(fact.data["f"], fact.data["pos"])))
@@ -136,7 +135,6 @@ class OpenQuestion:
 
     @property
     def agent(self) -> str:
-        """The class of the agent that asks."""
         frame = self.state.frames.get(self.call.frame)
         return "" if frame is None else self.state.name_of(frame.agent)
 

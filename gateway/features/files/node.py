@@ -41,7 +41,6 @@ class SessionFiles(SessionPart):
         self.calls = (FileCalls(parts, files, describer),)
 
     async def prepare(self, event: InboxEvent, /) -> InboxEvent:
-        """The event with its files in our store, read."""
         if not event.attachments:
             return event
         files = [attachment_from(file) for file in event.attachments]

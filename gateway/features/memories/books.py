@@ -120,7 +120,6 @@ class Book:
         return cls(memories, current, MemoryIndex(map(indexed_text, current)))
 
     def of(self, owner: str) -> list[StoredMemory]:
-        """The current memories of an owner."""
         return [memory for memory in self.current if memory.owner == owner]
 
     def found(self, question: str, owner: str, limit: int) -> list[StoredMemory]:

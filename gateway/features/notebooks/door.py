@@ -188,7 +188,6 @@ async def _document(_: Request) -> Response:
 
 
 async def _not_stored(_: Request, error: Exception) -> Response:
-    """The answer where the store says no."""
     status = _STATUS.get(type(error)) if isinstance(error, StorageError) else None
     if status is None:
         raise error

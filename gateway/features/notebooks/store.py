@@ -239,7 +239,6 @@ def common(one: Sequence[EntryRange], other: Sequence[EntryRange]) -> int:
 
 
 def entry_line(kind: str, payload: Any, meta: Any, date: Any) -> str:
-    """The line of an entry that is to be appended."""
     data = {"kind": kind, "payload": payload, "meta": meta, "date": date}
     try:
         line = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -228,7 +228,6 @@ class _Pace:
         self._next_s = clock.monotonic() - FRAMES_AT_ONCE / FRAMES_PER_S
 
     async def turn(self) -> None:
-        """Return when the next frame may be read."""
         now_s = self._clock.monotonic()
         self._next_s = max(self._next_s, now_s - FRAMES_AT_ONCE / FRAMES_PER_S) + 1 / FRAMES_PER_S
         if self._next_s > now_s:

@@ -133,7 +133,6 @@ def tried(_: TriedGround) -> NodePublishing:
 
 
 def open_node(ground: FeatureGround, _: ServingGround) -> NodePublishing:
-    """What programs may publish here, and what begins on it."""
     own, inbox, tapes = ground.settings, ground.database.inbox, ground.database.tapes
     door = TaskDoor(ground.programs, tapes, inbox, inbox.known, ground.clock, own.tasks.limits)
     return NodePublishing(ProgramEvents(publisher_scopes(own.publishers), EventTriggers(TaskOrdering(door))))

@@ -150,7 +150,6 @@ class Subscriptions:
         await self._change(person_id, with_it)
 
     async def show(self, person_id: str, *, shows: bool) -> None:
-        """Keep whether notifications show a person the text."""
         await self._change(person_id, lambda now: replace(now, shows=shows))
 
     async def of(self, person_id: str) -> Wishes:

@@ -61,5 +61,4 @@ class ToolSettings(SettingsSection):
 
     @property
     def as_rules(self) -> ToolRules:
-        """In the form that sessions take."""
         return ToolRules(self.allow, self.ask, self.deny, self.within_s)

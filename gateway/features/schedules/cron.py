@@ -140,7 +140,6 @@ def _schedule(own: CronSettings, routes: Routes) -> Schedule:
 
 
 def _arrival(own: CronSettings, address: Address) -> Inbound:
-    """The message by which the route is found."""
     return Inbound(
         address, "", "", own.name, own.text, _SOME_TIME, private=False, addressed=True, space=own.space or None
     )

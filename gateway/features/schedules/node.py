@@ -126,7 +126,6 @@ class NodeSchedules(NodePart):
         return SessionSchedules(parts, self._schedules, self._runs, self._clock)
 
     async def answer(self, event: InboxEvent, texts: Texts, /) -> tuple[str, str] | None:
-        """The answer to /schedule where no session lives."""
         if event.kind != SCHEDULE:
             return None
         said = await ScheduleAnswers(self._schedules, self._clock).answer(event, texts)
@@ -271,7 +270,6 @@ class ScheduleAnswers:
 
 
 def changes_zone(asked: InboxEvent) -> bool:
-    """Whether the command sets the time zone of its conversation."""
     return asked.text.strip().lower().startswith("zone ")
 
 

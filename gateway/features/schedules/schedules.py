@@ -60,10 +60,6 @@ FAILURES = 3
 """The owners hear of a schedule that failed this often in a row."""
 
 
-async def _anybody(message: InboxEvent) -> InboxEvent:
-    return message
-
-
 class Schedules:
     """The schedules of the shards that this node holds. `run` must be running.
 
@@ -76,15 +72,14 @@ class Schedules:
         store: ScheduleStore,
         inbox: Inbox,
         clock: Clock,
-        limits: ScheduleSettings | None = None,
-        attend: Attend = _anybody,
-        runs: Runs | None = None,
+        limits: ScheduleSettings,
+        attend: Attend,
+        runs: Runs,
     ) -> None:
-        """Without `runs` nobody keeps how they end, and no time is skipped."""
         self._store = store
         self._inbox = inbox
         self._clock = clock
-        self.limits = limits or ScheduleSettings()
+        self.limits = limits
         self._attend = attend
         self._runs = runs
         self._bells = ShardBells(store, self._ring, clock)
@@ -126,12 +121,12 @@ class Schedules:
         """Have a schedule skip its times, or no longer; None when there is none of that number."""
         self._lease(conversation)
         found = next((kept for kept in await self._store.all(conversation) if kept.number == number), None)
-        if found is not None and self._runs is not None:
+        if found is not None:
             await self._runs.pause(found.event, paused=paused)
         return found
 
     async def is_paused(self, kept: KeptSchedule) -> bool:
-        return self._runs is not None and await self._runs.is_paused(kept.event)
+        return await self._runs.is_paused(kept.event)
 
     async def set_zone(self, conversation: Address, zone: ZoneInfo) -> None:
         """Set the time zone of a conversation: what is to come at "9" comes when it is 9 there."""
@@ -157,16 +152,13 @@ class Schedules:
             return True
         message = await self._attend(_message(kept, wanted.text))
         try:
-            if message.kind == NOTICE or await self._may_begin(message):
+            if message.kind == NOTICE or await self._runs.admit(message, self.limits):
                 await self._inbox.add(message)
         except InboxFull:
             return False
         following = None if message.kind == NOTICE else await self._next(kept, wanted.timing)
         await self._store.passed(kept, following)
         return True
-
-    async def _may_begin(self, message: InboxEvent) -> bool:
-        return self._runs is None or await self._runs.admit(message, self.limits)
 
     async def _next(self, kept: KeptSchedule, timing: SetTimes) -> float | None:
         zone = await self.zone(kept.event.address)

@@ -62,7 +62,6 @@ class TaskQuestions(SessionPart):
     # -- of a task
 
     def start(self, tasks: TaskGroup) -> None:
-        """Tell the orderer what is asked, in `tasks`."""
         self._telling.start(tasks)
         self._compare()
         self._telling.wake()
@@ -141,7 +140,6 @@ class TaskQuestions(SessionPart):
         return True
 
     def take(self, event: InboxEvent, /) -> None:
-        """Take in that a task asks, or waits no longer."""
         letter = TaskAsking.read(event.text)
         task = self._journal.state.tasks.get(letter.number)
         if task is None or task.id != letter.task or task.over or (letter.ask in task.asks) == letter.waits:

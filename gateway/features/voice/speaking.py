@@ -41,7 +41,6 @@ _UNHEARD: Final = frozenset({"So", "Sk", "Cs", "Co", "Cf"})
 
 class VoiceCommand:
     def __init__(self, records: Records, *, speaks: bool) -> None:
-        """`speaks`: there is a model for it."""
         self._records = records
         self._speaks = speaks
 

@@ -59,7 +59,6 @@ class Run:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in order."""
     return [word for run in _runs(text) for word in _words(run)]
 
 
@@ -342,7 +341,6 @@ class SearchIndex:
         )
 
     def _learn(self, words: set[str]) -> None:
-        """Remember how words are spelled."""
         for word in words:
             row = self._base.execute("INSERT OR IGNORE INTO known (word) VALUES (?)", (word,))
             if row.rowcount and mistakes_in(word):

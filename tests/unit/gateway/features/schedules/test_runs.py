@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gateway.features.schedules.redis import ScheduleRun, kept_key, run_of
-from gateway.features.schedules.schedules import Runs, Schedules
+from gateway.features.schedules.schedules import Runs
 from gateway.features.schedules.settings import ScheduleSettings
-from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
@@ -163,7 +162,7 @@ async def test_two_nodes_that_both_ring_over_a_change_of_the_clocks_have_one_run
         ("2026-03-29T00:10", ["03-29 01:00"]),
         ("2026-10-25T00:10", ["10-25 00:30"]),  # and not again at 01:30, when it is 2:30 once more
     ):
-        desk = Nodes(start, timezone="Europe/Berlin", missed="skip")
+        desk = Conversation(start, timezone="Europe/Berlin", missed="skip")
         await desk.open()
         other = desk.node()
         await desk.says("every day at 2:30 x")
@@ -173,18 +172,6 @@ async def test_two_nodes_that_both_ring_over_a_change_of_the_clocks_have_one_run
         assert [f"{datetime.fromtimestamp(run.due_s, UTC):%m-%d %H:%M} {run.status}" for run in runs] == [
             f"{due} waiting" for due in expected
         ]
-
-
-class Nodes(Conversation):
-    """Nodes whose schedules have runs."""
-
-    def __init__(self, start: str, **limits: object) -> None:
-        self.runs = MemoryRuns()
-        super().__init__(start, **limits)
-
-    def node(self, clock: Clock | None = None) -> Schedules:
-        runs = Runs(self.runs, clock or self.clock)
-        return Schedules(self.store, self.inbox, clock or self.clock, self.limits, runs=runs)
 
 
 async def test_a_missed_time_is_made_up_for_or_skipped() -> None:
@@ -215,7 +202,7 @@ async def test_a_paused_schedule_skips_its_times_until_it_goes_on() -> None:
 
 
 async def test_a_schedule_that_people_pause_skips_its_times_until_they_resume_it() -> None:
-    desk = Nodes("2026-11-23T12:00")
+    desk = Conversation("2026-11-23T12:00")
     await desk.open()
     await desk.says("every hour look")
     await desk.says("every day at 20 sleep")
@@ -234,7 +221,7 @@ async def test_a_schedule_that_people_pause_skips_its_times_until_they_resume_it
 
 
 async def test_a_schedule_that_is_removed_leaves_no_pause_behind() -> None:
-    desk = Nodes("2026-11-23T12:00")
+    desk = Conversation("2026-11-23T12:00")
     await desk.open()
     await desk.says("every hour look")
     await desk.says("pause 1")
@@ -259,7 +246,7 @@ class Jumping:
 async def test_two_nodes_whose_calendars_jump_over_a_change_of_the_clocks_say_each_time_once(seed: int) -> None:
     chance = random.Random(seed)
     start = chance.choice(["2026-03-28T22:30", "2026-10-24T22:30"])
-    desk = Nodes(start, timezone="Europe/Berlin")
+    desk = Conversation(start, timezone="Europe/Berlin")
     clocks = [Jumping(desk.clock), Jumping(desk.clock)]
     nodes = [desk.node(clock) for clock in clocks]
     await desk.open()

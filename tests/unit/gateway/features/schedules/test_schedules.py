@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from gateway.features.schedules.node import ScheduleAnswers
-from gateway.features.schedules.schedules import Schedules
+from gateway.features.schedules.schedules import Runs, Schedules
 from gateway.features.schedules.settings import ScheduleSettings
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -22,6 +22,7 @@ from runtime.stores.inbox import NOTICE, InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.memory.schedules import MemorySchedules
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -52,6 +53,10 @@ async def Clock():
     return program(agent("Echo", main, python("Listen"), *timed, code=code))
 
 
+async def as_it_is(message: InboxEvent) -> InboxEvent:
+    return message
+
+
 class Desk:
     """A node's schedules on stores in memory, and the commands that people give it."""
 
@@ -61,12 +66,14 @@ class Desk:
         self.inbox = MemoryInbox(self.leases)
         self.store = MemorySchedules(self.leases)
         self.limits = ScheduleSettings(**limits)
+        self.runs = MemoryRuns()
         self.schedules = self.node()
         self.lease = Lease(SHARD, 0)
         self._count = 0
 
     def node(self, clock: Clock | None = None) -> Schedules:
-        return Schedules(self.store, self.inbox, clock or self.clock, self.limits)
+        runs = Runs(self.runs, clock or self.clock)
+        return Schedules(self.store, self.inbox, clock or self.clock, self.limits, as_it_is, runs)
 
     async def open(self) -> None:
         token = await self.leases.acquire(f"shard:{SHARD}", LeaseHolder("a", ttl_s=1e9))
