@@ -10,6 +10,7 @@ from runtime.language.vocabulary.phrase import phrase
 DOES_MORE = phrase("does more")
 _TAKES = phrase("takes a value")
 
+_FINDS_OUT_SEVERAL = phrase("finds out several")
 _INTO = phrase("made into")
 _MAKES = phrase("makes a value")
 _MAKES_VARIABLES = phrase("makes variables")
@@ -39,6 +40,8 @@ def made(clause: str) -> Action:
         return Free(Prose(clause), "a file is something else than a variable")
     if len(list(_TARGET.all_inside(clause))) > 1:
         return Free(Prose(clause), "it makes several values")
+    if _FINDS_OUT_SEVERAL.begins(clause):
+        return Free(Prose(clause), "who says the values is not said")
     typed = [VariableTarget(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
     if _MAKES.begins(clause) and ";" not in clause:
         if typed:

@@ -10,7 +10,7 @@ from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import goes_to_a_file
 from runtime.language.instructions.model import Free
-from runtime.language.instructions.steps.course import begins_to_wait
+from runtime.language.instructions.steps.course import begins_to_wait, ends_program
 from runtime.language.instructions.steps.repeating import begins_loop, heading_before, loop_of
 from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
@@ -112,6 +112,8 @@ class Certainty:
             why = "who is asked is part of the sentence"
         elif found.op is OpCode.CND and says_that_nothing_came(_condition(unquoted(found.text))):
             why = messages.NO_LIMIT
+        elif found.op is OpCode.CND and messages.missing_by_a_time(found.text):
+            why = messages.NO_CLOCK
         elif found.op is OpCode.CND:
             why = self._beside_the_action(found) or (beyond_the_test(found.text) if found.body else "")
             why = why or (_of_a_loop(found.text) if found.loop else "")
@@ -221,6 +223,7 @@ def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
             return f"{bare[:40]!r} may be part of what is said"
         works = _OF_SOMETHING.inside(bare) or (_WORKS.begins(bare) and not messages.may_go_on(head))
         works = works or (" " in bare and phrases.REPLIES.begins(head))
+        works = works and not (ends and ends_program(bare))
         if first in vocabulary.WORK and works and not _to_people(messages.ADDRESSED.left_out_of(head)):
             return f"{bare[:40]!r} may be part of what is said"
         if messages.grants(bare) and not messages.is_indirect(head):

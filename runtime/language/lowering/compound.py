@@ -124,11 +124,12 @@ class Compound:
                 return self._with_a_condition(LoweredInstruction(OpCode.EXE, head), text, head, tail)
             bare = phrases.PREFIX.without(tail).rstrip(". ;")
             again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
-            second = self._classify(f"set {bare}" if again else tail)
+            verb = "let" if first[:4].lower() == "let " else "set"
+            second = self._classify(f"{verb} {bare}" if again else tail)
             ends = second.op in (OpCode.RET, OpCode.JMP, OpCode.YLD) or isinstance(work_of(bare)[0], Leave)
             ends = ends or bool(settings_of(bare))
             if second.known and (again or ends or (second.op is OpCode.QUE and self._speaks(second, bare))):
-                return self._sequence(text, [head, f"set {bare}" if again else tail])
+                return self._sequence(text, [head, f"{verb} {bare}" if again else tail])
         return None
 
     @staticmethod
@@ -213,6 +214,8 @@ class Compound:
         self, before: _Part, talk: LoweredTalk, part: str, found: LoweredInstruction, mark: str
     ) -> _Part | None:
         """Further words for the same people, or the wait for their answer."""
+        if talk.asks and phrases.REPEATS.inside(unquoted(part)) and messages.ASKS_AGAIN.begins(part):
+            return _Part(f"{before.text}{mark} {part}", free(part, "how often it is asked is part of the sentence"))
         if talk.asks and "$" in talk.said and messages.MAY_BE_LEFT_OUT.inside(part):
             return _Part(f"{before.text}{mark} {part}", free(part, messages.OPTIONAL))
         if waits_for(found, talk.target):
@@ -309,7 +312,8 @@ class Compound:
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
         if indirect and not phrases.CODE.begins(bare) and not goes_to_a_step(bare):
-            besides = self._for_another(found, bare) or (found.talk is not None and is_exact(tail))
+            sets = any(one.text != bare for one in settings_of(bare)) or is_exact(tail)
+            besides = self._for_another(found, bare) or (found.talk is not None and sets)
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
         if (
@@ -356,6 +360,8 @@ class Compound:
             return None
         second = self._classify(bare)
         speaks = second.talk is not None and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare))
+        if second.op is OpCode.RET and not second.text:
+            return self._classify(next(head for head, tail in joints(text) if tail.rstrip(" .;").endswith(bare)))
         acts = second.op in (OpCode.YLD, OpCode.JMP) or (second.op is OpCode.QUE and second.talk is None)
         return free(text, f"{bare!r} comes after a return") if second.known and (speaks or acts) else None
 

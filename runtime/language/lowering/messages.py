@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from runtime.language.instructions.conditions.reading import read_answer
+from runtime.language.instructions.conditions.reading import denies, read_answer
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
@@ -82,6 +82,7 @@ _CLOCK = re.compile(
 """The beginning of a time of day."""
 _UNTIL_THEY = phrase("until they")
 _PRINTS = phrase("prints")
+_BY = phrase("not yet by")
 _PAUSES = phrase("pauses until")
 _HOLDS = phrase("brings to a meeting")
 _EACH_ALONE = (["everyone"], ["everybody"])
@@ -93,7 +94,7 @@ _EACH_OF = (
     ["each", "player"],
     ["each", "participant"],
 )
-_NEW = frozenset({"as", "set", "setting", "into", "random", "new", "a", "an"})
+_NEW = frozenset({"as", "in", "set", "setting", "into", "random", "new", "a", "an"})
 """Words before a variable that nobody has given a value."""
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
@@ -225,7 +226,8 @@ def _surely_more(plain: str, *, meeting: bool) -> str:
         return "a meeting is held by a playbook of its own, with `meeting: true`"
     found = _MORE.inside(plain)
     before = plain[: found.start()] if found else ""
-    if found is None or is_indirect(before) or _WHETHER.inside(before):
+    apart = found is not None and found["limit"] and before.rstrip().endswith((" and", ",", " then"))
+    if found is None or (not apart and (is_indirect(before) or _WHETHER.inside(before))):
         return ""
     return next((why for part, why in _WHY_MORE.items() if found[part] and not (meeting and part == "where")), "")
 
@@ -245,6 +247,12 @@ def lasts_until_a_time(plain: str) -> bool:
     """Whether a time of day ends something: "Loop until midnight"."""
     until = phrases.UNTIL.inside(plain)
     return until is not None and _CLOCK.match(until["what"]) is not None
+
+
+def missing_by_a_time(condition: str) -> bool:
+    """Whether a time of day ends the wait for something: "If they have not come by 5 pm"."""
+    by = _BY.inside(unquoted(condition))
+    return by is not None and _CLOCK.match(by["what"]) is not None and denies(condition)
 
 
 def asked_anew(plain: str, asked: Collection[str]) -> PhraseMatch | None:

@@ -27,7 +27,7 @@ _PRIVATE = phrase("in private")
 _OUTSIDE = frozenset({"user", "human", "customer"})
 _ONE_PERSON = phrase("one person")
 _PROPOSES = phrase("propose")
-_WHAT_FOR = frozenset({"for", "to", "about", "whether", "if", "that"})
+_BEHIND_WHOM = frozenset({"for", "to", "about", "whether", "if", "that", ","})
 _WITHOUT_AN_ANSWER = phrase("without an answer")
 _NEEDS_NO_WORDS = phrase("asks for no words")
 _WAITS_FOR_WORDS = phrase("waits for words")
@@ -114,6 +114,8 @@ class Speech:
                 return free(text, f"it does not say to whom: {names}, or the user")
             target = self.partners[0]
         others = self._others(bare)
+        if asks and others and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
+            return free(text, "whose answer is kept is unclear")
         hears = self._unsure_who_hears if self._meeting else self._also_for
         if unsure := hears(text, bare, target, others):
             return unsure
@@ -157,10 +159,14 @@ class Speech:
         told = messages.before_what(phrases.VARIABLE.sub("this", bare)).rstrip(" .")
         start = next((one.start for one in self._named(told)), 0)
         tokens = [one for one in self._reach.names.tokens(told) if one.text != "the" and one.at >= start]
+        agent = False
         for before, one, behind in zip(tokens, tokens[1:], (*tokens[2:], None), strict=False):
             also = before.text == "and" and one.kind == "AGENT" and one.text not in (target, *others)
-            if also and (behind is None or behind.text in _WHAT_FOR):
+            noun = agent and before.text == "and" and told[: one.at].endswith(" and the ")
+            also = also or (noun and not phrases.PERSON.is_all_of(one.text))
+            if also and (behind is None or behind.text in _BEHIND_WHOM):
                 return free(text, f"whether it is for {one.text}, too, is unclear")
+            agent = before.kind == "AGENT"
         return None
 
     def spoken(self, talk: LoweredTalk) -> LoweredInstruction:
@@ -361,7 +367,11 @@ class Speech:
         tells = tells or vocabulary.beginning(said, vocabulary.HANDS) != ""
         asked = phrases.ASKS_INSIDE.inside(unquoted(said)) if tells else None
         kept = messages.ANSWER_KEPT.inside(said)
-        wanted = anew or ([kept["name"]] if kept else self.questions.wanted(said[asked.start() :] if asked else said))
+        wanted = anew or self.questions.wanted(said[asked.start() :] if asked else said)
+        if kept and not anew:
+            asks_more = (one for one in phrases.VARIABLE.finditer(said) if said[one.end() : kept.start()].strip())
+            typed = {one[1] for one in asks_more if ":" in one[0]}
+            wanted = list(dict.fromkeys([*(name for name in wanted if name in typed), kept["name"]]))
         kind = kept["type"] if kept and messages.ASKS_QUOTED.begins(said[: kept.start()]) else ""
         gave = "the user gave " + " and ".join(f"${name}{kind}" for name in wanted) if wanted else "the user answered"
         if until:

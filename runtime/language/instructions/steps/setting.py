@@ -83,8 +83,7 @@ def settings_of(text: str) -> tuple[SetReading, ...]:
 
 def sets_behind(text: str) -> bool:
     """Whether a text goes on with what the part before it sets: "$y to 2" behind "Set $x to 1 and"."""
-    said = f"set {text}"
-    return any(one.value != said for one in settings_of(said))
+    return any(one.value != said for said in (f"set {text}", f"let {text}") for one in settings_of(said))
 
 
 def names_alone(text: str) -> bool:
