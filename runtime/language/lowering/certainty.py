@@ -110,13 +110,8 @@ class Certainty:
             why = f"{acts[:40]!r} is something else to be done"
         elif found.op is OpCode.EXE and found.known and _FINDS_OUT.begins(phrases.PREFIX.without(plain)):
             why = "who is asked is part of the sentence"
-        elif found.op is OpCode.CND and says_that_nothing_came(_condition(unquoted(found.text))):
-            why = messages.NO_LIMIT
-        elif found.op is OpCode.CND and messages.missing_by_a_time(found.text):
-            why = messages.NO_CLOCK
         elif found.op is OpCode.CND:
-            why = self._beside_the_action(found) or (beyond_the_test(found.text) if found.body else "")
-            why = why or (_of_a_loop(found.text) if found.loop else "")
+            why = self._of_a_condition(found)
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
@@ -124,6 +119,14 @@ class Certainty:
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is OpCode.CND) if why else None
+
+    def _of_a_condition(self, found: LoweredInstruction) -> str:
+        if says_that_nothing_came(_condition(unquoted(found.text))):
+            return messages.NO_LIMIT
+        if messages.missing_by_a_time(found.text):
+            return messages.NO_CLOCK
+        why = self._beside_the_action(found) or (beyond_the_test(found.text) if found.body else "")
+        return why or (_of_a_loop(found.text) if found.loop else "")
 
     def _is_sure(self, body: str) -> bool:
         """Whether what depends on a condition is read, and is not done in words."""

@@ -43,7 +43,6 @@ from runtime.language.lowering.sides import if_so, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
-from runtime.language.vocabulary.word_list import words_of_text
 
 _MOST_CLAUSES = 12
 _MORE_THAN_A_VERB = 2
@@ -167,10 +166,8 @@ class Classifier:
         condition = what if " " in what else f"it is {what}"
         said = bare[: until.start()].rstrip(" ,")
         wanted = phrases.VARIABLE.findall(what) or phrases.VARIABLE.findall(self.asked_before)
-        if len(wanted) > 1 and "$" not in what:
-            wanted = [name for name in wanted if name in words_of_text(what).words]
-            if len(wanted) != 1:
-                return free(text, "which of them is asked again is unclear")
+        if wanted[1:] and "$" not in what and len(wanted := [one for one in wanted if one in what.split()]) != 1:
+            return free(text, "which of them is asked again is unclear")
         names = [f"${name}" for name in dict.fromkeys(wanted) if f"${name}" not in said]
         return LoweredInstruction(
             OpCode.CND, f"Until {condition}", f"{said} for {' and '.join(names)}" if names else said, loop=True

@@ -114,8 +114,6 @@ class Speech:
                 return free(text, f"it does not say to whom: {names}, or the user")
             target = self.partners[0]
         others = self._others(bare)
-        if asks and others and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
-            return free(text, "whose answer is kept is unclear")
         hears = self._unsure_who_hears if self._meeting else self._also_for
         if unsure := hears(text, bare, target, others):
             return unsure
@@ -128,6 +126,8 @@ class Speech:
             return free(text, named[0].doubt)
         if named and _LETS.begins(bare) and named[0].first[0] == "agent" and not _LETS_KNOW.begins(bare):
             return free(text, f"what {named[0].first[1]} does is more than words")
+        if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
+            return free(text, "whose answer is kept is unclear")
         if messages.about_what_is_given(bare, self.questions.given):
             return free(text, "it may ask for a value that is there, or about it")
         more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.questions.given)
