@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,13 +23,7 @@ _EVENT = phrase("people act")
 _OF_A_VARIABLE = phrase("of a variable")
 _CONDITION = phrase("state")
 
-_AN_EVENT = r"(?:(?:a|an|any|each|every|the)\s+)?(?:new\s+)?events?\s+"
-_OF_OTHERS = re.compile(
-    rf"(?:(?:when|whenever|if|once|as soon as|on|upon|after)\s+)?{_AN_EVENT}[`\"“]?(?P<pattern>[\w*>.-]+)[`\"”]?\s+"
-    r"(?:comes?(?:\s+in)?|arrives?|happens?|occurs?|(?:is|are|was|has\s+been)\s+(?:received|sent|posted))"
-    rf"|(?:on|upon)\s+{_AN_EVENT}[`\"“]?(?P<dotted>[\w*-]+\.[\w*>.-]+)[`\"”]?",
-    re.IGNORECASE,
-)
+_OF_OTHERS = phrase("event of another program")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +61,9 @@ def arguments_of(playbook: PlaybookSpec, event: CloudEvent) -> dict[str, Any]:
 def event_trigger(text: str) -> str | None:
     """The pattern of the types of other programs' events on which a playbook begins: `When the event shop.order.placed
     arrives`, `On the event build.>`. None for all other triggers."""
-    found = _OF_OTHERS.fullmatch(text.strip().rstrip("."))
-    pattern = (found["pattern"] or found["dotted"]) if found is not None else ""
-    return pattern if is_pattern(pattern) else None
+    found = _OF_OTHERS.is_all_of(text.strip().rstrip("."))
+    pattern = found["pattern"].strip('`"\u201c\u201d') if found else ""
+    return pattern if found and is_pattern(pattern) and (found["comes"] or "." in pattern) else None
 
 
 def speaks_of_people(text: str) -> bool:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from runtime.language.program import OpCode, Step
 from runtime.language.vocabulary.phrase import phrase
 
 _LOOP = phrase("a loop by its words")
 _ELSE = phrase("else by its words")
-_TARGET = re.compile(r"\s*(?:to\s+)?(?:step\s+)?(\d+(?:\.\d+)*)\s*(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def is_loop(step: Step) -> bool:
@@ -30,5 +27,5 @@ def is_else(step: Step) -> bool:
 
 def jump_target(step: Step) -> str | None:
     """The line that a JMP goes to; None if it names none."""
-    match = _TARGET.match(step.text)
-    return match[1] if match else None
+    line = next((word for word in step.text.lower().split() if word not in ("to", "step")), "").rstrip(",;:")
+    return line if all(part.isdecimal() for part in line.split(".")) else None

@@ -23,8 +23,7 @@ _TRANSPORTS: tuple[Transport, ...] = ("stdio", "streamable-http", "memory")
 _TYPES = ("mcp", "a2a")
 _KEYS = ("type", "transport", "url", "command", "args", "env", "auth", "timeout")
 _A2A_KEYS = ("type", "url", "auth", "timeout")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_LONGEST_NAME = 100
 _EXAMPLE = "For example: transport: streamable-http and url: https://example.org/mcp."
 _A2A_EXAMPLE = "For example: url: https://example.org"
 _NO_SECRET = "A program names a secret, the settings know it: auth: WEATHER_TOKEN"
@@ -168,6 +167,10 @@ def _split(url: Any) -> Any:
         return None
 
 
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and text.isascii() and len(text) <= _LONGEST_NAME
+
+
 def _check_auth(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
     auth = said.get("auth")
     if auth is None:
@@ -178,9 +181,9 @@ def _check_auth(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
     header, secret = (auth.get("header"), auth.get("secret")) if isinstance(auth, dict) else ("Authorization", auth)
     if isinstance(auth, dict) and set(auth) != {"header", "secret"}:
         wrong("auth", "`auth` needs a `header` and a `secret`, and nothing else", _NO_SECRET)
-    elif not isinstance(secret, str) or not _NAME.fullmatch(secret):
+    elif not isinstance(secret, str) or not _is_name(secret):
         wrong("auth", "`auth` is not the name of a secret", _NO_SECRET)
-    elif not _HEADER.fullmatch(str(header)):
+    elif not _is_name(f"_{header}".replace("-", "_")):
         wrong("auth", f"`header` cannot be {header!r}", "For example: header: X-Api-Key")
 
 
@@ -188,7 +191,7 @@ def _check_lists(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
     for key in ("args", "env"):
         if key in said and not _is_list(said[key]):
             wrong(key, f"`{key}` cannot be {said[key]!r}", "Expected a list, for example [one, two].")
-        elif key == "env" and not all(_NAME.fullmatch(str(name)) for name in said.get(key) or ()):
+        elif key == "env" and not all(_is_name(str(name)) for name in said.get(key) or ()):
             wrong(
                 key,
                 "`env` contains a text that is not the name of a variable",

@@ -49,7 +49,7 @@ JSON_NAMES = {
 }
 """JSON Schema's names of the types."""
 
-_WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})")
+_MOST_DIGITS = 18
 _DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
 _BOOLS = {"true": True, "false": False}
 
@@ -197,10 +197,16 @@ def _plain(type_name: str) -> str:
     return JSON_NAMES.get(type_name, type_name)
 
 
+def _is_whole(digits: str) -> bool:
+    return (
+        digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS and (digits == "0" or digits[0] != "0")
+    )
+
+
 def _same(value: Any, type_name: str) -> Any:
     text = value.strip() if isinstance(value, str) else ""
     match type_name:
-        case "int" if _WHOLE.fullmatch(text):
+        case "int" if _is_whole(text.removeprefix("-")):
             return int(text)
         case "int" if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
             return int(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -48,10 +47,6 @@ _WAITED_FOR = phrase("perhaps yields")
 _ARTICLE = phrase("article of a source")
 
 
-WAITS = re.compile(r"(?:for\s+\"?[\w.$:@ -]{1,60}|\"?[\w.$:@-]+)\"?\.?\Z", re.IGNORECASE)
-"""The possible sources of a wait."""
-
-
 DONE = phrase("done when")
 _GAVE = phrase("gave")
 _ANSWERED = phrase("has answered")
@@ -69,6 +64,7 @@ _TAKES_PART = phrase("takes part")
 
 _OPPOSITE = frozenset({"the opposite", "its opposite", "the reverse", "the contrary", "the negation", "its negation"})
 
+_LONGEST_SOURCE = 60
 GIVEN = "_given"
 """The variable with the result of a call whose arguments are in words, until it is used."""
 
@@ -209,7 +205,7 @@ def _into_given(call: Call) -> Call:
 
 def _called(clause: str) -> Action | None:
     """`Name(arguments)`, perhaps with words about it after a colon."""
-    clause = re.sub(r"\Aawait\s+|\Aself\.(?=[A-Z])", "", clause.strip())
+    clause = clause.strip().removeprefix("await ").lstrip().removeprefix("self.")
     match = CALL.match(clause)
     if match is None or match[1] in ("Say",):
         return None
@@ -248,6 +244,13 @@ def _argument(text: str) -> CallArgument:
 def thinking_of(text: str) -> Action:
     found = made(text)
     return found if isinstance(found, Set) else Think(Prose(text))
+
+
+def may_wait_for(reason: str) -> bool:
+    """Whether a text may be the source of a wait."""
+    whom = reason.removeprefix("for ").rstrip(".").strip('" ')
+    one = whom and (reason.startswith("for ") or " " not in whom)
+    return bool(one) and len(whom) <= _LONGEST_SOURCE and all(char.isalnum() or char in "_.$:@ -" for char in whom)
 
 
 def waiting_of(reasons: Sequence[str]) -> Iterator[Action]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from runtime.language.diagnostics import Span
-from runtime.language.instructions.actions import DONE, WAITS, actions_of, return_of, thinking_of, waiting_of
+from runtime.language.instructions.actions import DONE, actions_of, may_wait_for, return_of, thinking_of, waiting_of
 from runtime.language.instructions.in_english import speaks_of_failure
 from runtime.language.instructions.lookups import with_lookups
 from runtime.language.instructions.model import (
@@ -146,7 +146,7 @@ def _yielding(text: str) -> tuple[Meaning, ...]:
     if any(map(DONE.begins, clauses)):
         return tuple(actions_of(f"YLD {text}"))
     reasons = [clause.removeprefix("YLD ").strip() for clause in clauses]
-    if not all(map(WAITS.match, reasons)):
+    if not all(map(may_wait_for, reasons)):
         return (Free(Prose(text), "it contains more than the wait"),)
     return tuple(waiting_of(reasons)) or (Free(Prose(text)),)
 

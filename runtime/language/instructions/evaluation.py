@@ -23,8 +23,9 @@ _MAX_ROUNDS = 50_000
 _MAX_POWER = 1_000
 
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
+_WIDEST = 3
+"""The digits of a width."""
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
-_WIDE = re.compile(r"\d{4}")
 
 CONSTANTS: Mapping[str, Any] = {
     "True": True, "False": False, "None": None, "true": True, "false": False, "null": None, "yes": True, "no": False,
@@ -319,7 +320,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _formed(value: Any, form: str) -> str:
-    if _WIDE.search(form):
+    if any(len(part) > _WIDEST for part in "".join(one if one.isdigit() else " " for one in form).split()):
         raise NotComputable(f"{form!r} is too wide")
     return "" if value is None else format(value, form)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,7 +9,7 @@ from typing import Any, TypeVar
 
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Meaning, Prose, Return, Say, Set, Think
-from runtime.language.instructions.text import inside_of
+from runtime.language.instructions.text import CALLED, inside_of
 from runtime.language.vocabulary.phrase import phrase
 
 PROSE_OF: Mapping[type, str] = {
@@ -23,8 +22,6 @@ PROSE_OF: Mapping[type, str] = {
 """The operand of an instruction that may be prose with calls."""
 
 _TESTS = (Condition, Jump, Loop)
-
-_CALL = re.compile(r"(?<![\w.$])[A-Z]\w*(?:\.[A-Z]\w*)?(?=\()")
 
 _ONLY_MAYBE = phrase("only maybe")
 
@@ -52,9 +49,9 @@ def lookups(text: str) -> tuple[Lookup, ...]:
 
 def _found(text: str) -> Iterator[Lookup]:
     at = 0
-    while match := _CALL.search(text, at):
-        inside = inside_of(text, match.end())
-        at = match.end() if inside is None else match.end() + len(inside) + 2
+    while match := CALLED.search(text, at):
+        inside = inside_of(text, match.end() - 1) if all(part[0].isupper() for part in match[1].split(".")) else None
+        at = match.end() + (0 if inside is None else len(inside) + 1)
         call = None if inside is None else read_expression(text[match.start() : at])
         if call is None or not call.calls:
             at = match.end()

@@ -32,22 +32,16 @@ VARIABLE = re.compile(rf"\$([^\W\d]\w*)(?::({TYPE}))?")
 _PATH = re.compile(r"\.(\w+)|\[([^\]]*)\]")
 
 
-_QUOTED_WORDS = re.compile(
-    r"(?:(?:say|tell|show|print|display|output|write|send|greet|reply|answer|respond|announce|ask)\b"
-    r"(?:\s+(?:to\s+)?(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?"
-    r"(?:\s+(?:with|that|exactly|saying))?\s*:?\s*)?f?(?P<mark>[\"\u201c\u201e\u00ab])(?P<text>.*)[\"\u201d\u201c\u00bb](?:\s+to\s+(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?\s*[.!]?\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
+_SAYS = phrase("says exactly")
+_TO_WHOM = phrase("to whom exactly")
 _SAID = phrase("says a value")
 _TOLD = phrase("tells a quotation")
-_SINGLE_QUOTED = re.compile(r"f?'([^'{}]*)'")
 _CURLED = re.compile('\u2018([^\u2018\u2019"\n]*)\u2019([.!]?)\\Z')
 """A text in single typographic quotes at the end of a step."""
 
 
-_QUOTES = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')
+_OPENING, _CLOSING = ('"', "\u201c", "\u201e", "\u00ab"), ('"', "\u201d", "\u201c", "\u00bb")
+_QUOTES = frozenset({*_OPENING, *_CLOSING})
 
 _FIELD = re.compile(r"\$[^\W\d]\w*(?:\.[^\W\d]\w*(?!\w*\()|\[[^\]\n]*\])*")
 
@@ -61,12 +55,23 @@ def words_of(text: str, targets: Sequence[str] = ()) -> Words:
         return words_of(f"tell them {told['words']}")
     if (said := _SAID.begins(text)) and (value := read_expression(said["value"])) is not None:
         return Template((value,))
-    if quoted := _SINGLE_QUOTED.fullmatch(text):
-        return template_of(quoted[1])
-    found = _QUOTED_WORDS.match(_CURLED.sub(r'"\1"\2', text))
-    if found and _QUOTES.isdisjoint(without_inner_quotes(found["text"].replace('\\"', ""))):
-        return template_of(found["text"].replace('\\"', '"'))
-    return Prose(text)
+    literal = text.removeprefix("f")
+    if literal[:1] == literal[-1:] == "'" and len(literal) > 1 and {*"'{}"}.isdisjoint(literal[1:-1]):
+        return template_of(literal[1:-1])
+    quoted = _quoted(_CURLED.sub(r'"\1"\2', text))
+    if quoted is None or not _QUOTES.isdisjoint(without_inner_quotes(quoted.replace('\\"', ""))):
+        return Prose(text)
+    return template_of(quoted.replace('\\"', '"'))
+
+
+def _quoted(text: str) -> str | None:
+    """What stands in the quotes of `Say "Hello" to the user`; None where more is said."""
+    said = _SAYS.without(text).lstrip()
+    said = said[1:] if said[:1] in ("f", "F") else said
+    end = max(map(said.rfind, _CLOSING))
+    behind = said[end + 1 :].strip()
+    whole = said[:1] in _OPENING and end > 0 and (behind in ("", ".", "!") or _TO_WHOM.is_all_of(behind))
+    return said[1:end] if whole else None
 
 
 def _all_named(whom: str, targets: Sequence[str]) -> bool:

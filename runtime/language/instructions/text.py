@@ -12,7 +12,9 @@ TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
 """The type of a variable, as it is written behind its name and a colon."""
 CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*")
-YIELD = re.compile(r";\s*YLD for .*\Z", re.DOTALL)
+CALLED = re.compile(r"(?<![\w.$])([^\W\d]\w*(?:\.[^\W\d]\w*)?)\((?!s\))")
+"""The name of a call anywhere in a text, which `order(s)` is not."""
+QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|(?<![\w\"])'[^']*'(?!\w)")
 STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _NO_MARKS = frozenset(f"{string.ascii_letters}{string.digits} ")
 _QUOTATION = re.compile(
@@ -38,6 +40,14 @@ def with_straight_quotes(text: str) -> str:
 def unquoted(text: str) -> str:
     text = text.strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def assignment(text: str) -> tuple[str, str] | None:
+    """The variable, as it is written, and the value of `$name:type = value`; None for any other text."""
+    target, sign, value = text.partition("=")
+    name, _, kind = target.removeprefix("$").partition(":")
+    assigns = sign and not value.startswith("=") and text.startswith("$") and name.strip().isidentifier()
+    return (target.rstrip(), value.lstrip()) if assigns and kind.strip(" ")[:1] not in ("$", '"') else None
 
 
 def split_first(text: str) -> tuple[str, str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from runtime.core.times import read_times
 from runtime.language.event_triggers import PLACE, event_trigger, speaks_of_people, trigger_kind
+from runtime.language.instructions.text import CALLED
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.language.syntax.signature import NAME_PART, parse_python
@@ -29,9 +29,7 @@ _SHORTEST = 5
 _ENGLISH = tuple(words_of("beginnings"))
 """How a trigger begins; one in another language resembles English words by chance."""
 
-_SAYS = re.compile(r"""\bSay\(\s*["']?(?:user|human)\b""", re.IGNORECASE)
-_CALL = re.compile(r"\b([^\W\d]\w*)\(")
-
+_PEOPLE = ("user", "human")
 _LITTLE = frozenset({"a", "an", "the", "of", "to", "for", "and", "in", "on", "with"})
 
 
@@ -101,10 +99,10 @@ def _says(agent: AgentSpec, playbook: PlaybookSpec) -> bool:
     known, left = {playbook.name}, [playbook]
     while left:
         text = _text(agent, left.pop())
-        if _SAYS.search(text):
+        calls = [(found[1].removeprefix("self."), text[found.end() :]) for found in CALLED.finditer(text)]
+        if any(name == "Say" and given.lstrip(" \"'").lower().startswith(_PEOPLE) for name, given in calls):
             return True
-        called = [agent.playbook(name) for name in dict.fromkeys(_CALL.findall(text)) if name not in known]
-        left += [one for one in called if one is not None]
+        left += [one for one in agent.playbooks if one.name in {name for name, _ in calls} - known]
         known |= {one.name for one in left}
     return False
 
@@ -113,9 +111,9 @@ def _text(agent: AgentSpec, playbook: PlaybookSpec) -> str:
     """The steps of a playbook, or its code."""
     if playbook.kind != "python":
         return "\n".join(step.text for step in playbook.walk_steps())
-    begins = re.compile(rf"^(?:async )?def {re.escape(playbook.name)}\(.*?(?=^\S|\Z)", re.DOTALL | re.MULTILINE)
-    found = (begins.search(fence.source) for fence in agent.fences)
-    return next((match[0] for match in found if match is not None), "").partition("\n")[2]
+    nodes = (node for fence in agent.fences for node in parse_python(fence.source).body)
+    bodies = (getattr(node, "body", []) for node in nodes if getattr(node, "name", "") == playbook.name)
+    return "\n".join(map(ast.unparse, next(bodies, [])))
 
 
 class ReachabilityLint:

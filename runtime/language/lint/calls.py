@@ -11,6 +11,7 @@ from itertools import islice
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.model import Call, Wait
+from runtime.language.instructions.text import CALLED, QUOTED
 from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
 from runtime.language.lint.names import CalledNames
 from runtime.language.placeholders import plain_names
@@ -18,12 +19,8 @@ from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, St
 from runtime.language.syntax.signature import parse_python
 from runtime.language.value_types import coerced
 
-_CALLED = re.compile(r"(?<![\w.$])([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
-_LIKE_A_PLAYBOOK = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)?")
 _UNSEPARATED = re.compile(r"[\w.]+\((?:[^()]*,)?\s*(?:\$\w+|\"\"|\d+)\s+(?:\$\w|\"\"|\d)")
 """Two arguments without a separator: `Add($a $b)`."""
-_SAID = re.compile(r"Say\([^,()]*,(.*)\)(?:;.*)?", re.DOTALL)
-_QUOTED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 _MOST_CLOSINGS = 50
 
 
@@ -69,7 +66,7 @@ class CallLint:
 
     def _in_names(self, step: Step, agent: AgentSpec) -> Iterator[Finding]:
         """Findings in the names that a step gives to calls, as far as its author wrote them."""
-        for match in _CALLED.finditer(step.text):
+        for match in CALLED.finditer(step.text):
             text = step.text[match.start() :]
             call = _parsed_call(text) or _parsed_call(f"{text.partition(',')[0]})")  # words without quotes come second
             if call is not None and self._is_written(step, match[1]):
@@ -79,14 +76,15 @@ class CallLint:
                 yield from self._named.in_wait(source, step.span)
 
     def _in_step(self, step: Step, own: Mapping[str, _Callable]) -> Iterator[Finding]:
-        said = _SAID.fullmatch(step.text)
-        text = said[1] if said and not said[1].lstrip().startswith(('"', "'")) else step.text
+        target, _, rest = step.text.partition(",")
+        words = rest.rpartition(")")[0].lstrip() if target.startswith("Say(") and ")" not in target else ""
+        text = words if words and words[0] not in "\"'" else step.text
         executed = _executed(step)
-        for match in _CALLED.finditer(text):
+        for match in CALLED.finditer(text):
             name = match[1]
             called = own.get(name) or self._everywhere.get(name)
             if called is None:
-                meant = name in executed or _LIKE_A_PLAYBOOK.fullmatch(name)
+                meant = name in executed or (name[0].isupper() and not name.isupper())
                 if meant and not self._is_of_a_server(name):
                     found = self._unknown(step, name, own)
                     yield replace(found, severity="error") if name in executed else found
@@ -95,7 +93,7 @@ class CallLint:
             elif _never_closed(text[match.start() :]) and self._is_written(step, name):
                 hint = f"Write the closing parenthesis: {name}(…)."
                 yield Finding(step.span, f"the call of {name} is never closed", hint, name)
-            elif name != "Say" and _UNSEPARATED.match(_QUOTED.sub('""', text[match.start() :])):
+            elif name != "Say" and _UNSEPARATED.match(QUOTED.sub('""', text[match.start() :])):
                 hint = f"Write a comma between them: {name}(…, …)."
                 yield Finding(step.span, f"the arguments of {name} are not separated", hint, name)
             elif (wrong := _misfit(text[match.start() :], called)) and self._is_written(step, name):
@@ -185,7 +183,7 @@ def _defined(agent: AgentSpec) -> Iterator[str]:
 def _never_closed(text: str) -> bool:
     """Whether the parenthesis of the call at the start of `text` is still open at its end."""
     depth = 0
-    for char in _QUOTED.sub("", text):
+    for char in QUOTED.sub("", text):
         depth += (char in "([{") - (char in ")]}")
         if depth == 0 and char in ")]}":
             return False

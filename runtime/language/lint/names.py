@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from runtime.core.ids import is_counterpart, is_human_word, is_orderer, parse_agent_id, parse_meeting_id
 from runtime.language.diagnostics import Span
+from runtime.language.instructions.text import unquoted
 from runtime.language.lint.findings import Finding, SourceLines, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.humans import humans_of
@@ -20,8 +21,7 @@ from runtime.language.vocabulary.phrase import phrase
 _COMPOUND = re.compile(r"(?<![\w.$\"'])[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b(?![\w.(])")
 _SPOKEN_TO = phrase("names somebody")
 _SHORTEST = 4
-_TURNED_ROUND = re.compile(r"Say\(\s*(\"([^\"]*)\")\s*,\s*[\"']?(user|human|meeting)[\"']?\s*\)")
-"""`Say("Hello", user)`, with the arguments in the wrong order."""
+_RECIPIENTS = frozenset({"user", "human", "meeting"})
 
 _SURELY = 0.88
 """How near an agent's name is that is surely meant: Maria may be a person where there is an agent Mario."""
@@ -87,9 +87,10 @@ class NameLint:
                     continue
                 if hint := did_you_mean(match[0], own | self._known, cutoff=0.85):
                     yield Finding(step.span, f"there is no agent or playbook {match[0]}", hint, match[0])
-            if (turned := _TURNED_ROUND.match(text)) and self._is_nobody(turned[2]):
-                hint = f"The recipient comes first: Say({turned[3]}, {turned[1]})."
-                yield Finding(step.span, f"there is nobody called {turned[1]}", hint, turned[1])
+            said, _, whom = text.partition("; YLD ")[0].removeprefix("Say(").removesuffix(")").rpartition(",")
+            if text.startswith('Say("') and unquoted(whom) in _RECIPIENTS and self._is_nobody(unquoted(said)):
+                hint = f"The recipient comes first: Say({unquoted(whom)}, {said.strip()})."
+                yield Finding(step.span, f"there is nobody called {said.strip()}", hint, said.strip())
             for said in (found["who"] for found in _SPOKEN_TO.all_inside(text)):
                 name = self._nearly_an_agent(said) if len(said.partition(" ")[0]) >= _SHORTEST else ""
                 if name:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from runtime.language.diagnostics import Span
-from runtime.language.instructions.text import without_inner_quotes
+from runtime.language.instructions.text import QUOTED, without_inner_quotes
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import PlaybookSpec, Step, coded
 from runtime.language.value_types import VARIABLE
@@ -19,7 +19,6 @@ from runtime.language.vocabulary.phrase import phrase, words_of
 _CODE = re.compile(r"`[^`]*`")
 _ESCAPED = re.compile(r"\\.")
 _INCHES = re.compile(r"(?<=\d)\"(?=[\s\w,.;)-]|\Z)")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|(?<![\w\"])'[^']*'(?!\w)")
 _NO_BRACKETS = re.compile(
     r"(?<!\S)[:;]['-]?[()\[\]]+(?!\w)|[:;]['-]?\)+(?!\w)|(?<![\w(])(?:\w|\d{2,3}|[ivx]{2,4})(?:\.\w{1,2})*\)"
     r"|[\[(]\s*[-+\w.$]+\s*,\s*[-+\w.$]*\s*[)\]]"
@@ -27,7 +26,6 @@ _NO_BRACKETS = re.compile(
 """Smileys, the marks of enumerations, and ranges such as `[0, 10)`."""
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _NAMES = {"(": "parenthesis", "[": "bracket", "{": "brace"}
-_IS_A_CALL = re.compile(r"(?<![\w$])[A-Za-z_][\w.]*\Z")
 
 _NO_VALUE = phrase("no value")
 _VALUE = phrase("value")
@@ -75,7 +73,7 @@ def _of_step(step: Step, written: str) -> Iterator[Finding]:
     text = without_inner_quotes(_ESCAPED.sub("", _CODE.sub("``", written)))
     text = _INCHES.sub("", text) if text.count('"') % 2 else text
     yield from _quotations(step.span, text)
-    bare = _QUOTED.sub('""', text)
+    bare = QUOTED.sub('""', text)
     yield from _brackets(step.span, bare)
     yield from _placeholders(step.span, text)
     yield from _ends(step, bare.strip().rstrip(".").rstrip(), written)
@@ -104,8 +102,12 @@ def _brackets(span: Span, text: str) -> Iterator[Finding]:
                 opening = next(one for one, end in _PAIRS.items() if end == char)
                 hint = f"Write {opening} where it begins, or leave it out."
                 yield Finding(span, f"nothing opens this {_NAMES[opening]}", hint, char)
-    if left and not (left[0][0] == "(" and _IS_A_CALL.search(left[0][1])):
+    if left and not (left[0][0] == "(" and _is_a_call(left[0][1])):
         yield _never_closed(span, left[0], bare)
+
+
+def _is_a_call(before: str) -> bool:
+    return before[-1:].isalnum() and "$" not in before.split(" ")[-1]
 
 
 def _is_no_bracket(text: str, match: re.Match[str]) -> bool:
@@ -123,7 +125,7 @@ def _never_closed(span: Span, opened: tuple[str, str], text: str) -> Finding:
 
 
 def _placeholders(span: Span, text: str) -> Iterator[Finding]:
-    for quoted in _QUOTED.findall(text):
+    for quoted in QUOTED.findall(text):
         said = quoted[1:-1]
         opened, closed = said.rpartition("{")[2].strip(), said.partition("}")[0].rstrip()
         if said.count("{") > said.count("}") and (found := VARIABLE.match(opened)):

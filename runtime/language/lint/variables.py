@@ -11,25 +11,22 @@ from dataclasses import dataclass, replace
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Free
-from runtime.language.instructions.text import YIELD
+from runtime.language.instructions.text import KEYWORD, assignment
 from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders, plain_names
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Program, Step, TriggerKind
 from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.word_list import WORD
 
 _NAME = re.compile(r"(?<![\w$\\])\$([^\W\d]\w*)(:(?=[A-Za-z]))?")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_ASSIGNED = re.compile(r"\$(\w+)(?::[\w\[\], |]+?)?\s*=(?!=)\s*(.*)\Z", re.DOTALL)
 _FOR_EACH = phrase("each of a list")
 _WAITS = phrase("waits for somebody")
 _PEOPLE = phrase("of people")
-_ENDINGS = re.compile(r"(\w+?)\d* \1(?:e?s|\d*)")
-"""Endings in which two names of the same variable may differ."""
 _INVENTS = phrase("invents")
 _MAKING = ("CreateAgent(", "IdleAgent(", "CallAgent(")
-_ARGUMENT = re.compile(r"\b(\w+)\s*=(?!=)")
+_DIGITS = "0123456789"
 
 _BUILT_IN = frozenset({"startup_message"})
 
@@ -88,7 +85,7 @@ def _unread(agent: AgentSpec, uses: Sequence[_Use], elsewhere: Collection[str]) 
         return
     counts = Counter(use.name for use in uses)
     for step in _steps(agent):
-        spoken = {word.casefold() for other in _steps(agent) if other is not step for word in _WORD.findall(other.text)}
+        spoken = {word.casefold() for other in _steps(agent) if other is not step for word in WORD.findall(other.text)}
         for name in sorted(sets(decode(step)) - {*elsewhere, *_BUILT_IN}):
             if counts[name] == 1 and not name.startswith("_") and not {*name.casefold().split("_")} & spoken:
                 yield Finding(step.span, f"${name} is set and never read", word=f"${name}", severity="note")
@@ -100,7 +97,12 @@ def _steps(agent: AgentSpec) -> list[Step]:
 
 def _other_words(name: str, known: set[str]) -> set[str]:
     """The names that differ from this one by more than number or an ending."""
-    return {one for one in known if not _ENDINGS.fullmatch(f"{one} {name}") and not _ENDINGS.fullmatch(f"{name} {one}")}
+    return {one for one in known if not (_is_form(one, name) or _is_form(name, one))}
+
+
+def _is_form(form: str, name: str) -> bool:
+    stem = name.rstrip(_DIGITS)
+    return form.rstrip(_DIGITS) == stem or form in (f"{stem}s", f"{stem}es")
 
 
 def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
@@ -109,7 +111,7 @@ def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
         (step.span.line, playbook.name)
         for playbook in agent.playbooks
         for step in playbook.walk_steps()
-        if step.op is OpCode.EXE and not _ASSIGNED.match(step.text)
+        if step.op is OpCode.EXE and assignment(step.text) is None
     ]
 
 
@@ -160,11 +162,11 @@ def _named(text: str, span: Span, *, reads: bool) -> Iterator[_Use]:
 
 def _step(step: Step) -> Iterator[_Use]:
     text = step.text
-    assigned = _ASSIGNED.match(text)
+    assigned = assignment(text)
     loop = _FOR_EACH.inside(text)
     if assigned and step.op in (OpCode.EXE, OpCode.QUE, OpCode.TNK):
-        yield _Use(assigned[1], step.span, reads=False)
-        yield from _named(assigned[2], step.span, reads=_is_exact(assigned[2]))
+        yield _Use(assigned[0][1:].partition(":")[0], step.span, reads=False)
+        yield from _named(assigned[1], step.span, reads=_is_exact(assigned[1]))
     elif loop:
         yield _Use(loop["name"], step.span, reads=False)
         yield from _named(text[: loop.start()], step.span, reads=False)
@@ -189,7 +191,7 @@ def _reads(step: Step) -> bool:
 
 def _is_exact(text: str) -> bool:
     """Whether a text is a Python expression."""
-    code = plain_names(YIELD.sub("", text)).strip()
+    code = plain_names(text.partition("; YLD for ")[0]).strip()
     try:
         body = parse_python(f"({code})").body
     except SyntaxError:
@@ -203,9 +205,9 @@ def _words_that_may_set(agent: AgentSpec) -> set[str]:
         step
         for playbook in agent.playbooks
         for step in playbook.walk_steps()
-        if not (_reads(step) or _ASSIGNED.match(step.text))
+        if not (_reads(step) or assignment(step.text))
     )
-    return {word.casefold() for step in steps for word in _WORD.findall(_NAME.sub(" ", step.text))}
+    return {word.casefold() for step in steps for word in WORD.findall(_NAME.sub(" ", step.text))}
 
 
 def _made_with(program: Program) -> Iterator[str]:
@@ -214,7 +216,7 @@ def _made_with(program: Program) -> Iterator[str]:
         for playbook in agent.playbooks:
             for step in playbook.walk_steps():
                 if _makes(step.text):
-                    yield from _ARGUMENT.findall(step.text)
+                    yield from KEYWORD.findall(step.text)
         for fence in agent.fences:
             if _makes(fence.source):
                 yield from _named_in_python(fence.source)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -25,7 +24,7 @@ from runtime.language.instructions.steps.repeating import (
     without_then,
 )
 from runtime.language.instructions.steps.setting import SetReading, doubt_about, settings_of
-from runtime.language.instructions.text import CALL
+from runtime.language.instructions.text import CALL, CALLED
 from runtime.language.instructions.values import result_of
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.addressing import said_to_somebody
@@ -244,7 +243,8 @@ class Classifier:
         branch = phrases.TEST_AT_START.begins(text)
         if branch is None or phrases.other_sides(open_text(text), branch.end()):
             return None
-        gaps = [gap.start() for gap in re.finditer(r"\s(?=[a-z]\w+\s|[A-Za-z_]\w*\()", unquoted(text), re.IGNORECASE)]
+        plain = unquoted(text)
+        gaps = (at for at, char in enumerate(plain) if char.isspace() and plain[at + 1 : at + 2].isalpha())
         for at in islice((gap for gap in gaps if gap > branch.end()), _MOST_CLAUSES):
             rest = text[at:].strip()
             test = read_condition(text[branch.end() : at])
@@ -332,8 +332,8 @@ class Classifier:
 
     def _call_inside(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Create the account with CreateAccount($email)" is the call; other sentences around one stay free."""
-        works = phrases.WORKS_BY_CALL.match(bare)
-        if works and messages.HOW_OFTEN.inside(bare[: works.start("call")]):
+        works = phrases.WORKS_BY_CALL.begins(bare)
+        if works and messages.HOW_OFTEN.inside(bare[: -len(works["call"])]):
             return free(text, "how often it is done is part of the sentence")
         if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
             return LoweredInstruction(OpCode.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
@@ -375,7 +375,7 @@ class Classifier:
         """Whether a sentence calls a playbook, rather than only mention the call's result."""
         tells = not phrases.ASKS_OR_WAITS.inside(text)
         named = {name for one in (named_in(text) if tells else ()) for name in one.call.called}
-        return any(self._reach.knows(name) and name not in named for name in phrases.CALLED.findall(text))
+        return any(self._reach.knows(name) and name not in named for name in CALLED.findall(text))
 
     def _calling(self, name: str, text: str) -> LoweredInstruction:
         if name == "EndProgram":

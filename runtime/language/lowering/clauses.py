@@ -9,11 +9,10 @@ from itertools import islice
 
 from runtime.language.instructions.text import without_inner_quotes
 
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
+_ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs", "cf", "no", "mr", "mrs", "ms", "dr", "st"})
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
 _CONDITIONS = ("If ", "if ", "Otherwise", "otherwise", "Unless ", "unless ")
 _JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,(?!\d{3}\b)\s*(?:then\s+)?", re.IGNORECASE)
-_ENDS = re.compile(r"[;.!?]")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
 """Opening marks, each with its closing marks: brackets, and quotes with two different marks."""
 _MARKS = frozenset("\"'`([{\u201c\u201e\u00ab")
@@ -26,7 +25,7 @@ def clauses(text: str) -> list[str]:
     open_places = outside(text)
     if not open_places:
         return [text]
-    for index in (end.start() for end in _ENDS.finditer(text)):
+    for index in (at for at, char in enumerate(text) if char in ";.!?"):
         if index not in open_places:
             continue
         if text[index] == ";":
@@ -34,12 +33,18 @@ def clauses(text: str) -> list[str]:
             start = index + 1
         elif index >= start:
             ends = _NEXT_SENTENCE.match(text, index + 1)
-            if ends and (not _ABBREVIATION.search(text[start:index]) or text.startswith(_CONDITIONS, ends.end())):
+            if ends and (not _is_short(text[start:index]) or text.startswith(_CONDITIONS, ends.end())):
                 found.append((start, index + (text[index] == "?")))
                 start = ends.end()
     found.append((start, len(text)))
     parts = [text[begin:end].strip() for begin, end in found]
     return [part for part in parts if part]
+
+
+def _is_short(text: str) -> bool:
+    """Whether a text ends in an abbreviation or a number, whose full stop ends no sentence."""
+    last = (text.lower().split() or [""])[-1].lstrip("(")
+    return last in _ABBREVIATIONS or last.isdecimal()
 
 
 def joints(text: str, most: int | None = None) -> Iterator[tuple[str, str]]:

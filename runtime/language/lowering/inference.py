@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from runtime.language.instructions.text import YIELD
+from runtime.language.instructions.text import assignment
 from runtime.language.lowering.phrases import whole_call
 from runtime.language.program import OpCode, Step
 from runtime.language.syntax.signature import parse_python
 from runtime.language.value_types import VARIABLE
 
 TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
-
-_ONE = re.compile(r"^\$(\w+)(\s*=(?!=)\s*)")
 
 
 class FirstUses:
@@ -40,10 +37,10 @@ class FirstUses:
 
     def _learn(self, step: Step) -> None:
         """Note the types of values that a step assigns; "" for an unknown one."""
-        match = _ONE.match(step.text)
-        if match and step.op in (OpCode.EXE, OpCode.QUE):
-            given = self._type_of(YIELD.sub("", step.text[match.end() :]))
-            self._types.setdefault(match[1], set()).add(given)
+        assigned = assignment(step.text)
+        if assigned and ":" not in assigned[0] and step.op in (OpCode.EXE, OpCode.QUE):
+            given = self._type_of(assigned[1].partition("; YLD for ")[0])
+            self._types.setdefault(assigned[0][1:], set()).add(given)
         elif step.op is OpCode.EXE or step.text.startswith("$"):
             for name in VARIABLE.findall(step.text):
                 self._types.setdefault(name, set()).add("")
@@ -57,12 +54,12 @@ class FirstUses:
         return replace(step, text=text, children=tuple(self._typed(child) for child in step.children))
 
     def _assignment(self, text: str) -> str:
-        match = _ONE.match(text) if text.startswith("$") else None
-        if match is None or match[1] in self._seen:
+        assigned = assignment(text)
+        if assigned is None or ":" in assigned[0] or assigned[0][1:] in self._seen:
             return text
-        kinds = self._types[match[1]]
+        kinds = self._types[assigned[0][1:]]
         kind = next(iter(kinds)) if len(kinds) == 1 else ""
-        return f"${match[1]}:{kind}{match[2]}{text[match.end() :]}" if kind else text
+        return f"{assigned[0]}:{kind} = {assigned[1]}" if kind else text
 
     def _type_of(self, value: str) -> str:
         called = whole_call(value)

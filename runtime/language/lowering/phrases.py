@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from runtime.language.instructions.steps.repeating import begins_loop
-from runtime.language.instructions.text import CALL
+from runtime.language.instructions.text import CALL, assignment
 from runtime.language.vocabulary.phrase import phrase
 
 PREFIX = phrase("opening")
@@ -82,15 +82,7 @@ CLAUSE_START = re.compile(
 )
 
 NOTE = phrase("note of a playbook")
-CALLED = re.compile(r"\b([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
-WORKS_BY_CALL = re.compile(
-    r"^(?:get|fetch|retrieve|load|look|call|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
-    r"|delete|remove|add|submit|register|record|check|validate|verify|reserve|process|pay|charge|place)\s"
-    r"(?!.*\b(?:and|or|not|if|unless|then|until|while)\b.*\()[\w$'\u2019 -]*?\s*"
-    r"\b(?:with|using|from|via|through|by(?:\s+(?:calling|using))?)\s+(?:the\s+)?(?P<call>[^\W\d][\w.]*\(.*\))$",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A sentence that says what its call is for: "Create the account with CreateAccount($email)"."""
+WORKS_BY_CALL = phrase("works by a call")
 BY_A_CALL = phrase("by a call")
 CODE = phrase("code")
 KEEPS_RESULT = phrase("keeps the result")
@@ -100,14 +92,8 @@ _CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[^\W\d]\w*\.)?[^\W\d]\w*\([^`]*\)|\$[^`
 _LOOKS = ("[", "`", "*", "_")
 """The beginnings of a step with a box, code or emphasis."""
 _BOXES = ("[ ] ", "[x] ", "[X] ")
-_NUMBERED = re.compile(r"^(?:step\s+\d+\s*[:.)\u2014-]\s*|\d+[.)]\s+)(?=\S)", re.IGNORECASE)
-"""The number that an author gives a step."""
+_NUMBERED = phrase("numbered")
 _ELSE_IF = phrase("else if")
-_TYPED = re.compile(r"^(\$\w+)\s*:\s+([A-Za-z]\w*(?:\[[\w, ]*\])?)\s*=(?!=)\s*")
-_WALRUS = re.compile(r"^(\$\w+(?::\w+)?)\s*:=\s*")
-_WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
-_AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[^\W\d]\w*(?:\.\w+)?\()")
-_GIVEN_TO = re.compile(r"^(\$[^\W\d]\w*(?::\w+)?)\s*=(?!=)\s*")
 RESULTLESS = frozenset({"Say", "Tell", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
 
 
@@ -123,16 +109,24 @@ def plain(text: str) -> str:
     is."""
     if text.startswith(_LOOKS):
         bare = text[len(_BOXES[0]) :].lstrip() if text.startswith(_BOXES) else text
-        text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", bare))
+        text = _EMPHASIS.sub(r"\2", _without_code(bare))
     if text[:1].isdigit() or text[:4].casefold() == "step":
-        text = _EMPHASIS.sub(r"\2", _NUMBERED.sub("", text))
+        text = _EMPHASIS.sub(r"\2", _NUMBERED.without(text))
     if other := _ELSE_IF.begins(text):
         text = f"Else if {other.rest}"
-    if text.startswith("$"):
-        text = _TYPED.sub(r"\1:\2 = ", _WALRUS.sub(r"\1 = ", text))
     if "`" in text:
         text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
-    return _AWAITED.sub(r"\1", text) if "(" in text else text
+    given = assignment(text)
+    if given and ": " in f"{given[0]} ":
+        text = f"{given[0].replace(': ', ':').rstrip(': ')} = {given[1]}"
+    target, called = text[: -len(given[1])] if given and given[1] else "", given[1] if given else text
+    bare = called.removeprefix("await ").lstrip().removeprefix("self.")
+    return f"{target}{bare}" if "(" in called and CALL.match(bare) else text
+
+
+def _without_code(text: str) -> str:
+    code = text.rstrip(".;")
+    return code[1:-1] if code[:1] == code[-1:] == "`" and "`" not in code[1:-1] else text
 
 
 def other_sides(text: str, behind: int = 0) -> list[int]:
@@ -147,8 +141,8 @@ def does_one_thing(text: str) -> bool:
 
 def given_to(bare: str) -> tuple[str | None, str]:
     """The variable that a step sets, and the rest of it."""
-    given = _GIVEN_TO.match(bare)
-    return (None, bare) if given is None else (given[1], PREFIX.without(bare[given.end() :]))
+    given = assignment(bare)
+    return (None, bare) if given is None else (given[0], PREFIX.without(given[1]))
 
 
 def whole_call(text: str) -> str | None:

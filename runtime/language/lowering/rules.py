@@ -40,7 +40,6 @@ _VERSION = 48
 _DONE = "; done when "
 _KEPT = phrase("kept at the end")
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
-_CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ENDS_SOMETHING = phrase("end of something")
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
@@ -133,9 +132,10 @@ def _triggers(items: Sequence[ListItem]) -> tuple[Trigger, ...]:
 
 def _trigger(item: ListItem, number: int) -> Trigger:
     """A trigger in words, perhaps behind its code: `CND: When $total > 10`."""
-    coded = _CODED.match(item.text)
-    kind, text = (TriggerKind(coded[1]), coded[2]) if coded else (trigger_kind(item.text), item.text)
-    return Trigger(f"T{number}", kind, text, item.span)
+    code, _, text = item.text.partition(" ")
+    if code.rstrip(":.-") in TriggerKind.__members__:
+        return Trigger(f"T{number}", TriggerKind(code.rstrip(":.-")), text.lstrip(" :.-"), item.span)
+    return Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
 
 
 def _classifier(

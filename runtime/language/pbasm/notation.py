@@ -40,8 +40,6 @@ from runtime.language.syntax.source import read_text
 
 HEADER = "<!-- PBAsm 1 -->"
 _COMMENT = "<!--"
-_TRIGGER = re.compile(r"(T\d+):([A-Z]+)\s+(.+)\Z")
-
 _SHORT_YIELD = re.compile(r"\bYLD (?=(?:call|user|human|agent|meeting|return|exit)\b)")
 _HINT = "Expected for example: 01:QUE Say(user, Greet the user). Codes: " + ", ".join(OpCode) + "."
 
@@ -76,8 +74,8 @@ def read_agent(agent: ParsedAgent, problems: DiagnosticList) -> AgentSpec:
 
 
 def _playbook(parsed: ParsedPlaybook, problems: DiagnosticList) -> PlaybookSpec:
-    coded = parsed.kind == "llm"
-    triggers = [_trigger(item, number, coded, problems) for number, item in enumerate(parsed.triggers, 1)]
+    has_code = parsed.kind == "llm"
+    triggers = [_trigger(item, number, has_code, problems) for number, item in enumerate(parsed.triggers, 1)]
     codes = Counter(trigger.code for trigger in triggers if trigger)
     for item, trigger in zip(parsed.triggers, triggers, strict=True):
         if trigger and codes[trigger.code] > 1:
@@ -99,31 +97,37 @@ def _playbook(parsed: ParsedPlaybook, problems: DiagnosticList) -> PlaybookSpec:
 
 def coded_trigger(item: ListItem) -> Trigger | None:
     """The trigger of an item with number and code; None without them, or with an unknown code."""
-    match = _TRIGGER.match(item.text)
-    known = match is not None and match[2] in TriggerKind.__members__
-    return Trigger(match[1], TriggerKind(match[2]), match[3], item.span) if match and known else None
+    found = _coded_trigger(item.text)
+    known = found is not None and found[1] in TriggerKind.__members__
+    return Trigger(found[0], TriggerKind(found[1]), found[2], item.span) if found and known else None
+
+
+def _coded_trigger(text: str) -> tuple[str, str, str] | None:
+    """The number, the code and the words of `T1:EVT When …`, whether there is such a code or not."""
+    found = coded(text[1:]) if text.startswith("T") else None
+    return (f"T{found[0]}", *found[1:]) if found and found[1].isupper() and found[2] and "." not in found[0] else None
 
 
 def check_trigger_codes(agents: Sequence[ParsedAgent], problems: DiagnosticList) -> None:
     """Note triggers with a number and an unknown code, in agents that are not compiled yet: `T1:EVNT When asked`."""
     for playbook in (playbook for agent in agents if not agent.compiled for playbook in agent.playbooks):
         for number, item in enumerate(playbook.triggers, 1):
-            if _TRIGGER.match(item.text):
-                _trigger(item, number, coded=True, problems=problems)
+            if _coded_trigger(item.text):
+                _trigger(item, number, has_code=True, problems=problems)
 
 
-def _trigger(item: ListItem, number: int, coded: bool, problems: DiagnosticList) -> Trigger | None:
+def _trigger(item: ListItem, number: int, has_code: bool, problems: DiagnosticList) -> Trigger | None:
     if trigger := coded_trigger(item):
         return trigger
-    match = _TRIGGER.match(item.text)
-    if not coded and not match:
+    found = _coded_trigger(item.text)
+    if not has_code and not found:
         return Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
     kinds = ", ".join(TriggerKind)
-    near = get_close_matches(match[2], TriggerKind, n=1) if match else []
+    near = get_close_matches(found[1], TriggerKind, n=1) if found else []
     hint = f"Did you mean {near[0]}? " if near else ""
     hint += f"Expected for example: T{number}:EVT When the user asks for help. Codes: {kinds}."
-    message = f"there is no trigger code {match[2]}" if match else "a trigger needs its number and code"
-    problems.at_span(item.span, message, text=item.shown, hint=hint, word=match[2] if match else "")
+    message = f"there is no trigger code {found[1]}" if found else "a trigger needs its number and code"
+    problems.at_span(item.span, message, text=item.shown, hint=hint, word=found[1] if found else "")
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -27,8 +26,6 @@ HUMAN_KEYS = frozenset(
 BUFFER_TIMEOUT_S = 5.0
 """The longest delay of a buffered message, from the first of a group."""
 
-_PERSON = re.compile(r"[A-Za-z][\w-]*:\S+")
-_HANDLER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
 _ELSEWHERE = frozenset({"remote"})
 """Keys that are refused with a text of their own."""
 
@@ -130,15 +127,25 @@ def _wanted(key: str, value: Any) -> str:
     """The expected values of a person's key, if its value is a different one."""
     if key == "person":
         people = value if isinstance(value, list) else [value]
-        known = people and all(isinstance(one, str) and _PERSON.fullmatch(one) for one in people)
+        known = people and all(isinstance(one, str) and _is_person(one) for one in people)
         return "" if known else "a person id such as web:42, or a list of them"
     if key in ("delivery_handler", "custom_handler"):
-        return "" if isinstance(value, str) and _HANDLER.fullmatch(value) else "the name of a playbook in Python"
+        return "" if isinstance(value, str) and _is_handler(value) else "the name of a playbook in Python"
     if key == "streaming_chunk_size" and isinstance(value, float) and value >= 1:
         return "a whole number of characters"
     if key == "buffer_timeout" and isinstance(value, float) and value >= 0 and not math.isfinite(value):
         return "a number of seconds"
     return "a name" if key == "name" and not str(value).strip() else ""
+
+
+def _is_person(text: str) -> bool:
+    platform, colon, name = text.partition(":")
+    return colon != "" and platform.replace("-", "_").isidentifier() and len(name.split()) == 1 and name == name.strip()
+
+
+def _is_handler(text: str) -> bool:
+    names = text.split(".")
+    return len(names) <= 2 and all(map(str.isidentifier, names))
 
 
 def check_people(agents: Sequence[ParsedAgent], problems: DiagnosticList) -> None:
@@ -162,7 +169,7 @@ def check_people(agents: Sequence[ParsedAgent], problems: DiagnosticList) -> Non
 def _check_handler(human: ParsedAgent, agents: Sequence[ParsedAgent], problems: DiagnosticList) -> None:
     handler = human.metadata.get("delivery_handler") or human.metadata.get("custom_handler")
     owner, _, wanted = str(handler or "").rpartition(".")
-    if not wanted or not _HANDLER.fullmatch(str(handler)):
+    if not wanted or not _is_handler(str(handler)):
         return
     found = [
         playbook

@@ -15,11 +15,11 @@ from runtime.language.instructions.conditions.tokens import leading_tokens, toke
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
 from runtime.language.instructions.text import STRING, with_straight_quotes
 from runtime.language.value_types import variable_name
+from runtime.language.vocabulary.word_list import WORD
 
 _WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
 _OF_SYMBOLS = frozenset({"and", "or", "not", "in", "if", "else", "for", "True", "False", "None", "true", "false"})
-_SPEAKS_OF_VALUES = re.compile(r"[$(\d]|\bmeeting\b|\btrue\b|\bfalse\b", re.IGNORECASE)
-"""What every exact condition has."""
+_EXACT_WORDS = frozenset({"meeting", "true", "false"})
 _DENIES = frozenset({"not", "no", "nobody", "none", "never", "nothing", "without"})
 _APOSTROPHE = re.compile("(?<=\\w)\u2019(?=\\w)")
 
@@ -34,7 +34,7 @@ def read_condition(text: str) -> Expression | None:
 def condition_readings(text: str) -> tuple[Expression, ...]:
     """All that a condition can mean, each in symbols as its author could write it; none for prose."""
     source = text.strip()
-    if not _SPEAKS_OF_VALUES.search(source) or len(source) > MAX_SOURCE or has_date(source):
+    if not _speaks_of_values(source) or len(source) > MAX_SOURCE or has_date(source):
         return ()
     said = plain_marks(source)
     clauses = (clause for clause in _meanings(said, "condition") if isinstance(clause, ClauseMeaning))
@@ -44,6 +44,13 @@ def condition_readings(text: str) -> tuple[Expression, ...]:
     if not found and (symbols := _in_symbols(source, said)) is not None:
         return (symbols,)
     return tuple(found)
+
+
+def _speaks_of_values(text: str) -> bool:
+    """Whether a text has what every exact condition has."""
+    return any(char in "$(" or char.isdigit() for char in text) or not _EXACT_WORDS.isdisjoint(
+        WORD.findall(text.lower())
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from runtime.core.times import NUMBER_WORDS
-from runtime.language.lowering import phrases
+from runtime.language.instructions.text import CALLED
+from runtime.language.lowering import messages
 from runtime.language.lowering.clauses import clauses, joints
 from runtime.language.lowering.found_results import without_what_was_found
 from runtime.language.syntax.signature import spaced
 from runtime.language.vocabulary.phrase import phrase
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_QUOTED = re.compile(r"\"([^\"\n]*)\"|\u201c([^\u201d\n]*)\u201d")
 _SMALL = (
     "a an the this that these those it its is are was were be been am do does did done has have had having will would"
     " shall should can could may might must to of in on at by for from with as into onto about and"
@@ -177,7 +176,7 @@ def quoted(text: str) -> list[str]:
     """The texts in double quotes."""
     if '"' not in text and "\u201c" not in text:
         return []
-    return [first or second for first, second in _QUOTED.findall(text) if (first or second).strip()]
+    return [said for one in messages.QUOTATION.findall(text) if (said := one[1:-1]).strip()]
 
 
 def squeezed(text: str) -> str:
@@ -209,7 +208,7 @@ def _token_keys(token: str) -> frozenset[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    return {_key(number) for number in _NUMBER.findall(text)}
+    return {_key(token) for token in _read(text) if token[0].isdigit()}
 
 
 @lru_cache(maxsize=4096)
@@ -230,7 +229,7 @@ def _dropped(rows: tuple[str, ...]) -> frozenset[str]:
     starts: dict[str, None] = {}
     for row in rows:
         code, _, text = row.partition(" ")
-        named = (*phrases.CALLED.findall(text), code) if "(" in text else (code,)
+        named = (*CALLED.findall(text), code) if "(" in text else (code,)
         for name in named:
             if name in _STOOD_FOR_WORDS:
                 starts[name] = None

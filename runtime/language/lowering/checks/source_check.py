@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from runtime.language.diagnostics import DiagnosticList
 from runtime.language.event_triggers import trigger_kind
 from runtime.language.flow import jump_target
-from runtime.language.instructions.text import CALL
+from runtime.language.instructions.text import CALL, CALLED
 from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
-from runtime.language.lowering.phrases import PBASM, plain
+from runtime.language.lowering.phrases import PBASM, VARIABLE, plain
 from runtime.language.pbasm.notation import given_steps, signature
-from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, TriggerKind
+from runtime.language.program import NOTE, AgentSpec, OpCode, PlaybookSpec, Step, TriggerKind
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.vocabulary.word_list import words_of_text
 
-_CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+|(?:BGN|CND|EVT)(?=\s*[:.-]|\s))\b\s*[:.-]?\s*")
-_VARIABLE = re.compile(r"\$[^\W\d]\w*(?::[A-Za-z]\w*)?")
-_CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
 _SETTLED = frozenset({OpCode.YLD, OpCode.RET, OpCode.JMP, OpCode.CHK})
 """Instructions that replace all words of a step."""
 _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
@@ -60,16 +56,23 @@ def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[st
         if before != after:
             differences.append(f"{source.name} has {before} {what} in the source, {after} in the compiled text")
     for number, (item, trigger) in enumerate(zip(source.triggers, compiled.triggers, strict=False), 1):
-        text = _CODE.sub("", item.text)
+        text = _without_code(item.text)
         if _words(text) != _words(trigger.text):
             differences.append(f"{source.name}: the text of trigger T{number} must be the author's: {text}")
         elif trigger_kind(text) is TriggerKind.BGN is not trigger.kind:
             differences.append(f"{source.name}: trigger T{number} is the beginning: its code is BGN")
     for number, (item, note) in enumerate(zip(source.notes, compiled.notes, strict=False), 1):
-        text = _CODE.sub("", item.text)
-        if _words(text) != _words(_CODE.sub("", note)):
+        text = _without_code(item.text)
+        if _words(text) != _words(_without_code(note)):
             differences.append(f"{source.name}: the text of note N{number} must be the author's: {text}")
     return differences + _compare_steps(source, compiled)
+
+
+def _without_code(text: str) -> str:
+    """A trigger or a note without `T1:EVT`, `CND:` or `N1` before it."""
+    code, _, said = text.partition(" ")
+    bare = code.rstrip(":.-")
+    return said.lstrip(" :.-") if NOTE.fullmatch(bare) or bare.rpartition(":")[2] in TriggerKind.__members__ else text
 
 
 def _compare_steps(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[str]:
@@ -130,10 +133,15 @@ def lost_names(said: str, compiled: str) -> list[str]:
     if ("$" not in said and "(" not in said) or stands_in(said, compiled):
         return []
     before, after = said.replace("self.", ""), compiled.replace("self.", "")
-    kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
+    kept = {*_names(after), *_BECOME_CODES}
     kept |= {name.partition(":")[0] for name in kept}
-    lost = [name for pattern in (_VARIABLE, _CALLED) for name in dict.fromkeys(pattern.findall(before))]
+    lost = dict.fromkeys(_names(before))
     return [name for name in lost if name not in kept and name.lower() != "say"]
+
+
+def _names(text: str) -> Iterator[str]:
+    yield from (found[0] for found in VARIABLE.finditer(text))
+    yield from CALLED.findall(text)
 
 
 def relocate(source: ParsedAgent, compiled: AgentSpec) -> AgentSpec:
