@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gateway.features.memories.books import Memories, Silence
 from gateway.features.memories.node import RecordedSilence
-from gateway.features.memories.settings import MemoryLimits
+from gateway.features.memories.settings import MemorySettings
 from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.stores.memories import MemoryStore
@@ -42,7 +42,7 @@ def memories_of(
     store: MemoryStore,
     clock: Clock,
     *programs: str,
-    limits: MemoryLimits | None = None,
+    limits: MemorySettings | None = None,
     silence: Silence | None = None,
 ) -> Memories:
     """The memories of a node, on for these programs; for the one called `test` where none is named."""

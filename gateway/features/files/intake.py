@@ -27,6 +27,7 @@ from gateway.features.files.reading import (
     ReadLimits,
     ReadPart,
 )
+from gateway.features.files.settings import FileSettings
 from gateway.inbound.usage_limits import DAY_S, UsageCounters
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -73,16 +74,6 @@ class FileIntake(FileContents, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class IntakeLimits:
-    """The number of files that are read of one message, of one conversation in a day, and of one person in a day, in
-    all conversations; 0 is no limit of the day."""
-
-    per_message: int = 10
-    per_day: int = 200
-    person_per_day: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class StoredFileIntake:
     """Implements `FileIntake` for the platforms of a node."""
 
@@ -90,7 +81,7 @@ class StoredFileIntake:
     _store: FileStore
     _reader: FileReader
     _counters: UsageCounters
-    _limits: IntakeLimits
+    _limits: FileSettings
     _texts: Callable[[str], Texts]
     _clock: Clock
     sight: VisionRecord

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from gateway.feature import FeatureGround, ServingGround, TriedGround
 from gateway.features.files.calls import FileCalls
 from gateway.features.files.describing import FileDescriber
-from gateway.features.files.intake import FileIntake, IntakeLimits, StoredFileIntake, WorkerReader
+from gateway.features.files.intake import FileIntake, StoredFileIntake, WorkerReader
 from gateway.features.files.reading import ReadLimits
 from gateway.features.files.settings import FileSettings
 from gateway.models.answers import BilledPerson
@@ -74,7 +74,7 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeFiles:
     assert models is not None  # a front has no sessions
     intake = StoredFileIntake(
         *(serving.files, RedisFileStore(ground.connection, own.bounds), _reader(own), RedisCounters(ground.connection)),
-        IntakeLimits(own.per_message, own.per_day, own.person_per_day),
+        own,
         lambda on: serving.texts.get(on, ground.texts),
         *(ground.clock, VisionRecord(models, own.sees)),
     )
@@ -88,7 +88,7 @@ def tried(ground: TriedGround) -> NodeFiles | None:
     own, store = ground.settings.files, ground.files
     if store is None:
         return None
-    limits, files = IntakeLimits(own.per_message, own.per_day), NodeFileAccess({}, store)
+    limits, files = own.model_copy(update={"person_per_day": 0}), NodeFileAccess({}, store)
     intake = StoredFileIntake(
         *(files, store, _reader(own), _Counts(), limits, lambda _: ground.texts, SystemClock(), VisionRecord())
     )

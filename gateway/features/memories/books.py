@@ -13,7 +13,7 @@ import anyio
 import anyio.lowlevel
 
 from gateway.features.memories.index import MemoryIndex, tokens
-from gateway.features.memories.settings import MemoryLimits
+from gateway.features.memories.settings import MemorySettings
 from runtime.core.clock import Clock
 from runtime.stores.memories import MemoryScope, MemoryStore, StoredMemory
 
@@ -143,11 +143,11 @@ class Memories:
         clock: Clock,
         on: Callable[[str], bool | None],
         silence: Silence,
-        limits: MemoryLimits | None = None,
+        limits: MemorySettings | None = None,
     ) -> None:
         self.store = store
         self.silence = silence
-        self.limits = limits or MemoryLimits()
+        self.limits = limits or MemorySettings()
         self.clock = clock
         self._on = on
         self._books: OrderedDict[MemoryScope, Book] = OrderedDict()

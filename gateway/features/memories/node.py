@@ -203,7 +203,7 @@ def memories_in(ground: FeatureGround) -> Memories:
     def on(program: str) -> bool | None:  # a reload changes them
         return remembers(programs, routes.memory, otherwise=own.on).get(program)
 
-    return Memories(RedisMemories(ground.connection), ground.clock, on, silence, own.limits)
+    return Memories(RedisMemories(ground.connection), ground.clock, on, silence, own)
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeMemories:
@@ -239,7 +239,7 @@ class _Nobody:
 def tried(ground: TriedGround) -> NodeMemories:
     program, own = ground.program, ground.settings.memory
     on = remembers({program.name: program}, {}, otherwise=own.on)
-    return NodeMemories(Memories(MemoryMemories(), ground.clock, on.get, _Nobody(), own.limits))
+    return NodeMemories(Memories(MemoryMemories(), ground.clock, on.get, _Nobody(), own))
 
 
 class RecordedSilence:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -13,26 +12,6 @@ if TYPE_CHECKING:
     from runtime.stores.memories import MemoryScope
 
 _DAY_S = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryLimits:
-    """Limits on memories: how many a person, a place and a program may each have, how long they are kept, and how many
-    of them a model is told at once.
-    """
-
-    per_person: int = 200
-    per_place: int = 500
-    per_program: int = 500
-    keep_days: float = 365.0
-    told: int = 8
-
-    def bound(self, scope: MemoryScope) -> int:
-        return {"person": self.per_person, "place": self.per_place, "program": self.per_program}[scope.kind]
-
-    @property
-    def keep_s(self) -> float:
-        return self.keep_days * _DAY_S
 
 
 class MemorySettings(SettingsSection):
@@ -52,6 +31,9 @@ class MemorySettings(SettingsSection):
     alike: float = Field(default=0.35, ge=0, le=1)
     wait_s: float = Field(default=2.0, gt=0, le=60)
 
+    def bound(self, scope: MemoryScope) -> int:
+        return {"person": self.per_person, "place": self.per_place, "program": self.per_program}[scope.kind]
+
     @property
-    def limits(self) -> MemoryLimits:
-        return MemoryLimits(self.per_person, self.per_place, self.per_program, self.keep_days, self.told)
+    def keep_s(self) -> float:
+        return self.keep_days * _DAY_S

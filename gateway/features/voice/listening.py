@@ -10,7 +10,7 @@ from typing import Final
 
 from anyio.lowlevel import checkpoint
 
-from gateway.features.voice.settings import VoiceLimits
+from gateway.features.voice.settings import VoiceSettings
 from gateway.inbound.usage_limits import DAY_S, UsageCounters
 from gateway.models.answers import BilledModel, BilledPerson
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout, NotDelivered
@@ -78,7 +78,7 @@ class ModelListener:
     _model: BilledModel
     _files: FileAccess
     _counters: UsageCounters
-    _limits: VoiceLimits
+    _limits: VoiceSettings
     _texts: Callable[[str], Texts]
 
     async def words(self, sound: ReceivedSound, payer: BilledPerson, once: str, /) -> VoiceTranscript | UnheardReply:

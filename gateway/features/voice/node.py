@@ -259,7 +259,7 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeVoices:
     if models is not None and (ear := models.service(TRANSCRIBE)) is not None:
         listener = ModelListener(
             BilledModel(ear, serving.limits.allowance, tell, ground.clock),
-            *(serving.files, RedisCounters(ground.connection), own.limits),
+            *(serving.files, RedisCounters(ground.connection), own),
             lambda platform: serving.texts.get(platform, ground.texts),
         )
     if models is not None and (mouth := models.service(SPEAK)) is not None:

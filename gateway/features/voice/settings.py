@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pydantic import Field
 
 from gateway.settings.forms import SettingsSection
-
-
-@dataclass(frozen=True, slots=True)
-class VoiceLimits:
-    """Limits in seconds on listening, of one message and of one conversation in a day; 0 is no limit of the day."""
-
-    seconds: int = 900
-    seconds_per_day: int = 7_200
 
 
 class VoiceSettings(SettingsSection):
@@ -29,7 +19,3 @@ class VoiceSettings(SettingsSection):
     wait_s: float = Field(default=120, gt=0)
     speaker: str = "alloy"
     spoken_chars: int = Field(default=1_500, ge=50, le=4_000)
-
-    @property
-    def limits(self) -> VoiceLimits:
-        return VoiceLimits(self.seconds, self.seconds_per_day)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from adapters.web.adapter import WebAdapter
-from gateway.features.files.intake import IntakeLimits, StoredFileIntake
+from gateway.features.files.intake import StoredFileIntake
 from gateway.features.files.reading import FileRemark, Reading, ReadPart
+from gateway.features.files.settings import FileSettings
 from gateway.outbound.file_source import NodeFileAccess
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -57,7 +58,7 @@ def intake(shelf: Shelf, store: MemoryFileStore, reader: Reader | None = None, *
     files = NodeFileAccess({"web": shelf}, store)
     clock = HastyClock()
     return StoredFileIntake(
-        *(files, store, reader or Reader(), MemoryCounters(clock), IntakeLimits(**limits)),
+        *(files, store, reader or Reader(), MemoryCounters(clock), FileSettings(**limits)),
         *(lambda _: english(), clock, VisionRecord()),
     )
 

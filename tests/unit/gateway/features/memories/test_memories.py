@@ -12,7 +12,7 @@ import pytest
 
 from gateway.features.memories.node import NodeMemories, RecordedSilence
 from gateway.features.memories.session_memory import is_instruction, is_personal, is_secret, names_one
-from gateway.features.memories.settings import MemoryLimits
+from gateway.features.memories.settings import MemorySettings
 from runtime.core.address import Address
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
@@ -139,7 +139,7 @@ async def test_newer_ones_replace_older_ones_about_the_same_thing_and_both_are_k
 
 async def test_the_same_is_remembered_once_and_what_is_replaced_is_bounded_too(sandbox: MontySandbox) -> None:
     store = MemoryMemories()
-    async with telling(store, sandbox, limits=MemoryLimits(per_person=2)) as talk:
+    async with telling(store, sandbox, limits=MemorySettings(per_person=2)) as talk:
         for city in ("Oslo", "Oslo", "Bergen", "Rome", "Paris"):
             assert await talk.say(f"remember The user lives in {city}") == ["remembered"]
     assert store.texts() == [f"The user lives in {city}" for city in ("Bergen", "Rome", "Paris")]
@@ -183,7 +183,7 @@ async def test_a_process_that_dies_before_the_store_has_heard_tells_it_when_it_i
 
 
 async def test_at_the_bound_nothing_more_is_remembered_and_the_reason_is_said(sandbox: MontySandbox) -> None:
-    async with telling(MemoryMemories(), sandbox, limits=MemoryLimits(per_person=2)) as talk:
+    async with telling(MemoryMemories(), sandbox, limits=MemorySettings(per_person=2)) as talk:
         await talk.say("remember The user is vegetarian")
         await talk.say("remember The user has a dog")
         assert await talk.say("remember The user plays chess") == [
@@ -194,7 +194,7 @@ async def test_at_the_bound_nothing_more_is_remembered_and_the_reason_is_said(sa
 
 async def test_memories_that_are_too_old_are_forgotten(sandbox: MontySandbox) -> None:
     store, world = MemoryMemories(), World(())
-    async with telling(store, sandbox, world=world, limits=MemoryLimits(keep_days=30)) as talk:
+    async with telling(store, sandbox, world=world, limits=MemorySettings(keep_days=30)) as talk:
         await talk.say("remember The user is vegetarian")
         await world.clock.sleep_until(world.clock.monotonic() + 31 * 86_400)
         assert await talk.say("recall vegetarian") == [NONE]

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.features.memories.meanings import Meanings
 from gateway.features.memories.node import NodeMemories
-from gateway.features.memories.settings import MemoryLimits
+from gateway.features.memories.settings import MemorySettings
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
@@ -84,7 +84,7 @@ async def test_a_model_is_told_by_meaning_what_matters_of_many_and_of_few_nothin
     store, embedding, model, world = MemoryMemories(), Embedding(), Model(Reply("Hm."), Reply("Hm.")), World(())
     made = program(agent("Cook", walked("Main", "01:QUE Say(user, Propose something)", "02:YLD for user", begins=True)))
     scope = MemoryScope("person", "test", "test:Ada")
-    limits = MemoryLimits(told=2)
+    limits = MemorySettings(told=2)
 
     async def kept(*texts: str) -> None:
         for text in texts:

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateway.features.voice.listening import ModelListener, ReceivedSound, UnheardReply, VoiceTranscript
-from gateway.features.voice.settings import VoiceLimits
+from gateway.features.voice.settings import VoiceSettings
 from gateway.models.answers import BilledModel, BilledPerson
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout, LLMUnavailable
@@ -45,7 +45,7 @@ def listener(
     events = [] if told is None else told
     return ModelListener(
         BilledModel(Model(*replies), may_ask, events.append, clock),
-        *(FilesAtHand(file_1=b"OggS"), MemoryCounters(clock), VoiceLimits(**limits)),
+        *(FilesAtHand(file_1=b"OggS"), MemoryCounters(clock), VoiceSettings(**limits)),
         lambda _: english(),
     )
 
