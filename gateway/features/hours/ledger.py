@@ -36,31 +36,17 @@ _COUNTED: Final = {
 }
 
 
-class RedisHours:
-    """Sums by measure. An hour is named by its beginning, such as `2026-01-01T09`, UTC. Raises StorageUnavailable."""
-
-    def __init__(self, connection: RedisConnection) -> None:
-        self._connection = connection
-
-    async def add(self, hour: str, amounts: Mapping[str, float]) -> None:
-        pairs = [text for name, amount in amounts.items() for text in (name, repr(amount))]
-        await self._connection.run(_ADD, [_key(hour)], [_KEPT_S, *pairs], replicated=False)
-
-    async def sums(self, hours: Sequence[str]) -> Sequence[Mapping[str, float]]:
-        """The sums of each hour; a measure that nothing was added to is missing."""
-        found = await self._connection.each([_key(hour) for hour in hours], lambda batch, key: batch.hgetall(key))
-        return [{str(name): float(amount) for name, amount in sums.items()} for sums in found]
-
-
 def _key(hour: str) -> str:
     return f"{{parley:hours:{hour}}}"
 
 
 class HourLedger:
-    """Counts what happens in this process. What it has not written when it dies is lost."""
+    """Counts what happens in this process, in a hash for each hour, which is named by its beginning, such as
+    `2026-01-01T09`, UTC. What it has not written when it dies is lost.
+    """
 
-    def __init__(self, store: RedisHours, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, connection: RedisConnection, clock: Clock) -> None:
+        self._connection = connection
         self._clock = clock
         self._unwritten: dict[str, Counter[str]] = {}
         self._changed = anyio.Event()
@@ -77,8 +63,9 @@ class HourLedger:
                 await self._changed.wait()
                 self._changed, unwritten, self._unwritten = anyio.Event(), self._unwritten, {}
                 for hour, amounts in unwritten.items():
+                    pairs = [text for name, amount in amounts.items() for text in (name, repr(amount))]
                     try:
-                        await self._store.add(hour, amounts)
+                        await self._connection.run(_ADD, [_key(hour)], [_KEPT_S, *pairs], replicated=False)
                     except StorageUnavailable:
                         continue
 
@@ -87,7 +74,11 @@ class HourLedger:
         StorageUnavailable."""
         now = self._clock.now()
         begins = [_hour(now - timedelta(hours=back)) for back in range(HOURS - 1, -1, -1)]
-        return [_shown(hour, sums) for hour, sums in zip(begins, await self._store.sums(begins), strict=True)]
+        found = await self._connection.each([_key(hour) for hour in begins], lambda batch, key: batch.hgetall(key))
+        return [
+            _shown(hour, {str(name): float(amount) for name, amount in sums.items()})
+            for hour, sums in zip(begins, found, strict=True)
+        ]
 
     def _count(self, at: datetime, amounts: dict[str, float]) -> None:
         sums = self._unwritten.setdefault(_hour(at), Counter())
@@ -105,17 +96,13 @@ class HourLedger:
         self._count(at, {"waits": 1, "waited_s": seconds})
 
 
-def hours_in(connection: RedisConnection, clock: Clock) -> HourLedger:
-    return HourLedger(RedisHours(connection), clock)
-
-
 def open_node(ground: FeatureGround, serving: ServingGround) -> None:
     """Counts beside the sessions, and takes no part in them."""
-    serving.tasks.start_soon(hours_in(ground.connection, ground.clock).follow, ground.bus)
+    serving.tasks.start_soon(HourLedger(ground.connection, ground.clock).follow, ground.bus)
 
 
 async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
-    return {"last_day": {"hours": await hours_in(ground.connection, ground.clock).last_day()}}
+    return {"last_day": {"hours": await HourLedger(ground.connection, ground.clock).last_day()}}
 
 
 def _hour(at: datetime) -> str:

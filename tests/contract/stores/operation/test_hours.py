@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from gateway.features.hours.ledger import HOURS, hours_in
+from gateway.features.hours.ledger import HOURS, HourLedger
 from runtime.bus import Bus
 from runtime.events.frames import LLMAnswered
 from runtime.events.sessions import PlaybookFailed
@@ -28,7 +28,7 @@ async def test_each_hour_has_what_came_what_was_answered_and_what_that_took_and_
     clock = FakeClock(datetime(2026, 1, 2, 9, 59, 58, tzinfo=UTC))
     bus = Bus(clock)
     async with open_connection(valkey.socket) as connection, anyio.create_task_group() as tasks:
-        ledger = hours_in(connection, clock)
+        ledger = HourLedger(connection, clock)
         tasks.start_soon(ledger.follow, bus)
         await anyio.wait_all_tasks_blocked()
         bus.publish(MessageAdmitted("web", "web:1", "in.1", "message"))
