@@ -61,7 +61,7 @@ def answering(
     head = decode(stands).parts[-1]
     if isinstance(head, Condition):
         last = before.children[-1] if before is not None and before.children else None
-        asked = last is not None and _asks(decode(last).parts[-1])
+        asked = last is not None and may_be_answered(decode(last).parts[-1])
         if asked and not _SOMEBODY.isdisjoint(found.text.lower().split()):
             return free(found.text, "what it answers is unclear", whole=True)
         if head.side is BranchSide.IF and answer == _OPPOSITES[said_before]:
@@ -73,7 +73,7 @@ def answering(
         )
     if isinstance(head, Think | Free) and (test := _checked(head)) and answer != "nothing":
         return _with_test(found, f"{'If' if answer == 'yes' else 'Unless'} {test}")
-    return found if _asks(head) else free(found.text, "what it answers is unclear", whole=True)
+    return found if may_be_answered(head) else free(found.text, "what it answers is unclear", whole=True)
 
 
 def _with_test(found: LoweredInstruction, test: str) -> LoweredInstruction:
@@ -107,7 +107,7 @@ def _checked(head: Think | Free) -> str | None:
     return test if test and read_condition(test) is not None else None
 
 
-def _asks(head: Meaning) -> bool:
+def may_be_answered(head: Meaning) -> bool:
     """Whether a step may have an answer that a model can judge."""
     match head:
         case Ask() | Wait() | Call() | Think():

@@ -15,7 +15,7 @@ from runtime.language.lowering.certainty import BOUND
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free, waits_for, with_words
 from runtime.language.lowering.scope import Reach
-from runtime.language.lowering.sides import both_sides, is_exact
+from runtime.language.lowering.sides import cases, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
@@ -55,8 +55,8 @@ class Compound:
 
     def in_parts(self, text: str, bare: str) -> LoweredInstruction | None:
         """The instructions of a step with several clauses, or a free one; None for a single clause."""
-        if both := both_sides(text, bare, self._classify):
-            return both
+        if cased := cases(text, bare, self._classify):
+            return cased
         parts = clauses(text)
         if self._meeting and (lasting := phrases.WHILE_IT_LASTS.inside(parts[0])):
             head = f"While the meeting is {lasting['how']}"
@@ -260,6 +260,7 @@ class Compound:
         part_of_it = first.talk is not None and told and read_condition(condition) is None
         if several or part_of_it:
             belongs = found.talk is not None and phrases.OF_WHAT_WAS_SAID.begins(condition)
+            belongs = belongs and not (cuts[1:] and not messages.is_indirect(text[: cuts[0].start()]))
             return None if belongs else unclear
         if "," in unquoted(condition):
             return unclear

@@ -2,42 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import ast
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from runtime.language.instructions.conditions.reading import read_condition
-from runtime.language.instructions.decode import work_of
+from runtime.language.instructions.conditions.reading import (
+    is_one_condition,
+    read_answer,
+    read_condition,
+    says_no,
+)
+from runtime.language.instructions.decode import decode_text, work_of
+from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Free, Leave, LoopKind, Prose, Set
+from runtime.language.instructions.model import BranchSide, Free, Leave, LoopKind, Prose, Set
 from runtime.language.instructions.operands import condition_of
-from runtime.language.instructions.steps.repeating import branch_of, loop_of
+from runtime.language.instructions.steps.repeating import BranchReading, branch_of, loop_of
+from runtime.language.instructions.uses import sets
 from runtime.language.lowering import phrases
+from runtime.language.lowering.answers import may_be_answered
 from runtime.language.lowering.clauses import open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
-_IN_A_LIST = phrase("goes on in a list")
-_ENDS_A_LIST = phrase("ends a list")
+_FURTHER = phrase("further case")
+_AT_THE_END = phrase("other case at the end")
+_REACTS = phrase("reacts")
 
 
-def both_sides(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
-    """ "If $ready, call Go, otherwise end the program": a condition and its other side, below a heading. None where
-    the first side may go on behind its comma, as a message and a second condition do."""
-    cuts = phrases.other_sides(unquoted(text))
-    if len(cuts) != 1 or not phrases.BRANCH_AT_START.begins(bare) or phrases.ELSE.begins(bare):
+def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
+    """ "If $n is 1, call Go; if it is 2, end the program; otherwise wait": a condition and its further cases, below a
+    heading. A free step where it has several that are not surely these; None for one case alone."""
+    if not (phrases.BRANCH.begins(bare) or phrases.ELSE.begins(bare)) or phrases.SWITCH.begins(bare):
         return None
-    sides = text[: cuts[0]].rstrip(" ,;."), text[cuts[0] :]
-    bodies = [
-        classify(side.body)
-        for side in map(classify, sides)
-        if side.known and side.op is OpCode.CND and not side.loop and side.body
-    ]
-    if len(bodies) < 2 or not all(body.known for body in bodies):
+    cuts = _cuts(text, classify)
+    if not cuts:
         return None
-    apart = text[: cuts[0]].rstrip().endswith((";", "."))
-    exact = all(body.op is not OpCode.EXE or is_exact(body.text) for body in bodies)
-    return LoweredInstruction(OpCode.EXE, "", after=sides) if apart or (exact and _is_closed(bodies[0])) else None
+    places = [(0, 0), *cuts, (len(text), len(text))]
+    parts = [text[begin:end].strip(" ,;.") for (_, begin), (end, _) in pairwise(places)]
+    ends = [text[:start].rstrip().endswith((";", ".")) or text[start] in ";." for start, _ in cuts]
+    if (
+        phrases.BRANCH_AT_START.begins(bare)
+        and not phrases.ELSE.begins(bare)
+        and (sides := _Cases(classify).read(parts, ends))
+    ):
+        return LoweredInstruction(OpCode.EXE, "", after=sides)
+    first, second = (classify(part) for part in parts[:2])
+    if len(parts) == 2 and (second.body if phrases.ELSE.begins(parts[1]) else _narrows(second, first, classify)):
+        return None
+    return free(text, "how its cases belong together is unclear", whole=True)
+
+
+def _cuts(text: str, classify: Callable[[str], LoweredInstruction]) -> list[tuple[int, int]]:
+    """Where each further case ends what stands before it, and where it begins; none right behind a condition."""
+    plain = unquoted(text)
+    sides = {*phrases.other_sides(plain), *(one.start() for one in _AT_THE_END.all_inside(plain))} - {0}
+    found = sorted([*((at, at) for at in sides), *((one.start(), one.end()) for one in _FURTHER.all_inside(plain))])
+    cuts: list[tuple[int, int]] = []
+    behind = 0
+    for start, end in found:
+        if start < behind or (behind and not plain[behind:start].strip()):
+            continue
+        acts = phrases.CLAUSE_START.search(plain[behind:start].rstrip(" ,;."))
+        if acts or plain[start] in ";." or start in sides or (not cuts and classify(text[:start]).body):
+            cuts.append((start, end))
+        behind = end
+    return cuts
+
+
+def _narrows(
+    second: LoweredInstruction, first: LoweredInstruction, classify: Callable[[str], LoweredInstruction]
+) -> bool:
+    """Whether a further condition is one for the action before it: it has none of its own, or is about the answer."""
+    test = branch_of(second.text) if second.known and second.op is OpCode.CND and not second.loop else None
+    if test is None:
+        return False
+    answer = read_answer(test.test)
+    if second.body is None:
+        alone = phrases.CLAUSE_START.search(open_text(second.text)) is None
+        return answer is None and alone and (test.denied or read_condition(test.test) is not None)
+    body = classify(first.body) if first.body else None
+    if body is None or not body.known or test.denied:
+        return False
+    reacts = body.talk is not None and body.talk.asks and _REACTS.begins(test.test) is not None
+    return reacts or (answer == "yes" and may_be_answered(decode_text(body.op, body.text).parts[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cases:
+    """Reads the cases of one condition."""
+
+    classify: Callable[[str], LoweredInstruction]
+
+    def read(self, parts: Sequence[str], apart: Sequence[bool]) -> tuple[str, ...]:
+        """The cases as steps beside each other; none where it is unclear how they belong together. `apart` says of each
+        whether a semicolon or a full stop ends it."""
+        sides: list[str] = []
+        tests: list[BranchReading] = []
+        bodies: list[LoweredInstruction] = []
+        for part in parts:
+            side = self._side(part, tests, bodies) if tests else part
+            found = self.classify(side)
+            test = branch_of(found.text) if found.known and found.op is OpCode.CND and not found.loop else None
+            body = self.classify(found.body) if test and found.body else None
+            if test is None or body is None or not body.known or (tests and tests[-1].side is BranchSide.ELSE):
+                return ()
+            sides.append(side)
+            tests.append(test)
+            bodies.append(body)
+        exact = all(body.op is not OpCode.EXE or is_exact(body.text) for body in bodies)
+        closed = all(
+            body.op is not OpCode.CND and (ends or (exact and _is_closed(body)))
+            for body, ends in zip(bodies, apart, strict=False)
+        )
+        return tuple(sides) if closed else ()
+
+    def _side(self, part: str, tests: Sequence[BranchReading], bodies: Sequence[LoweredInstruction]) -> str:
+        """A further case as a step of its own; "" where it may belong to something else."""
+        other = phrases.ELSE.begins(part)
+        if other and not phrases.BRANCH.begins(other.rest):
+            return part
+        given = {name for test in tests for name in getattr(read_condition(test.test), "names", ())}
+        part = _with_name(part, given) if all(_is_plain(body) for body in bodies) else part
+        found = self.classify(part)
+        test = branch_of(found.text) if found.known and found.op is OpCode.CND and found.body else None
+        if test is None or other:
+            return part if test else ""
+        first = tests[0]
+        answer, before = read_answer(test.test), read_answer(first.test)
+        if answer is not None:
+            opposite = {answer, before} == {"yes", "no"} or (
+                before is None and answer == ("yes" if _denies(first) else "no")
+            )
+            plain = all(_is_plain(body) or (before and not may_be_answered(body)) for body in bodies)
+            sure = opposite and len(tests) == 1 and plain and not test.denied and not (before and first.denied)
+            return f"Otherwise, {found.body}" if sure else ""
+        changed = {variable for body in bodies for variable in sets(decode_text(body.op, body.text))}
+        alone = given.isdisjoint(changed) and all(_exclude(one, test) for one in tests)
+        return f"Otherwise {part[:1].lower()}{part[1:]}" if alone else ""
 
 
 def if_so(text: str, bare: str) -> LoweredInstruction | None:
@@ -72,11 +176,7 @@ def beyond_the_test(heading: str) -> str:
     test = condition_of(branch.test) if branch else loop.over if loop and loop.kind is not LoopKind.EACH else None
     if not isinstance(test, Prose):
         return ""
-    _, *more = (part.strip() for part in unquoted(test.text).split(","))
-    more = [part for part in more if not part[:1].isdigit()]
-    acts = any(phrases.ACTS.begins(phrases.PREFIX.without(part)) for part in more)
-    listed = any(_IN_A_LIST.begins(part) for part in more) or bool(more and _ENDS_A_LIST.inside(more[-1]))
-    return "the end of its condition is unclear" if more and (acts or not listed) else ""
+    return "" if is_one_condition(test.text) else "the end of its condition is unclear"
 
 
 def _is_closed(found: LoweredInstruction) -> bool:
@@ -84,3 +184,60 @@ def _is_closed(found: LoweredInstruction) -> bool:
         return False
     said = phrases.PREFIX.without(found.talk.said) if found.talk else ""
     return found.talk is None or phrases.SAYS_QUOTED_WHOLE.begins(said) is not None
+
+
+def _is_plain(body: LoweredInstruction) -> bool:
+    """Whether an action leaves nothing behind that "it" or "not" could mean."""
+    done = decode_text(body.op, body.text).parts
+    fixed = all(not isinstance(one, Set) or (one.operator == "" and not _reads(one)) for one in done)
+    return not body.after and fixed and not any(map(may_be_answered, done))
+
+
+def _reads(part: Set) -> bool:
+    return not isinstance(part.value, Expression) or bool(part.value.names or part.value.calls)
+
+
+def _with_name(part: str, names: frozenset[str]) -> str:
+    """A case about "it" with the one variable that the cases before it are about."""
+    head, it, rest = part.partition(" it")
+    answers = read_answer(f"it{rest.partition(',')[0]}") is not None
+    about = (
+        len(names) == 1
+        and it
+        and not answers
+        and phrases.BRANCH_AT_START.is_all_of(f"{head} ")
+        and rest[:1] in " '\u2019"
+    )
+    return f"{head} ${min(names)}{rest if rest[:1] == ' ' else f' is{rest[2:]}'}" if about else part
+
+
+def _denies(test: BranchReading) -> bool:
+    return test.denied or says_no(test.test)
+
+
+def _exclude(first: BranchReading, second: BranchReading) -> bool:
+    """Whether two exact conditions about one variable never hold together, with any value that they tell apart."""
+    tests = [(read_condition(one.test), one.denied) for one in (first, second)]
+    read = [one for one, _ in tests if one is not None and not one.calls]
+    names = frozenset[str]().union(*(one.names for one in read))
+    if len(read) < len(tests) or len(names) != 1:
+        return False
+    told = {node.value for one in read for node in ast.walk(one.tree) if isinstance(node, ast.Constant)}
+    try:
+        return not any(
+            all(bool(one.evaluate(dict.fromkeys(names, value))) is not denied for one, denied in tests if one)
+            for value in _values(told)
+        )
+    except NotComputable:
+        return False
+
+
+def _values(told: Collection[object]) -> Iterator[object]:
+    """Values of which each stands for all that these constants do not tell apart."""
+    numbers = sorted(one for one in told if isinstance(one, int | float))
+    if told and len(numbers) == len(told):
+        yield from (numbers[0] - 1, *numbers, numbers[-1] + 1)
+        yield from (sum(two) / 2 for two in pairwise(numbers))
+    else:
+        yield from told or (True, False)
+        yield "\0"

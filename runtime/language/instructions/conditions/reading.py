@@ -13,13 +13,16 @@ from runtime.language.instructions.conditions.grammar import ConditionChart, con
 from runtime.language.instructions.conditions.meanings import ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import leading_tokens, tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
-from runtime.language.instructions.text import STRING, with_straight_quotes
+from runtime.language.instructions.text import STRING, split_at, with_straight_quotes
 from runtime.language.value_types import variable_name
+from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 
 _WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
 _OF_SYMBOLS = frozenset({"and", "or", "not", "in", "if", "else", "for", "True", "False", "None", "true", "false"})
 _EXACT_WORDS = frozenset({"meeting", "true", "false"})
+_GOES_ON = phrase("goes on in a list")
+_ACTS = phrase("acts or states")
 _DENIES = frozenset({"not", "no", "nobody", "none", "never", "nothing", "without"})
 _APOSTROPHE = re.compile("(?<=\\w)\u2019(?=\\w)")
 
@@ -85,6 +88,28 @@ def says_that_nothing_came(text: str) -> bool:
     happens = any(two == "within" and one not in ("is", "are", "was", "were") for one, two in pairwise(words))
     denied = not _DENIES.isdisjoint(words) or ("unless" in words and happens)
     return denied and lasts_a_time(text)
+
+
+@lru_cache(maxsize=4096)
+def is_one_condition(text: str) -> bool:
+    """Whether a text up to an action is surely one condition: behind its commas it goes on, or it lists words; what
+    stands there may else be another action, or a sentence of its own."""
+    parts = [part.strip() for part in split_at(text, ",")[1:]]
+    apart = split_at(text, ";")[1:] or any(part[:1] == " " for part in split_at(text, ":")[1:])
+    if not (parts or apart) or read_condition(text) is not None or read_answer(text) is not None:
+        return True
+    if apart:
+        return False
+    new = [_GOES_ON.begins(part) is None for part in parts]
+    others = [part for part, begins in zip(parts, new, strict=True) if begins]
+    listed = not {"and", "or"}.isdisjoint(parts[-1].lower().split())
+    inserted = not any(one and two for one, two in pairwise([True, *new]))  # "the guest, after all, wants tea"
+    return not others or ((listed or inserted) and not any(map(_ACTS.begins, others)))
+
+
+def says_no(text: str) -> bool:
+    """Whether a condition denies something."""
+    return not _DENIES.isdisjoint(token.text for token in tokens_of(plain_marks(text)) or ())
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,13 @@ from typing import Any
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, PhraseGrammar, grammar_of
 from runtime.language.instructions.conditions.meanings import ValueMeaning
-from runtime.language.instructions.conditions.reading import in_symbols, plain_marks, read_answer, read_condition
+from runtime.language.instructions.conditions.reading import (
+    in_symbols,
+    is_one_condition,
+    plain_marks,
+    read_answer,
+    read_condition,
+)
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
 from runtime.language.instructions.expression import MAX_SOURCE, expression_of, read_expression
 from runtime.language.instructions.model import Call, CallArgument, End, Jump, Leave, Return, Wait
@@ -123,9 +129,15 @@ def _conditional(source: str, chart: ConditionChart, tokens: tuple[ConditionToke
     for end, meanings in chart.ends("jump", 0).items():
         for behind, words in chart.ends("conditional", end).items() if end < len(tokens) else ():
             said = source[tokens[behind - 1].end :].strip()
-            if said and {token.text for token in tokens[behind:]}.isdisjoint(_OTHER_SIDE):
+            if _is_one(said) and {token.text for token in tokens[behind:]}.isdisjoint(_OTHER_SIDE):
                 jump = replace(meanings[0].does, unless=words[0] == "unless")
                 yield CourseReading(jump, said)
+
+
+def _is_one(said: str) -> bool:
+    """Whether the condition of a jump is surely no more than that: "if yes, to step 2 if no"."""
+    further = not {"if", "unless", "when"}.isdisjoint(said.lower().split())
+    return read_condition(said) is not None or (said != "" and not further and is_one_condition(said))
 
 
 def _led(source: str, chart: ConditionChart, tokens: tuple[ConditionToken, ...]) -> Iterator[CourseReading]:
