@@ -14,6 +14,7 @@ from runtime.language.instructions.steps.course import begins_to_wait, ends_prog
 from runtime.language.instructions.steps.repeating import begins_loop, heading_before, loop_of
 from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
+from runtime.language.lowering.answers import answer_in
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.sides import beyond_the_test
@@ -144,7 +145,7 @@ class Certainty:
             bare = phrases.PREFIX.without(tail)
             second = self._classify(bare) if phrases.BRANCH.begins(bare) or begins_loop(bare) else None
             first = self._classify(head) if second and second.op is OpCode.CND and second.body else None
-            if first is None or second is None or not first.known:
+            if first is None or second is None or not first.known or answer_in(second):
                 continue
             tested = {*phrases.VARIABLE.findall(second.text)}
             plain = first.op is not OpCode.QUE or (first.talk is not None and not first.talk.asks)

@@ -7,16 +7,17 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from runtime.language.diagnostics import Span
 from runtime.language.instructions.conditions.reading import (
     is_one_condition,
     read_answer,
     read_condition,
     says_no,
 )
-from runtime.language.instructions.decode import decode_text, work_of
+from runtime.language.instructions.decode import decode, work_of
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import BranchSide, Free, Leave, LoopKind, Prose, Set
+from runtime.language.instructions.model import BranchSide, Free, Instruction, Leave, LoopKind, Prose, Set
 from runtime.language.instructions.operands import condition_of
 from runtime.language.instructions.steps.repeating import BranchReading, branch_of, loop_of
 from runtime.language.instructions.uses import sets
@@ -24,7 +25,7 @@ from runtime.language.lowering import phrases
 from runtime.language.lowering.answers import may_be_answered
 from runtime.language.lowering.clauses import open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
-from runtime.language.program import OpCode
+from runtime.language.program import OpCode, Step
 from runtime.language.vocabulary.phrase import phrase
 
 _FURTHER = phrase("further case")
@@ -86,8 +87,15 @@ def _narrows(
     body = classify(first.body) if first.body else None
     if body is None or not body.known or test.denied:
         return False
+    read = read_condition(test.test)
+    if (
+        read is not None
+        and read.names & sets(_done(body))
+        and read.names.isdisjoint(phrases.VARIABLE.findall(first.text))
+    ):
+        return True  # it is about what the action gives
     reacts = body.talk is not None and body.talk.asks and _REACTS.begins(test.test) is not None
-    return reacts or (answer == "yes" and may_be_answered(decode_text(body.op, body.text).parts[-1]))
+    return reacts or (answer == "yes" and may_be_answered(_done(body).parts[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +144,10 @@ class _Cases:
             opposite = {answer, before} == {"yes", "no"} or (
                 before is None and answer == ("yes" if _denies(first) else "no")
             )
-            plain = all(_is_plain(body) or (before and not may_be_answered(body)) for body in bodies)
+            plain = all(_is_plain(body) or (before and not (body.talk and body.talk.asks)) for body in bodies)
             sure = opposite and len(tests) == 1 and plain and not test.denied and not (before and first.denied)
             return f"Otherwise, {found.body}" if sure else ""
-        changed = {variable for body in bodies for variable in sets(decode_text(body.op, body.text))}
+        changed = {variable for body in bodies for variable in sets(_done(body))}
         alone = given.isdisjoint(changed) and all(_exclude(one, test) for one in tests)
         return f"Otherwise {part[:1].lower()}{part[1:]}" if alone else ""
 
@@ -188,9 +196,13 @@ def _is_closed(found: LoweredInstruction) -> bool:
 
 def _is_plain(body: LoweredInstruction) -> bool:
     """Whether an action leaves nothing behind that "it" or "not" could mean."""
-    done = decode_text(body.op, body.text).parts
+    done = _done(body).parts
     fixed = all(not isinstance(one, Set) or (one.operator == "" and not _reads(one)) for one in done)
     return not body.after and fixed and not any(map(may_be_answered, done))
+
+
+def _done(body: LoweredInstruction) -> Instruction:
+    return decode(Step("", body.op, body.text, Span("", 0)))
 
 
 def _reads(part: Set) -> bool:
