@@ -259,8 +259,8 @@ class Compound:
         told = messages.is_indirect(head) or messages.STATES.inside(unquoted(head))
         part_of_it = first.talk is not None and told and read_condition(condition) is None
         if several or part_of_it:
-            belongs = found.talk is not None and phrases.OF_WHAT_WAS_SAID.begins(condition)
-            belongs = belongs and not (cuts[1:] and not messages.is_indirect(text[: cuts[0].start()]))
+            one = not cuts[1:] or messages.is_indirect(text[: cuts[0].start()])
+            belongs = found.talk is not None and one and phrases.OF_WHAT_WAS_SAID.begins(condition)
             return None if belongs else unclear
         if "," in unquoted(condition):
             return unclear

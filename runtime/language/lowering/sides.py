@@ -132,7 +132,8 @@ class _Cases:
         other = phrases.ELSE.begins(part)
         if other and not phrases.BRANCH.begins(other.rest):
             return part
-        given = {name for test in tests for name in getattr(read_condition(test.test), "names", ())}
+        read = (read_condition(test.test) for test in tests)
+        given = frozenset[str]().union(*(one.names for one in read if one is not None))
         part = _with_name(part, given) if all(_is_plain(body) for body in bodies) else part
         found = self.classify(part)
         test = branch_of(found.text) if found.known and found.op is OpCode.CND and found.body else None
