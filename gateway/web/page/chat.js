@@ -256,8 +256,13 @@ class Chat {
 
   showRoom() {
     this.showTitle();
-    this.main.composer.value = this.drafts.get(`${this.room.id} `);
+    this.moveTo(this.main, "");
     this.showUnread();
+  }
+
+  moveTo({ composer }, thread) {
+    const place = `${this.room.id} ${thread}`;
+    composer.moveTo(place, this.drafts.get(place));
   }
 
   showTitle() {
@@ -324,7 +329,7 @@ class Chat {
     this.showTyping();
     if (again) return;
     this.side.composer.setLabel("Reply in this thread");
-    this.side.composer.value = this.drafts.get(`${this.room.id} ${root}`);
+    this.moveTo(this.side, root);
     this.side.composer.focus();
   }
 

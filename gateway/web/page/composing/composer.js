@@ -16,6 +16,8 @@ export class Composer {
     this.maxText = 100_000;
     this.typedAt = 0;
     this.about = null;
+    this.place = null;
+    this.left = new Map(); // what waits to be sent in other places: the message that is answered, and files
     this.waits = false;
     this.input = el("textarea", { rows: "1", "aria-label": label, placeholder: label, dir: "auto", "aria-autocomplete": "list", "aria-controls": `${place.id}-list`, enterkeyhint: "enter" });
     this.suggestions = new Suggestions(`${place.id}-list`, this.input, on);
@@ -104,6 +106,19 @@ export class Composer {
     this.changed(false);
   }
 
+  /** Go to another place, whose draft this is. The reply and the files that wait in the place that is left stay there. */
+  moveTo(place, draft) {
+    this.left.set(this.place, [this.about?.quote, this.uploads.items]);
+    const [quote, items] = this.left.get(place) ?? [null, []];
+    this.place = place;
+    this.about = null;
+    this.context.hidden = true;
+    this.recorder.leave();
+    this.value = draft;
+    this.uploads.exchange(items);
+    if (quote) this.reply(quote);
+  }
+
   setLabel(label) {
     this.input.placeholder = label;
     this.input.setAttribute("aria-label", label);
@@ -131,6 +146,11 @@ export class Composer {
 
   /** Make the next message a reply to this one. */
   quote(message) {
+    this.reply(message);
+    this.focus();
+  }
+
+  reply(message) {
     this.setContext({ quote: message }, `Replying to ${message.name}`, plainText(message.text));
   }
 
@@ -139,6 +159,7 @@ export class Composer {
     this.setContext({ edit: message }, "Editing your message", "");
     this.value = message.written ?? message.text;
     this.input.setSelectionRange(this.value.length, this.value.length);
+    this.focus();
   }
 
   setContext(about, title, text) {
@@ -147,7 +168,6 @@ export class Composer {
     this.about = about;
     this.context.replaceChildren(el("span", { class: "quote-name" }, title), el("span", { class: "quote-text", dir: "auto" }, text), close);
     this.context.hidden = false;
-    this.focus();
   }
 
   /** Leave the reply or the edit. */

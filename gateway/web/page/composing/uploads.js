@@ -40,6 +40,7 @@ export class Uploads {
     const name = el("span", { class: "file-name" }, file.name);
     item.row = el("li", {}, icon(ICONS.file), name, el("span", { class: "file-size" }, sizeText(file.size)), bar, remove);
     this.items.push(item);
+    item.among = this.items;
     this.list.append(item.row);
     this.post(item, file, bar);
     this.show();
@@ -72,12 +73,19 @@ export class Uploads {
   remove(item) {
     item.request.abort();
     item.row.remove();
-    this.items = this.items.filter((each) => each !== item);
+    item.among.splice(item.among.indexOf(item), 1);
     this.show();
   }
 
   clear() {
     for (const item of [...this.items]) this.remove(item);
+  }
+
+  /** Put other files into the place of these, which the caller has. */
+  exchange(items) {
+    this.items = items;
+    this.list.replaceChildren(...items.map((item) => item.row));
+    this.show();
   }
 
   show() {
