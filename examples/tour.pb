@@ -72,9 +72,10 @@ async def Welcome():
 @playbook
 async def Show():
     """Shows what people choose, until they have seen enough. What they wrote meanwhile comes first."""
-    for message in await WaitForMessage("user", 0) or []:
-        if await chosen(message["text"]):
-            return "bye"
+    while messages := await WaitForMessage("user", 0):
+        for message in messages:
+            if await chosen(message["text"]):
+                return "bye"
     if await chosen(await Ask("What would you like to see?", OPTIONS)):
         return "bye"
     return Again()
@@ -125,7 +126,7 @@ async def People():
     if known:
         await Say("user", f"Hello, {name}! With you here: {', '.join(known)}.")
     else:
-        await Say("user", f"So far I know only you, {name}. When somebody else chooses **People**, I greet you both.")
+        await Say("user", f"So far only you have answered this, {name}. When somebody else does, I greet you both.")
 
 
 @playbook

@@ -133,8 +133,10 @@ def take_messages(
             owner.person, owner.answering = person_id(message.sender_id), message.platform_id
             place = state.written_at.get(message.platform_id or "")
             owner.at_home = place is None or not any(m.hears_from(place) for m in state.meetings.values())
-    authors = {message.sender_id for message in taken if message.from_human}
-    owner.crowd = len(authors) > 1 if authors else owner.crowd
+    authors = [message.sender_id for message in taken if message.from_human]
+    if len(authors) > 1:  # what is said next answers none of them alone
+        owner.answering = None
+    owner.crowd = len(set(authors)) > 1 if authors else owner.crowd
     return taken
 
 

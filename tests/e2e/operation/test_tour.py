@@ -53,6 +53,19 @@ async def test_an_answer_is_watched_while_it_grows(browser: Browser, tour: Gatew
     await expect(finished.locator("tbody tr")).to_have_count(3)
 
 
+async def test_what_is_said_while_the_guide_talks_is_answered_before_it_asks(browser: Browser, tour: Gateway) -> None:
+    page = await entered(browser, tour.url, "Ada", "hurry")
+    await say(page, "hello")
+    await appears(saying(page, QUESTION))
+    stories = by(page, "Guide").filter(has_text="A page that grows")
+    await say(page, "streaming")
+    await expect(stories).to_have_count(1)
+    await say(page, "streaming")
+    await expect(stories).to_have_count(2)
+    await say(page, "and then?")
+    await appears(saying(page, "I heard “and then?”"))
+
+
 async def test_two_agents_answer_under_their_own_names(browser: Browser, tour: Gateway) -> None:
     page = await entered(browser, tour.url, "Ada", "channels")
     await say(page, "hello")
@@ -175,7 +188,7 @@ async def test_two_people_in_two_browsers_are_told_apart_and_a_reload_keeps_it_a
     grace = await entered(browser, tour.url, "Grace", "people")
     await say(ada, "hello")
     await appears(saying(grace, WELCOME))
-    for who, greeting in ((ada, "So far I know only you, Ada."), (grace, "Hello, Grace! With you here: Ada.")):
+    for who, greeting in ((ada, "So far only you have answered this, Ada."), (grace, "Hello, Grace! With you here: Ada.")):
         await who.get_by_role("button", name="People", exact=True).click()
         await expect(saying(who, "Who is here?").last).to_be_visible()
         await say(who, "me")

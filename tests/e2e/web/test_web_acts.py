@@ -297,6 +297,53 @@ async def test_a_reply_shows_what_it_answers_and_leads_there(browser: Browser) -
         await expect(quoted).to_be_hidden()  # it stands right above
 
 
+async def test_a_reply_and_its_files_wait_in_their_room(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.send(LOBBY, "Tea or coffee?", speaker=GUIDE, nonce="n1", final=True)
+        await chat.adapter.send(Address("web", "garden"), "Rain", speaker=GUIDE, nonce="n2", final=True)
+        message = page.locator(".message.agent")
+        await message.hover()
+        await tool(message, "Reply").click()
+        await page.locator("#room-composer textarea").fill("tea")
+        note = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"with milk"}
+        await page.locator("#room-composer input[type=file]").set_input_files([note])
+        context, files = page.locator("#room-composer .context"), page.locator("#room-composer .uploads li")
+        await expect(files).to_contain_text("note.txt")
+
+        await page.evaluate("location.hash = 'garden'")
+        await expect(page.locator("#room-timeline .body")).to_have_text(["Rain"])
+        await expect(context).to_be_hidden()
+        await expect(files).to_have_count(0)
+        await say(page, "at last")
+        await own(page, "at last")
+
+        await page.evaluate("location.hash = 'lobby'")
+        await expect(context).to_contain_text("Replying to Guide")
+        await expect(files).to_contain_text("note.txt")
+        await page.get_by_role("button", name="Send", exact=True).first.click()
+        await expect((await own(page, "tea")).locator(".quoted")).to_have_text("Guide Tea or coffee?")
+        said = [(item.address.conversation, item.quote is not None, len(item.attachments)) for item in heard]
+        assert said == [("garden", False, 0), ("lobby", True, 1)]
+
+
+async def test_who_edits_and_goes_elsewhere_writes_something_new_there(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.send(Address("web", "garden"), "Rain", speaker=GUIDE, nonce="n2", final=True)
+        await say(page, "tea")
+        await own(page, "tea")
+        await page.keyboard.press("ArrowUp")
+        context = page.locator("#room-composer .context")
+        await expect(context).to_contain_text("Editing your message")
+        await page.evaluate("location.hash = 'garden'")
+        await expect(page.locator("#room-timeline .body")).to_have_text(["Rain"])
+        await expect(context).to_be_hidden()
+        await say(page, "at last")
+        await own(page, "at last")
+        assert [(item.address.conversation, item.act) for item in heard] == [("lobby", "message"), ("garden", "message")]
+
+
 async def test_who_repeats_themselves_folds_what_came_of_it_but_never_the_words_of_somebody_else(
     browser: Browser,
 ) -> None:
@@ -457,3 +504,22 @@ async def test_only_the_last_exchange_is_answered_again_also_when_others_speak_m
         await again.evaluate("(button) => button.click()")
         await expect(page.get_by_role("alert").filter(has_text="It cannot be answered again.")).to_be_visible()
         await expect(page.locator(".message.person .body")).to_have_text(["How many?", "Or five?"])
+
+
+async def test_a_finger_that_opened_the_sheet_presses_nothing_when_it_lets_go(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada", **PHONE)
+        for number in range(12):
+            await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=str(number), final=True)
+        finger = await page.context.new_cdp_session(page)
+        await expect(page.locator(".message", has_text="m11")).to_be_visible()
+        sheet = page.get_by_role("dialog", name="Actions on the message from Guide")
+        for number in (8, 9, 10, 11):  # wherever the sheet opens, it does below one of them
+            box = await page.locator(".message", has_text=f"m{number}").locator(".body").bounding_box()
+            assert box is not None
+            touch = {"x": box["x"] + 5, "y": box["y"] + box["height"] / 2}
+            await finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [touch]})
+            await expect(sheet).to_be_visible()
+            await finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+            await sheet.get_by_role("button", name="React with 🎉").tap()
+            await expect(page.locator(".message", has_text=f"m{number}").locator(".reaction")).to_have_text("🎉 1")

@@ -78,7 +78,7 @@ export class MessageView {
       let held;
       const keeps = ({ target }) => target.closest(`${CONTROLS}, .selecting`);
       row.addEventListener("pointerdown", (event) => {
-        if (event.pointerType === "touch" && !keeps(event)) held = setTimeout(() => this.openSheet(), HELD_MS);
+        if (event.pointerType === "touch" && !keeps(event)) held = setTimeout(() => this.openSheet(true), HELD_MS);
       });
       for (const end of ["pointerup", "pointermove", "pointercancel"]) row.addEventListener(end, () => clearTimeout(held));
       row.addEventListener("contextmenu", (event) => keeps(event) || event.target.closest("img") || event.preventDefault());
@@ -117,8 +117,9 @@ export class MessageView {
     return this.toolbar;
   }
 
-  /** On a touch screen, the tools by their names, from below. */
-  openSheet() {
+  /** On a touch screen, the tools by their names, from below. It opens below a finger that is `held`, whose end presses
+   * nothing. */
+  openSheet(held = false) {
     this.needTools();
     if (this.toolbar.matches(".pending *, .failed *, .deleted *") || document.querySelector("dialog[open]")) return;
     const sheet = el("dialog", { class: "sheet", "aria-label": `Actions on the message from ${this.message.name}` });
@@ -138,6 +139,8 @@ export class MessageView {
       offer(tool.querySelector("svg").cloneNode(true), tool.title, () => tool.click());
       if (tool.title === KEYS.c && this.message.text) offer(icon(ICONS.select), "Select text", () => this.selectText());
     }
+    document.addEventListener("pointerdown", () => (held = false), { capture: true, once: true });
+    sheet.addEventListener("click", (event) => held && event.stopImmediatePropagation(), true);
     sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
     sheet.addEventListener("close", () => sheet.remove());
     document.body.append(sheet);

@@ -164,6 +164,20 @@ async def test_in_a_group_the_first_answer_quotes_the_message_and_knows_the_peop
     assert specs[2].people == {"Ada": "test:Ada", "Bo": "test:Bo"}
 
 
+async def test_an_answer_to_several_messages_quotes_none_of_them(sandbox: MontySandbox) -> None:
+    slow, gate = paused(SLOW)
+    model = Model(slow, ASK)
+    async with talking(travel(), model, sandbox) as talk:
+        talk.post("go", private=False, message_id="x")
+        await model.writing.wait()
+        talk.post("Oslo", private=False, message_id="y")
+        talk.post("in May", private=False, message_id="z")
+        await talk.settled()
+        gate.set()
+        await talk.world.idle.wait()
+    assert [shown.spec.reply_to for shown in talk.world.chat if shown.spec] == ["x", None]
+
+
 async def test_in_private_nothing_is_quoted(sandbox: MontySandbox) -> None:
     async with talking(travel(), Model(ASK), sandbox) as talk:
         await talk.say("go")
