@@ -33,6 +33,7 @@ from gateway.assembly.stores import (
     shards_in,
     snapshots_in,
     tell_later,
+    versions_in,
 )
 from gateway.assembly.web_chat import barred_from, log_in_of, owner_asked
 from gateway.capabilities import FEATURES
@@ -278,4 +279,5 @@ def tape_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[Base
     """The routes of the tape service that show what went on in a session."""
     database, calls = ground.database, RedisModelCalls(ground.connection)
     moments = _moments(ground, database)
-    return SessionViews(admission, database.catalog, database.tapes, moments, ground.programs, calls).routes()
+    versions = versions_in(ground.connection, ground.clock)
+    return SessionViews(admission, database.catalog, database.tapes, moments, ground.programs, versions, calls).routes()

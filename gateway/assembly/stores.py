@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateway.inbound.usage_limits import PersonLimits
     from gateway.observability.watching import NodeGauges
     from gateway.overview.status import GatewayShards
-    from gateway.programs.versions import VersionPins
+    from gateway.programs.versions import KeptVersions, VersionPins
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import ConversationRegistry
     from runtime.storage.redis.client.connection import RedisConnection
@@ -58,6 +58,14 @@ def pins_in(connection: RedisConnection, clock: Clock) -> VersionPins:
     from runtime.storage.redis.records import RedisRecords
 
     return VersionPins(RedisRecords(connection, PINS_TABLE), RedisRecords(connection, VERSIONS_TABLE), clock)
+
+
+def versions_in(connection: RedisConnection, clock: Clock) -> KeptVersions:
+    """The programs that nodes have served, from the database, without the calls of extensions."""
+    from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
+    from runtime.storage.redis.records import RedisRecords
+
+    return KeptVersions(RedisRecords(connection, VERSIONS_TABLE), RedisRecords(connection, TEXTS_TABLE), clock)
 
 
 def records_in(connection: RedisConnection, table: str) -> Records:

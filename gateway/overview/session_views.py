@@ -19,6 +19,7 @@ from runtime.core.ids import SessionId
 from runtime.language.program import PlaybookSpec, Program, Step
 from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.sessions.commands.alter import changeable
+from runtime.sessions.versions import ProgramVersions
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.kept import KeptCalls, ModelCall
 from runtime.tape.facts.frames import FailureUncaught, FrameReturned
@@ -42,14 +43,29 @@ _OF_TASKS = {TaskOrdered.kind, TaskOver.kind}
 
 
 @dataclass(frozen=True, slots=True)
+class _Version:
+    """The program that a session had. Its lines are those of the file where it is `served`; of an earlier version the
+    steps are kept, and not the file."""
+
+    program: Program | None
+    served: bool
+
+    def playbook(self, klass: str, name: str) -> PlaybookSpec | None:
+        agent = None if self.program is None else self.program.agent(klass)
+        return None if agent is None else agent.playbook(name)
+
+
+@dataclass(frozen=True, slots=True)
 class SessionViews:
-    """The requests about what went on in a session. `programs` are those that are served now."""
+    """The requests about what went on in a session. `programs` are those that are served now, `versions` those that
+    were."""
 
     admission: ClientAdmission
     catalog: SessionCatalog
     tapes: TapeReader
     moments: TapeMoments
     programs: Mapping[str, Program]
+    versions: ProgramVersions
     model_calls: KeptCalls
 
     def routes(self) -> list[BaseRoute]:
@@ -84,7 +100,8 @@ class SessionViews:
         await self._rooms.check(client, record)
         at = min(int(number(request, "at", record.seq, _MOST)), record.seq)
         moment = await self.moments.at(record.id, at)
-        program, state = self.programs.get(record.program), moment.state
+        state = moment.state
+        version = await self._version(record.program, state)
         last = await self._fact(record.id, at)
         return answer(
             {
@@ -92,14 +109,14 @@ class SessionViews:
                 "head": record.seq,
                 "date": None if last is None else last.at.isoformat(),
                 "fact": None if last is None else {"kind": last.kind, "payload": last.data},
-                "raised_at": await self._raised_at(record.id, last, program),
+                "raised_at": await self._raised_at(record.id, last, version),
                 "program": record.program,
-                "same_program": program is not None and program.digest == state.program,
+                "same_program": version.served,
                 "ended": state.ended,
                 "at_work": state.at_work(),
                 "broken": state.broken,
                 "trouble": moment.trouble or None,
-                "agents": [_agent(state, agent, program) for agent in state.agents.values()],
+                "agents": [_agent(state, agent, version) for agent in state.agents.values()],
                 "people": [{"id": str(id_), "name": person.name} for id_, person in state.people.items()],
                 "questions": [_question(state, call, asked) for call, asked in state.questions.items()],
                 "meetings": [
@@ -123,7 +140,7 @@ class SessionViews:
         await self._rooms.check(client, record)
         after = int(number(request, "after", 0, _MOST))
         until = int(number(request, "until", record.seq, _MOST))
-        session, program = record.id, self.programs.get(record.program)
+        session = record.id
         while record.parent is not None and until <= record.parent.seq:  # it goes on from there
             session = record.parent.session
             parent = await self.catalog.find(session)
@@ -132,7 +149,15 @@ class SessionViews:
             record = parent.record
         found = await self.model_calls.between(session, after, until)
         calls = sorted(found, key=lambda call: call.asked_seq)
-        return answer({"calls": [_call(call, program) for call in calls]})
+        states = [(await self.moments.at(session, call.asked_seq)).state for call in calls]
+        versions = [await self._version(record.program, state) for state in states]
+        return answer({"calls": [_call(*each) for each in zip(calls, versions, strict=True)]})
+
+    async def _version(self, program: str, state: SessionState) -> _Version:
+        served = self.programs.get(program)
+        if served is not None and served.digest == state.program:
+            return _Version(served, served=True)
+        return _Version(await self.versions.find(state.program), served=False)
 
     async def _found(self, request: Request) -> tuple[BusClient, KnownSession]:
         client = self.admission.client(request)
@@ -150,12 +175,12 @@ class SessionViews:
             return 0
         return (await self.moments.at(session, before)).state.ordered
 
-    async def _raised_at(self, session: SessionId, last: Fact | None, program: Program | None) -> dict[str, Any] | None:
+    async def _raised_at(self, session: SessionId, last: Fact | None, version: _Version) -> dict[str, Any] | None:
         """The place of the failure that a fact tells, or that the message is about which begins with it."""
         if last is None or last.kind != PageBegun.kind or lane_of(last) != SESSION_LANE:
-            return None if last is None else _raised_at(last, program)
+            return None if last is None else _raised_at(last, version)
         before = self.tapes.read_session(session, after=max(0, last.seq - _FAILED_BEFORE), until=last.seq)
-        found = [place async for fact in before if (place := _raised_at(fact, program)) is not None]
+        found = [place async for fact in before if (place := _raised_at(fact, version)) is not None]
         return found[-1] if found else None
 
     async def _fact(self, session: SessionId, seq: int) -> Fact | None:
@@ -164,8 +189,7 @@ class SessionViews:
         return None
 
 
-def _call(call: ModelCall, program: Program | None) -> dict[str, Any]:
-    spec = _playbook(program, call.klass, call.playbook)
+def _call(call: ModelCall, version: _Version) -> dict[str, Any]:
     return {
         "asked_after": call.asked_seq,
         "heard_after": call.heard_seq,
@@ -174,7 +198,7 @@ def _call(call: ModelCall, program: Program | None) -> dict[str, Any]:
         "agent": call.agent,
         "class": call.klass,
         "playbook": call.playbook,
-        **_place(spec, call.step),
+        **_place(version, call.klass, call.playbook, call.step),
         "model": call.model,
         "purpose": call.purpose,
         "prompt": [asdict(message) for message in call.prompt],
@@ -191,10 +215,11 @@ def _call(call: ModelCall, program: Program | None) -> dict[str, Any]:
     }
 
 
-def _place(spec: PlaybookSpec | None, location: str | None) -> dict[str, Any]:
+def _place(version: _Version, klass: str, playbook: str, location: str | None) -> dict[str, Any]:
     """A step of a playbook in its author's words, with its file and line; the playbook's where there is no step."""
+    spec = version.playbook(klass, playbook)
     step = _step(spec, location)
-    span = step.span if step is not None else None if spec is None else spec.span
+    span = None if spec is None or not version.served else spec.span if step is None else step.span
     return {
         "step": location,
         "text": None if step is None else step.text,
@@ -203,7 +228,7 @@ def _place(spec: PlaybookSpec | None, location: str | None) -> dict[str, Any]:
     }
 
 
-def _agent(state: SessionState, agent: AgentState, program: Program | None) -> dict[str, Any]:
+def _agent(state: SessionState, agent: AgentState, version: _Version) -> dict[str, Any]:
     frames = [frame for frame in state.frames.values() if frame.agent == agent.id]
     return {
         "id": str(agent.id),
@@ -211,20 +236,19 @@ def _agent(state: SessionState, agent: AgentState, program: Program | None) -> d
         "variables": agent.variables,
         "waiting": len(agent.queue),
         "paused": agent.paused,
-        "stack": [_frame(frame, agent, program) for frame in frames],
+        "stack": [_frame(frame, agent, version) for frame in frames],
     }
 
 
-def _frame(frame: FrameState, agent: AgentState, program: Program | None) -> dict[str, Any]:
-    spec = _playbook(program, agent.klass, frame.playbook)
+def _frame(frame: FrameState, agent: AgentState, version: _Version) -> dict[str, Any]:
     records = [frame.records[pos] for pos in frame.order if pos in frame.records]
     return {
         "frame": frame.id,
         "playbook": frame.playbook,
-        **_place(spec, frame.step),
+        **_place(version, agent.klass, frame.playbook, frame.step),
         "arguments": {**{str(at): value for at, value in enumerate(frame.args)}, **frame.kwargs},
         "locals": frame.locals,
-        "changeable": changeable(frame, spec),
+        "changeable": changeable(frame, version.playbook(agent.klass, frame.playbook)),
         "waits_for": frame.waits_for,
         "caller": None if frame.caller is None else frame.caller.frame,
         "calls": [
@@ -254,24 +278,18 @@ def _question(state: SessionState, call: CallKey, asked: QuestionState) -> dict[
     }
 
 
-def _raised_at(fact: Fact, program: Program | None) -> dict[str, Any] | None:
+def _raised_at(fact: Fact, version: _Version) -> dict[str, Any] | None:
     """The place of a failure that this fact tells, whose playbooks are not executed any more."""
     returned, uncaught = read_as(fact, FrameReturned), read_as(fact, FailureUncaught)
     place = returned.raised_at if returned is not None else None if uncaught is None else uncaught.raised_at
     if place is None:
         return None
-    spec = _playbook(program, place.agent.split(" ")[0], place.playbook)
     return {
         "agent": place.agent,
         "playbook": place.playbook,
-        **_place(spec, place.step),
+        **_place(version, place.agent.split(" ")[0], place.playbook, place.step),
         "lines": list(place.lines),
     }
-
-
-def _playbook(program: Program | None, klass: str, name: str) -> PlaybookSpec | None:
-    agent = None if program is None else program.agent(klass)
-    return None if agent is None else agent.playbook(name)
 
 
 def _step(spec: PlaybookSpec | None, location: str | None) -> Step | None:

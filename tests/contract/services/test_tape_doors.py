@@ -34,6 +34,7 @@ from gateway.web.server import serve
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
+from runtime.sessions.versions import NoVersions
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.kept import ModelCall
@@ -151,7 +152,8 @@ async def service(
         folder = Path(stack.enter_context(TemporaryDirectory()))
         search = stack.enter_context(closing(NotebookSearch(kept, folder / "index")))
         tapes, journals = NamedTapes(kept, catalog, sessions), ClientJournals(catalog, inbox, inbox.known, clock)
-        views = SessionViews(admission, catalog, sessions, TapeMoments(sessions, no_snapshot), {}, NoCalls())
+        moments = TapeMoments(sessions, no_snapshot)
+        views = SessionViews(admission, catalog, sessions, moments, {}, NoVersions(), NoCalls())
         made = TapeService(admission, tapes, journals, search, clock, views.routes())
         app = build_web(
             WebAdapter(MemoryRoomStore(), clock),

@@ -188,7 +188,8 @@ async def test_two_people_in_two_browsers_are_told_apart_and_a_reload_keeps_it_a
     grace = await entered(browser, tour.url, "Grace", "people")
     await say(ada, "hello")
     await appears(saying(grace, WELCOME))
-    for who, greeting in ((ada, "So far only you have answered this, Ada."), (grace, "Hello, Grace! With you here: Ada.")):
+    alone, together = "So far only you have answered this, Ada.", "Hello, Grace! With you here: Ada."
+    for who, greeting in ((ada, alone), (grace, together)):
         await who.get_by_role("button", name="People", exact=True).click()
         await expect(saying(who, "Who is here?").last).to_be_visible()
         await say(who, "me")

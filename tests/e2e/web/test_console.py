@@ -62,6 +62,16 @@ async def Write():
 - Write the user $about
 """
 
+HINTS = """# Guesser
+## Main
+### Triggers
+- When program starts
+### Steps
+- Say "It is higher."
+- Ask "Your guess?" and save the answer in $guess
+- Say "Thank you."
+"""
+
 
 @asynccontextmanager
 async def with_console(data_dir: Path, program: Path | None = None, **more: str) -> AsyncIterator[Gateway]:
@@ -106,6 +116,27 @@ async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_
         await expect(page.get_by_label("Password of the console")).to_be_visible()
         await expect(page.get_by_role("option")).to_have_count(0)
         assert "comes in once" not in running.output, "a role has a password, so no link lets in without one"
+
+
+async def test_an_old_answer_is_explained_by_the_program_as_it_was(tmp_path: Path, browser: Browser) -> None:
+    program = tmp_path / "hints.pb"
+    program.write_text(HINTS)
+    async with with_console(tmp_path, program, PARLEY_PROGRAMS__RELOAD="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hi")
+        await expect(saying(chat, "It is higher.")).to_be_visible()
+        page = await opened(browser, running, "#/sessions")
+        await page.get_by_role("option", name="web:lobby").click()
+        why = page.get_by_role("listitem").filter(has_text="It is higher.").get_by_role("button", name="Why?")
+        step = page.get_by_role("region", name="At this moment").get_by_text("Step", exact=False).first
+        await why.click()
+        await expect(step).to_have_text('Step Say "It is higher." hints.pb, line 6')
+        program.write_text(HINTS.replace("It is higher.", "Try higher, dear!"))
+        await running.prints('"event": "program.reloaded"')
+        await page.reload()
+        await expect(page.get_by_text("has changed since")).to_be_visible()
+        await expect(step).to_have_text('Step Say(user, Say "It is higher.") in an earlier version of the program')
+        await expect(page.locator(".step-here")).to_have_count(0)
 
 
 async def test_an_owner_of_the_chat_enters_with_one_click_and_before_there_is_one_a_link_lets_in_once(

@@ -341,7 +341,8 @@ async def test_who_edits_and_goes_elsewhere_writes_something_new_there(browser: 
         await expect(context).to_be_hidden()
         await say(page, "at last")
         await own(page, "at last")
-        assert [(item.address.conversation, item.act) for item in heard] == [("lobby", "message"), ("garden", "message")]
+        said = [(item.address.conversation, item.act) for item in heard]
+        assert said == [("lobby", "message"), ("garden", "message")]
 
 
 async def test_who_repeats_themselves_folds_what_came_of_it_but_never_the_words_of_somebody_else(

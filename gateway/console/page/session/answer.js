@@ -1,7 +1,7 @@
 // One answer explained: what each model was sent and replied, what that took and cost, and the calls it made.
 
 import {get} from "../api.js";
-import {written} from "./program.js";
+import {lineOf, written} from "./program.js";
 import {momentOf} from "./strip.js";
 import {html, useEffect, useState} from "../ui.js";
 import {count, dollars, plural, seconds} from "../words.js";
@@ -44,11 +44,10 @@ export function Answer({tape, mark, marks, head, program}) {
 }
 
 function Call({call, number, program, lane}) {
-  const place = call.file && `${call.file}, line ${call.line}`;
   const chars = call.prompt.reduce((sum, one) => sum + one.content.length, 0);
   return html`
     <div class="model-call">
-      <p>${number > 0 && html`<b>${number}. </b>`}${call.text ? html`Step <q title=${`${call.step} ${call.text}`}>${written(program, call)}</q>` : html`Playbook <b>${call.playbook}</b>`}${place && html` <span class="quiet">${place}</span>`}${call.agent !== lane && html` <span class="quiet">of ${call.class}</span>`}</p>
+      <p>${number > 0 && html`<b>${number}. </b>`}${call.text ? html`Step <q title=${`${call.step} ${call.text}`}>${written(program, call)}</q>` : html`Playbook <b>${call.playbook}</b>`}${call.text && html` <span class="quiet">${lineOf(call)}</span>`}${call.agent !== lane && html` <span class="quiet">of ${call.class}</span>`}</p>
       <${Figures} label=${`Call ${number || 1}`} figures=${figuresOf(call)} />
       <details><summary>The prompt as it was sent <span class="quiet">(${plural(call.prompt.length, "message")}, ${plural(chars, "character")})</span></summary>
         ${call.prompt.map((one, at) => html`<h4 key=${at}>${one.role}</h4><pre class="sent" tabindex="0">${one.content}${one.pictures.map((picture) => `\n[picture: ${picture}]`)}</pre>`)}</details>

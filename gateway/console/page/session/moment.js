@@ -2,7 +2,7 @@
 
 import {Act} from "../acts.js";
 import {get} from "../api.js";
-import {Program, written} from "./program.js";
+import {lineOf, Program, written} from "./program.js";
 import {Changeable} from "./scratch.js";
 import {momentOf, sentence} from "./strip.js";
 import {html, useEffect, useState} from "../ui.js";
@@ -78,7 +78,7 @@ function Causes({marks, at, answer, program, classes, here, onMoment}) {
     <div class="card">
       <h3>What led to it</h3>
       ${here?.lines && html`<p class="bad">It failed in ${here.agent}, ${here.playbook}${here.lines.map((line) => html`<br /><code>${line}</code>`)}</p>`}
-      ${here?.text && html`<p title=${`${here.step} ${here.text}`}>Step <q>${written(program, here)}</q> <span class="quiet">${here.file}, line ${here.line}</span></p>`}
+      ${here?.text && html`<p title=${`${here.step} ${here.text}`}>Step <q>${written(program, here)}</q> <span class="quiet">${lineOf(here)}</span></p>`}
       <ol class="causes">
         ${last.map((mark) => html`
           <li key=${mark.key} class=${mark.ok ? "" : "bad"}>
@@ -96,7 +96,7 @@ function Agent({agent, program, here, changing, classes}) {
       <ol class="stack">
         ${agent.stack.map((frame) => html`
           <li key=${frame.frame} class=${frame.frame === here?.frame ? "here" : ""}>
-            <b>${frame.playbook}</b>${frame.text ? html` <q title=${`${frame.step} ${frame.text}`}>${written(program, frame)}</q> <span class="quiet">line ${frame.line}</span>` : ""}
+            <b>${frame.playbook}</b>${frame.text ? html` <q title=${`${frame.step} ${frame.text}`}>${written(program, frame)}</q> <span class="quiet">${lineOf(frame)}</span>` : ""}
             ${frame.waits_for && html`<span class="quiet"> waits for ${waited(frame.waits_for, classes)}</span>`}
             <${Values} values=${changing ? without(frame.arguments, frame.changeable) : frame.arguments} title="Arguments" />
             ${changing && Object.keys(frame.changeable).length > 0

@@ -26,6 +26,9 @@ export function useProgram(name, same) {
   return program;
 }
 
+/** Where a step stands, for people; an earlier version of the program has no lines. */
+export const lineOf = ({file, line}) => (line ? `${file}, line ${line}` : "in an earlier version of the program");
+
 /** What an author wrote at a place, without its bullet: the line, and those that continue it. */
 export function written(program, place) {
   const lines = program?.files.find((one) => one.name === place?.file)?.text.split("\n") ?? [];
@@ -48,7 +51,7 @@ function failedAt(here) {
 /** The program as its author wrote it, with the step that runs, and the line of Python that failed. */
 export function Program({name, program, here, same}) {
   const box = useRef(null);
-  const failed = failedAt(here);
+  const failed = same && failedAt(here);
   useEffect(() => {
     bringIntoView(box.current, box.current?.querySelector(".line-failed") ?? box.current?.querySelector(".step-here"));
   }, [program, here?.file, here?.line, failed?.line]);
@@ -58,7 +61,7 @@ export function Program({name, program, here, same}) {
   const isIn = (place, number) => place?.file === file.name && place.line === number + 1;
   return html`
     <div class="card">
-      <h3>${file.name}${file.path && html` <a class="path" href=${editorLink(file.path, here?.file === file.name ? here.line : 1)}>Open in the editor</a>`}${same ? "" : html` <small class="bad">has changed since</small>`}</h3>
+      <h3>${file.name}${file.path && html` <a class="path" href=${editorLink(file.path, here?.file === file.name ? here.line : 1)}>Open in the editor</a>`}${same ? "" : html` <small class="bad">has changed since: this is how it is now</small>`}</h3>
       <pre class="program" ref=${box} tabindex="0" role="region" aria-label="Program">${file.text.split("\n").map((line, number) => html`
         <span key=${number} class=${isIn(failed, number) ? "line-failed" : isIn(here, number) ? "step-here" : ""} title=${isIn(failed, number) ? "It failed here." : null}
           aria-current=${isIn(here, number) ? "step" : null}><i>${number + 1}</i>${line}${"\n"}</span>`)}</pre>
