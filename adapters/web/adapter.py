@@ -137,7 +137,7 @@ class WebAdapter:
         gatherings = RoomGatherings(
             self.board, directory, clock, rules.is_owner, rules.agents, rules.shut_out, rules.overseen
         )
-        hearing = Hearing(self.board, rules.is_agent, rules.mentions_only)
+        hearing = Hearing(self.board, rules.is_agent, directory, rules.mentions_only)
         self.shown_files = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
         ledger = ActLedger(
             self.board,

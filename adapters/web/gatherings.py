@@ -151,7 +151,9 @@ class RoomGatherings:
         room, person = PRIVATE + secrets.token_hex(8), browser.person
         await self._check_room_for(person)
         await self.board.alter(room, lambda _: RoomCharter(title, "private", person.id, {person.id: person.name}))
-        await self._note(room, f"{person.name} made this private room. Only invited people see it{self._but}.")
+        await self._note(
+            room, f"{person.name} made this private room. Only invited people see it{self._but}. Agents hear it."
+        )
         browser.push(codec.opened(room))
 
     async def _direct(self, browser: ConnectedPage, other: str, agent: str) -> None:

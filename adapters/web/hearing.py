@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from adapters.adapter import Inbound
 from adapters.web.board import RoomBoard
+from adapters.web.gatherings import PeopleDirectory
 from runtime.core.address import Address
 from runtime.core.quote import Quote, QuoteKind
 from runtime.core.room import RoomMessage
@@ -27,13 +28,16 @@ _ASKS = re.compile(r"[?？؟][\s*_`)\]}\"'»”’]*$")  # noqa: RUF001 - in oth
 class Hearing:
     """Decides whether agents hear a message.
 
-    What begins with `@` and a person's name is for that person. Elsewhere agents hear everything, but in rooms that
-    match one of `mentions_only` (with `*` for anything), and in direct rooms of two people, only commands, mentions
-    of an agent, replies to an agent, and threads below what an agent said.
+    What begins with `@` and the name of somebody who may come into the room is for that person. Elsewhere agents hear
+    everything, but in rooms that match one of `mentions_only` (with `*` for anything), and in direct rooms of two
+    people, only commands, mentions of an agent, replies to an agent, and threads below what an agent said.
     """
 
-    def __init__(self, board: RoomBoard, is_agent: IsAgent, mentions_only: Sequence[str] = ()) -> None:
+    def __init__(
+        self, board: RoomBoard, is_agent: IsAgent, directory: PeopleDirectory, mentions_only: Sequence[str] = ()
+    ) -> None:
         self._board = board
+        self._directory = directory
         self._is_agent = is_agent
         self._mentions_only = mentions_only
 
@@ -51,7 +55,9 @@ class Hearing:
         if quiet:
             return await self._answers_an_agent(said, room)
         wrote = {each.author_name for each in recent if each.author_kind == "person"}
-        others = (wrote | {person.name for person in self._board.people(room)}) - {said.author_name}
+        come = await self._directory.all() if charter.kind == "open" else ()
+        here = {person.name for person in (*come, *self._board.people(room))}
+        others = {*wrote, *here, *charter.people.values()} - {said.author_name}
         return not any(_begins_with(said.text.lstrip()[1:], name) for name in others)
 
     def _mentions(self, text: str, agents: set[str]) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
+from gateway.cli.output.terminal import ConfigOption, extension_names, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
     from anyio import CancelScope, Event
@@ -85,6 +85,18 @@ def _look_first(files: Sequence[Path], place: tuple[str, int] | None = None, rol
         listen(*place, role).close()
 
 
+def _tell_errors(settings: Settings, files: Sequence[Path]) -> None:
+    """Say what cannot work in the programs, which start nevertheless: the rest of them may."""
+    from gateway.cli.output.diagnosis import checked
+    from gateway.programs.loading import routes_of
+
+    for program in routes_of(settings, files).files.values():
+        found, result = checked(program, extension_names(settings))
+        for one in found if result is not None else ():
+            if one.severity == "error":
+                say(one.render())
+
+
 def _option(name: str, value: object) -> list[str]:
     return [] if value is None else [name, str(value)]
 
@@ -144,6 +156,8 @@ def run(  # noqa: PLR0913 - options of a command
         flags = {"model": model, "web.host": host, "web.port": port, "nodes.role": role}
         settings = load_settings(config, flags)
         _look_first(program or [])
+        if role != "front":
+            _tell_errors(settings, program or [])
         wanted = debug or debug_address is not None or stop_on_entry
         debugging = _debugging(debug_address, stop_on_entry) if wanted else None
 

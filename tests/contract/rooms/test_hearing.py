@@ -72,6 +72,16 @@ async def test_a_person_who_has_left_is_still_spoken_to() -> None:
         assert not (await anext(said)).addressed
 
 
+async def test_a_person_who_has_never_been_in_the_room_is_spoken_to() -> None:
+    async with web_chat() as chat, chat.adapter.connect() as said, page_socket(chat) as ada:
+        async with page_socket(chat, GRACE) as grace:
+            await grace.join()
+        await ada.send("open", name="garden")
+        await ada.until("opened")
+        await ada.say(f"@{GRACE.name} come here", room="garden")
+        assert not (await anext(said)).addressed
+
+
 @pytest.mark.parametrize(
     "text",
     [

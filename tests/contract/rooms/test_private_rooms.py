@@ -197,6 +197,18 @@ async def test_two_people_have_one_direct_room_whoever_asks_and_agents_do_not_li
         assert "only to private rooms" in (await ada.until("error"))["text"]
 
 
+async def test_agents_hear_a_private_room_and_its_first_line_says_so() -> None:
+    async with three() as (chat, ada, grace, _):
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        await grace.until("room")
+        (first, *_) = (await ada.join(room))["messages"]
+        assert first["text"].endswith("Only invited people see it. Agents hear it.")
+        async with chat.adapter.connect() as items:
+            await ada.say("Hi Grace", room=room)
+            assert (await anext(items)).addressed
+
+
 async def test_who_writes_to_an_agent_alone_is_heard_and_in_private() -> None:
     async with three() as (chat, ada, _, _):
         await ada.send("direct", agent="Guide")
