@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -80,14 +81,15 @@ class Troubles:
 
 
 class _FewRecords(logging.Filter):
-    """Lets one record of a kind pass: of the same remark, or of a failure at the same line."""
+    """Lets one record of a kind pass: of the same remark, or of a failure at the same line. What was ended is none."""
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         super().__init__()
         self._rarely = Rarely(seconds)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return self._rarely.due(_kind_of(record)) > 0
+        ended = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
+        return not ended and self._rarely.due(_kind_of(record)) > 0
 
 
 def _kind_of(record: logging.LogRecord) -> Hashable:
@@ -180,13 +182,16 @@ class _Server(uvicorn.Server):
             listener.listen(_WAITING)
         self.up.set()
 
-    def drop_connections(self) -> None:
-        """End the connections that are still open."""
-        for task in self.server_state.tasks:
+    async def drop_connections(self) -> None:
+        """End the connections that are still open, and what answers them."""
+        answering = list(self.server_state.tasks)
+        for task in answering:
             task.cancel()
         for connection in list(self.server_state.connections):
             if connection.transport is not None:
                 connection.transport.abort()
+        if answering:
+            await asyncio.wait(answering, timeout=STOP_TIMEOUT_S)
 
 
 async def serve(
@@ -244,7 +249,8 @@ async def _serve(server: _Server, listener: socket.socket, task_status: TaskStat
             with anyio.move_on_after(STOP_TIMEOUT_S, shield=True):
                 await stopped.wait()
             serving.cancel()
-            server.drop_connections()
+            with anyio.CancelScope(shield=True):
+                await server.drop_connections()
 
 
 async def _run(server: _Server, listener: socket.socket, scope: anyio.CancelScope, stopped: anyio.Event) -> None:

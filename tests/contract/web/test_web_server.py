@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import anyio
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
 
 from adapters.web.codec import WebVisitor
 from gateway.web.server import listen, serve
@@ -143,3 +147,25 @@ async def test_stopping_tells_pages_to_come_back_and_frees_the_port() -> None:
             assert (await page.farewell())[0] == 1012
         async with web_chat(port=chat.port) as again:
             assert again.port == chat.port
+
+
+async def test_an_answer_that_is_still_streamed_at_the_end_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async def endless() -> AsyncIterator[str]:
+        yield "first"
+        await anyio.sleep_forever()
+
+    async def stream(_: Request) -> StreamingResponse:
+        return StreamingResponse(endless())
+
+    async with anyio.create_task_group() as tasks:
+        app = Starlette(routes=[Route("/", stream)])
+        port = await tasks.start(serve, app, "127.0.0.1", 0)
+        http = httpx.AsyncClient(trust_env=False)
+        async with http, http.stream("GET", f"http://127.0.0.1:{port}/") as answer:
+            texts = answer.aiter_text()
+            assert await anext(texts) == "first"
+            tasks.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True), pytest.raises(httpx.TransportError):
+                await anext(texts)
+    await anyio.wait_all_tasks_blocked()
+    assert [record.getMessage() for record in caplog.records] == []

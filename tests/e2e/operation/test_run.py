@@ -56,7 +56,9 @@ async def test_it_prints_a_free_port_and_says_that_it_lives_and_is_ready(tmp_pat
 
 async def test_it_says_above_its_address_what_cannot_work_in_the_program(tmp_path: Path) -> None:
     program = tmp_path / "game.pb"
-    program.write_text("# Game\n## Main\n### Triggers\n- When program starts\n### Steps\n- $hint = Compair()\n- Say hi\n")
+    program.write_text(
+        "# Game\n## Main\n### Triggers\n- When program starts\n### Steps\n- $hint = Compair()\n- Say hi\n"
+    )
     async with gateway(tmp_path, program, fresh=True) as running:
         await running.prints(r"game\.pb:6:\d+: error: there is no playbook Compair[\s\S]*" + re.escape(running.url))
 
