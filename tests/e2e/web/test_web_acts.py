@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, FilePayload, Locator, Page, expect
 
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.message import Choice
@@ -306,8 +306,8 @@ async def test_a_reply_and_its_files_wait_in_their_room(browser: Browser) -> Non
         await message.hover()
         await tool(message, "Reply").click()
         await page.locator("#room-composer textarea").fill("tea")
-        note = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"with milk"}
-        await page.locator("#room-composer input[type=file]").set_input_files([note])
+        note = FilePayload(name="note.txt", mimeType="text/plain", buffer=b"with milk")
+        await page.locator("#room-composer input[type=file]").set_input_files(note)
         context, files = page.locator("#room-composer .context"), page.locator("#room-composer .uploads li")
         await expect(files).to_contain_text("note.txt")
 
