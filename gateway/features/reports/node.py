@@ -69,7 +69,8 @@ class SessionFailures(SessionPart):
         of its failure, where that is an agent that can; clients can not, and see it in the result."""
         order = self._journal.state.order
         if isinstance(fact, ProgramBroken):
-            return ("", None) if order is not None else (PROGRAM_BROKEN, None)
+            told = order is not None or self._record.program not in self._around.programs  # people are told of /new
+            return ("" if told else PROGRAM_BROKEN), None
         if isinstance(fact, OrderOver):
             failed = fact.status == "failed" or (fact.status == "rejected" and order is not None and order.event)
             unheard = order is not None and (order.unheard or order.home.platform == CLIENT)

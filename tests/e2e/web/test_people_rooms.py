@@ -44,6 +44,10 @@ async def test_a_private_room_is_made_shared_renamed_and_archived_by_clicks(brow
         await ada.get_by_role("button", name="People and room").click()
         await ada.get_by_role("button", name="Archive").click()
         await expect(grace.locator("#archived")).to_contain_text("This room is archived")
+        await expect(grace.locator("#room-composer")).to_be_hidden()
+        said = grace.locator(".message.person").first
+        await said.hover()
+        await expect(said.locator(".tools .icon:visible")).to_have_count(1)  # copies the text
         await grace.get_by_role("button", name="People and room").click()
         await grace.get_by_role("button", name="Leave").click()
         await expect(grace.locator("#room-name")).to_have_text("lobby")

@@ -93,7 +93,9 @@ export class MessageView {
       this.rowElement.append(this.tools());
       seen.unobserve(this.rowElement);
     }
-    if (this.again) this.again.hidden = !mayGive("undo") || !this.actions.again(this.message);
+    const archived = document.body.classList.contains("in-archive");
+    for (const tool of this.toolbar.querySelectorAll("button.icon")) tool.hidden = archived && ![KEYS.c, "Actions"].includes(tool.title);
+    if (this.again) this.again.hidden ||= !mayGive("undo") || !this.actions.again(this.message);
     this.why ??= whyLink(this.message);
     if (this.why && !this.why.parentNode) this.toolbar.querySelector('[aria-label="Copy the text"]').after(this.why);
   }
@@ -123,10 +125,12 @@ export class MessageView {
     this.needTools();
     if (this.toolbar.matches(".pending *, .failed *, .deleted *") || document.querySelector("dialog[open]")) return;
     const sheet = el("dialog", { class: "sheet", "aria-label": `Actions on the message from ${this.message.name}` });
-    sheet.append(drawPicker(this.actions.marks(), (mark) => {
-      sheet.close();
-      if (mark) this.actions.react(this.message, mark);
-    }));
+    if (!this.toolbar.querySelector("[aria-label='React']").hidden) {
+      sheet.append(drawPicker(this.actions.marks(), (mark) => {
+        sheet.close();
+        if (mark) this.actions.react(this.message, mark);
+      }));
+    }
     const offer = (drawn, name, act) => {
       const named = el("button", { type: "button" }, drawn, name);
       named.addEventListener("click", () => {
@@ -175,7 +179,7 @@ export class MessageView {
     const label = KEYS[key];
     this.needTools();
     const button = label && this.toolbar?.querySelector(`[aria-label="${label}"]`);
-    if (!button || !this.toolbar.checkVisibility()) return false;
+    if (!button || button.hidden || !this.toolbar.checkVisibility()) return false;
     button.click();
     return true;
   }

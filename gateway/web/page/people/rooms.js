@@ -38,6 +38,7 @@ export class Rooms {
     const name = document.getElementById("room-name");
     name.replaceChildren(signOf(room), titleOf(room));
     document.getElementById("archived").hidden = !room.archived;
+    document.body.classList.toggle("in-archive", Boolean(room.archived));
   }
 
   archive(archived) {
@@ -89,7 +90,7 @@ export class Rooms {
     };
     if (kind === "private") act("Invite somebody", () => this.invite(people));
     if (may) act("Rename", () => this.rename());
-    if (may) act(here.archived ? "Take out of the archive" : "Archive", () => this.archive(!here.archived));
+    if (may) act(here.archived ? "Restore" : "Archive", () => this.archive(!here.archived));
     act("Save as Markdown", () => this.chat.saved.save("md"));
     act("Save as JSON", () => this.chat.saved.save("json"));
     if (kind !== "direct" && room !== "lobby") act("Leave", () => this.send({ t: "leave", room }), true);

@@ -172,6 +172,18 @@ async def test_crashes_anywhere_count_a_failure_once_and_tell_it_once(sandbox: M
     assert deaths > 8
 
 
+async def test_a_program_that_is_not_served_any_more_is_no_failure(sandbox: MontySandbox) -> None:
+    office = Office(sandbox)
+    await office.open()
+    await office.sleepers.post("1", "hello")
+    await office.sleepers.live(lambda: True)
+    office.sleepers.program = replace(worker(), name="another")
+    await office.sleepers.post("2", "hello?")
+    await office.sleepers.live(lambda: True)
+    assert "no longer available here. /new starts another" in office.sleepers.chat[-1]
+    assert await office.store.all() == []
+
+
 async def test_a_report_that_cannot_be_made_fails_nothing_else(sandbox: MontySandbox) -> None:
     office = Office(sandbox)
     office.accounts.masking = None  # type: ignore[assignment]
