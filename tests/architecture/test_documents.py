@@ -1,14 +1,16 @@
-"""What the documents say is so."""
+"""What the documents say is so, and the site has every page."""
 
 from __future__ import annotations
 
 import ast
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from adapters import adapter, asides
 from runtime.language.vocabulary.phrase import ENTRIES
 from tests.architecture.source_tree import ROOT, modules
 from tests.fakes.observing.happenings import KINDS
@@ -157,3 +159,45 @@ def test_every_kind_of_event_is_made_somewhere() -> None:
         if isinstance(node, ast.Attribute | ast.Name)
     }
     assert {kind.__name__ for kind in KINDS.values()} <= made
+
+
+SITE = runpy.run_path(str(ROOT / "scripts" / "build_site.py"))
+pages = SITE["pages"]
+
+
+def test_every_page_is_in_the_menu_of_the_site_once() -> None:
+    listed = list(pages(tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]))
+    paths = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
+    written = {str(path) for path in paths if path.parts[0] != "decisions"}
+    assert sorted(listed) == sorted({*written, "decisions/index.md"})
+
+
+def test_llms_txt_names_every_page_of_the_menu_with_its_title_and_first_sentence(tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+    SITE["copy_pages"](tmp_path / "docs")
+    lines = SITE["llms_text"](project, tmp_path / "docs").splitlines()
+    entries = [re.fullmatch(r"- \[(.+)\]\((.+)\.html\): (.*)", line) for line in lines if line.startswith("- ")]
+    assert [found and f"{found[2]}.md" for found in entries] == list(pages(project["nav"]))
+    said = {found[2]: found[3] for found in entries if found is not None}
+    assert said["running/speed"].startswith("`make bench` prints every figure beside its floor")
+
+
+GUIDE = (ROOT / "docs" / "connecting" / "adding-a-platform.md").read_text(encoding="utf-8")
+EXAMPLE = (ROOT / "tests" / "fakes" / "platforms" / "minimal_adapter.py").read_text(encoding="utf-8")
+
+
+def test_examples_stand_in_the_minimal_adapter_to_the_letter() -> None:
+    examples = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    assert len(examples) >= 4
+    assert [example for example in examples if example not in EXAMPLE] == []
+
+
+def test_the_minimal_adapter_stays_about_a_hundred_lines() -> None:
+    assert len(EXAMPLE.splitlines()) <= 130
+
+
+def test_every_protocol_of_the_port_is_named_in_the_guide() -> None:
+    names = [name for module in (adapter, asides) for name in vars(module)]
+    protocols = [name for name in names if re.match(r"(Can|Counts|Answers|Holds|Hears)[A-Z]", name)]
+    assert len(protocols) > 10
+    assert [name for name in protocols if f"`{name}`" not in GUIDE] == []

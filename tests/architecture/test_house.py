@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.architecture.source_tree import PACKAGES, ROOT, classes, modules, named, tracked
@@ -115,3 +116,62 @@ def _places(pattern: re.Pattern[str], skip: set[Path]) -> list[str]:
         for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
         if pattern.search(line)
     ]
+
+
+WORDS_ALONE = """
+Adapter Address Ask Attachment Budget Bus Call Capabilities Channel Choice Clock Commit Condition Diagnostic Divergence
+End Entrance Expression Fact Feature Frame Free Happening Inbound Inbox Instruction Job Journal Jump Lease
+Leave Loop Message Notebook Outbox Param Participant Program Prose Quote Records Return Role Routes Sandbox Say Set
+Settings Snapshot Span Speaker Step Template Texts Think Trigger Unjournaled Usage Wait
+"""
+"""The words of the field, of PBAsm, and of what extensions import, which need no second one."""
+
+
+def _trees() -> Iterator[tuple[str, ast.Module]]:
+    for package in ("adapters", "gateway", "runtime"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            yield str(Path(path).relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _classes() -> Iterator[tuple[str, str]]:
+    for place, tree in _trees():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, place
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for name, place in _classes():
+        places[name].append(place)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_a_class_that_another_folder_imports_has_a_name_of_two_words_or_one_of_the_fields_own() -> None:
+    short = {name: Path(place) for name, place in _classes() if re.fullmatch("[A-Z][a-z0-9]+", name)}
+    abroad = {
+        alias.name
+        for place, tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if (home := short.get(alias.name))
+        and node.module == ".".join(home.with_suffix("").parts)
+        and home.parent != Path(place).parent
+    }
+    assert abroad == {*WORDS_ALONE.split()}
+
+
+TESTS = Path(__file__).parents[1]
+SKIPS = re.compile(r"pytest\.(?:mark\.)?(?:skip|skipif|importorskip|xfail)\b")
+ELSEWHERE = {"unit/runtime/storage/embedded/test_valkey.py": 1}
+"""Skipped on systems without /proc."""
+
+
+def test_no_test_is_skipped() -> None:
+    found = {
+        str(path.relative_to(TESTS)): len(SKIPS.findall(path.read_text()))
+        for path in TESTS.rglob("*.py")
+        if path != Path(__file__) and SKIPS.search(path.read_text())
+    }
+    assert found == ELSEWHERE

@@ -1,18 +1,32 @@
-"""What any implementation of this language must do: signatures, expressions, steps, imports, preambles."""
+"""What any implementation of this language must do, and that the guides and examples are understood."""
 
 from __future__ import annotations
 
+import asyncio
+import re
 from pathlib import Path
 
+import anyio
 import pytest
 
+from gateway.settings.tree import load
+from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk, talk_files
+from gateway.talks.staging.stage import TalkStage, open_stage
+from gateway.talks.talk import TalkScript
+from runtime.execution.calls.table import SIGNATURES
+from runtime.execution.frames.loop import FrameLoop
+from runtime.language.compiler import compile_program
 from runtime.language.diagnostics import ProgramRejected, Span
+from runtime.language.lint.program import lint
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read, signature
 from runtime.language.placeholders import placeholders
 from runtime.language.program import PlaybookSpec
 from runtime.language.syntax.nodes import ParsedPlaybook
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import ProgramText, read_paths, read_text
+
+pytestmark = pytest.mark.anyio
 
 
 def playbook(text: str) -> ParsedPlaybook:
@@ -191,3 +205,57 @@ def test_every_node_knows_the_file_and_line_it_comes_from(tmp_path: Path) -> Non
 def test_metadata_and_description_are_told_apart(below: str, metadata: dict[str, object], description: str) -> None:
     found = playbook(f"## P\n{below}\n### Steps\n- Think")
     assert (found.metadata, found.description) == (metadata, description)
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+PROGRAMS = [
+    pytest.param(program, id=f"{page}-{number}")
+    for page in ("getting-started.md", "tutorial.md", "reference/program-language.md")
+    for number, program in enumerate(
+        re.findall(r"^````markdown\n(.*?)^````$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL), 1
+    )
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+async def test_a_program_of_the_guides_is_understood_without_a_complaint(program: str, tmp_path: Path) -> None:
+    path = tmp_path / "pizza.pb"
+    path.write_text(program)
+    result = await compile_program([path], lowerer=RulesLowerer())
+    found = [*result.warnings, *lint(result.program, SIGNATURES, result.lines)]
+    assert [one.message for one in found] == []
+    assert result.report.unclassified == ()
+
+
+def test_the_guides_have_programs() -> None:
+    assert len(PROGRAMS) >= 5
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TALKS = Path(__file__).with_name("talks")
+
+
+def test_every_example_has_talks() -> None:
+    assert [one.name for one in EXAMPLES.glob("*.pb") if not one.with_suffix(".test.md").exists()] == []
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("file", talk_files([EXAMPLES, TALKS]), ids=lambda file: file.name)
+def test_the_talks_of_a_program_pass(file: Path) -> None:
+    found: list[str] = []
+
+    async def hold(loaded: LoadedTalks, talk: TalkScript, stage: TalkStage) -> None:
+        result = await hold_talk(loaded, talk, stage, limit_s=110)
+        found.extend(f"{one.line}: {one.expected}: {one.seen}" for one in result.differences if not one.fits)
+
+    async def hold_all() -> None:
+        loaded = await TalkLoader().load(file)
+        patient = {"remote.connect_s": 100}  # a server of tools begins with an interpreter of its own
+        settings = load(environment={}, directory=EXAMPLES, flags=patient)
+        async with open_stage(settings) as stage, anyio.create_task_group() as tasks:
+            for talk in loaded.file.talks:
+                tasks.start_soon(hold, loaded, talk, stage)
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        runner.run(hold_all())
+    assert found == []

@@ -1,15 +1,22 @@
-"""What every adapter does with what people do: told once each, in order, by the same people, and never lost."""
+"""What every adapter does with what people do, also when no more can be taken, and which parts it has."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import anyio
 import pytest
 
 from adapters.adapter import Inbound
+from gateway.access.admission import AccessRules, PlatformAccess
+from gateway.inbound.router import InboundRouter
 from runtime.core.address import Speaker
-from tests.contract.stands.parts import needs
+from runtime.core.clock import SystemClock
+from runtime.core.errors import ConversationFull, InboxFull
+from tests.contract.stands.kinds import STANDS, stand_of
+from tests.contract.stands.parts import LACKS, lacked_by, needs
 from tests.contract.stands.stand import Stand
+from tests.unit.gateway.inbound.arrivals import TEXTS, Door, people
 
 pytestmark = pytest.mark.anyio
 
@@ -105,3 +112,31 @@ async def test_what_is_said_while_the_connection_is_cut_is_heard_after(stand: St
         while item.text == "before":
             item = await anext(inbound)
     assert item.text == "meanwhile"
+
+
+@pytest.mark.parametrize("full", [InboxFull("full"), ConversationFull("crowded", bound=200)])
+async def test_who_is_not_taken_in_is_told_and_the_platform_brings_it_no_more(stand: Stand, full: InboxFull) -> None:
+    access = PlatformAccess(stand.adapter.name, AccessRules("open"), people(), SystemClock())
+    door = Door(access)
+    door.inbox.fault = full
+    router = InboundRouter(stand.adapter, access, door.entrance)
+    texts = TEXTS.marked(stand.adapter.capabilities.command_mark)
+    told = texts("inbound.crowded", limit=200) if isinstance(full, ConversationFull) else texts("inbound.full")
+    async with stand.listening() as inbound:
+        await stand.say("first", stand.private)
+        await router.take(await anext(inbound))
+        assert door.told == [(stand.private.key, told)]
+        door.inbox.fault = None
+        await stand.say("second", stand.private)
+        with anyio.fail_after(60):
+            await router.take(await anext(inbound))
+        await stand.say("third", stand.private)
+        with anyio.fail_after(60):
+            await router.take(await anext(inbound))
+    assert [text for _, text, _ in door.kept] == ["second", "third"]
+
+
+@pytest.mark.parametrize("platform", STANDS)
+async def test_a_platform_lacks_what_is_written_down_and_nothing_else(platform: str) -> None:
+    async with stand_of(platform) as stand:
+        assert await lacked_by(stand) == LACKS[platform]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.gateway_process import ROOT, Room, gateway
-from tests.e2e.operation.test_model_chain import HELLO_PROGRAM, chain
+from tests.e2e.operation.test_models import HELLO_PROGRAM, chain
 from tests.e2e.platforms.test_telegram import settings
 from tests.e2e.talks import TelegramTalk, until, until_said
 from tests.fakes.models.openai_server import OpenAIServer, Reply

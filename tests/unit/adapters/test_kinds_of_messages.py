@@ -560,7 +560,7 @@ KINDS: Mapping[str, Mapping[str, Cell]] = {
     ),
     "a place with a past": {
         "telegram": Shown("e2e/platforms/test_around_a_mention.py", "a_group_on_telegram_is_summed_up"),
-        "slack": Shown("contract/slack/test_read_back.py", "a_thread_is_told_from_its_beginning_with_names_bots"),
+        "slack": Shown("contract/slack/test_threads.py", "a_thread_is_told_from_its_beginning_with_names_bots"),
         "discord": Shown("contract/discord/test_read_back.py", "a_forum_post_is_told_from_its_first_message"),
         "web": Shown("contract/web/test_room_past.py", "a_room_is_told_in_order_with_what_agents_said"),
     },

@@ -1,8 +1,10 @@
-"""Talks out of stored conversations: what the tape has passes again, with the answers of then."""
+"""Talks out of stored conversations, also of those that have called tools: what the tape has passes again."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from gateway.talks.saving import Contents, add_talk, beside, contents_in, conten
 from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.stage import TalkStage, open_stage
 from gateway.talks.talk import TalkScript
-from runtime.core.errors import ProgramError
+from runtime.core.errors import ConfigError, ProgramError
 from runtime.core.files import FILE_URL
 from runtime.execution.frames.loop import FrameLoop
 from runtime.tape.tape import Fact
@@ -170,3 +172,88 @@ def test_a_conversation_with_another_program_is_refused_with_the_place(tmp_path:
     with pytest.raises(ProgramError, match=r"cannot be replayed after “Ada: I am Ada\.”: the tape has no answer"):
         saved(file, 0, tmp_path / "new.test.md", tmp_path / "more.pb")
     assert not (tmp_path / "new.test.md").exists()
+
+
+LIVED = """
+## Lived
+- Ada: Hello
+- Desk: …
+- Ada: oslo
+- Ada presses Allow
+- Desk: Oslo in the next days: snow, snow, clear.
+- Ada: Paris
+- Ada presses Allow
+- Desk: The server knows nothing about Paris. …
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A program with a server of tools, and a talk with it."""
+    for name in ("weather.pb", "weather_server.py"):
+        shutil.copy(EXAMPLES / name, tmp_path / name)
+    (tmp_path / "weather.test.md").write_text(LIVED, encoding="utf-8")
+    return tmp_path
+
+
+def saved_with_tools(folder: Path, *, asks: bool = True) -> None:
+    """Have the conversation, where people are asked about each call if it `asks`; save it without the server."""
+    if not asks:
+        (folder / "weather.test.md").write_text(LIVED.replace("- Ada presses Allow\n", ""), encoding="utf-8")
+
+    async def all_of_it() -> None:
+        async with open_stage(load(environment={"PARLEY_TOOLS__ASK": "Weather.*"} if asks else {})) as stage:
+            file = await TalkLoader().load(folder / "weather.test.md")
+            facts, _ = await lived(file, file.file.talks[0], stage)
+        (folder / "weather_server.py").unlink()
+        async with open_stage(load(environment={})) as stage:
+            shelf = await shelf_for(folder / "saved.test.md", folder / "weather.pb", facts)
+            add_talk(shelf, "Saved", await save("Saved", shelf, facts, stage))
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        runner.run(all_of_it())
+
+
+def held(folder: Path) -> TalkResult:
+    """What comes of holding the saved talk."""
+
+    async def hold() -> TalkResult:
+        async with open_stage(load(environment={})) as stage:
+            file = await TalkLoader().load(folder / "saved.test.md")
+            return await hold_talk(file, file.file.talks[0], stage)
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        return runner.run(hold())
+
+
+def test_a_saved_talk_has_the_results_of_tools_and_needs_no_server(folder: Path) -> None:
+    saved_with_tools(folder)
+    result = held(folder)
+    assert result.passed, result.differences
+    assert "snow, snow, clear" in (folder / "saved.test.md").read_text(encoding="utf-8")
+    kept = json.loads((folder / "saved.recorded.json").read_text(encoding="utf-8"))["Saved"]["tools"]
+    assert [(call["tool"], call["arguments"]["city"]) for call in kept["calls"]] == [
+        ("Weather.forecast", "oslo"),
+        ("Weather.forecast", "Paris"),
+    ]
+    assert kept["calls"][0]["error"] is None
+    assert kept["calls"][1]["error"][0] == "ToolFailed"
+
+
+def test_a_call_that_was_not_made_then_is_a_fault_of_the_talk(folder: Path) -> None:
+    saved_with_tools(folder, asks=False)
+    program = folder / "weather.pb"
+    program.write_text(program.read_text(encoding="utf-8").replace("city=city", 'city=f"{city}!"'), encoding="utf-8")
+    result = held(folder)
+    assert "Weather.forecast was not called with (city='oslo!')" in str(result.differences)
+
+
+@pytest.mark.parametrize("wrong", [3, {"tools": [{"called": "x"}], "calls": []}, {"calls": []}])
+def test_kept_tools_that_cannot_be_read_are_refused_by_name(folder: Path, wrong: object) -> None:
+    saved_with_tools(folder)
+    kept = folder / "saved.recorded.json"
+    data = json.loads(kept.read_text(encoding="utf-8"))
+    data["Saved"]["tools"] = wrong
+    kept.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"saved\.recorded\.json: it cannot be used"):
+        held(folder)

@@ -1,16 +1,23 @@
-"""Names, cookies and the key that signs them."""
+"""Names, cookies, the key that signs them, and small forms."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import anyio
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from starlette.requests import Request
+from starlette.types import Message
 
 from adapters.web.codec import WebVisitor
+from gateway.web.forms import small_json
 from gateway.web.guard import allowed_hosts
 from gateway.web.identity import ReservedNames, WebIdentities, clean_name, persistent_secret
 from runtime.core.clock import SystemClock
@@ -136,3 +143,25 @@ def test_names_that_look_like_an_agents_or_ours_are_taken(taken: str) -> None:
 @pytest.mark.parametrize("free", ["Ada", "Hostess", "Parle", "Ольга", "Άννα", "アダ", "👋"])
 def test_other_names_are_free_in_any_script(free: str) -> None:
     assert free not in ReservedNames(["Host", "Price Finder"])
+
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20)
+data = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+
+
+def read(body: bytes) -> dict[str, str] | None:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body}
+
+    return anyio.run(small_json, Request({"type": "http", "method": "POST", "headers": []}, receive))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=100) | data.map(json.dumps).map(str.encode))
+@example(rb'{"endpoint": "\ud800"}')
+@example(b"[" * 4_000)
+@example(b'{"a": ' + b"1" * 4_050 + b"}")
+@example(b'{"a": NaN, "b": "c"}')
+def test_a_form_of_any_content_is_texts_that_can_be_kept_or_nothing(body: bytes) -> None:
+    for name, value in (read(body) or {}).items():
+        assert f"{name}{value}".encode()

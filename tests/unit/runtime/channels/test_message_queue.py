@@ -1,4 +1,4 @@
-"""The queue of one agent."""
+"""The queue of one agent: each reader finds what is its own, oldest first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.channels.message_queue import Match, MessageQueue
@@ -272,3 +272,32 @@ def test_the_queue_agrees_with_a_plain_list(operations: list[tuple[str, AgentId 
                 assert queue.remove(match) == len(expected)
                 model = [message for message in model if message not in expected]
     assert len(queue) == len(model)
+
+
+SENDERS = (A, B, C)
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.integers(0, 2), st.booleans(), st.booleans()),
+        st.tuples(st.just("take"), st.integers(0, 4), st.booleans(), st.booleans()),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(steps=steps)
+async def test_as_a_list_would_have_it(steps: list[tuple[str, int, bool, bool]]) -> None:
+    queue, expected = MessageQueue(100, FakeClock()), list[Message]()
+    for what, which, in_meeting, flag in steps:
+        if what == "put":
+            message = broadcast("x", SENDERS[which]) if in_meeting else direct("x", SENDERS[which])
+            queue.put(message, priority=flag)
+            expected.insert(0 if flag else len(expected), message)
+            continue
+        match = (*map(from_sender, SENDERS), of_meeting, None)[which]
+        wanted = [message for message in expected if match is None or match(message)][: 1 if flag else 100]
+        got = queue.take(match, max_messages=1 if flag else 100)
+        assert got == wanted
+        expected = [message for message in expected if message not in got]
+    assert queue.take() == expected

@@ -1,13 +1,19 @@
-"""Times in English are read strictly, and come right where the clocks change."""
+"""Times in English, times of the calendar, and waiting for what another task does."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+import anyio
 import pytest
 
+from runtime.core.clock import until
+from runtime.core.signals import WakeSignal
 from runtime.core.times import SetTimes, read_times, zone_named
+from tests.fakes.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -161,3 +167,76 @@ def test_times_are_the_same_after_they_were_kept() -> None:
 def test_zones_have_their_names_of_the_tz_database() -> None:
     assert zone_named("Europe/Berlin") == BERLIN
     assert [zone_named(name) for name in ("Berlin", "Europe", "../etc/passwd", "")] == [None] * 4
+
+
+async def waiting(clock: FakeClock, seconds: float, over: anyio.Event) -> None:
+    await until(clock, clock.now().timestamp() + seconds, at_most_s=seconds)
+    over.set()
+
+
+async def test_a_time_comes_when_the_calendar_says_so() -> None:
+    clock, over = FakeClock(), anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(waiting, clock, 100, over)
+        await clock.advance(99)
+        assert not over.is_set()
+        await clock.advance(1)
+        assert over.is_set()
+
+
+async def test_a_time_comes_early_when_the_calendar_is_put_on() -> None:
+    clock, over = FakeClock(), anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(waiting, clock, 1000, over)
+        await clock.advance(1)
+        clock.set_calendar(86_400)
+        await clock.advance(60)
+        assert over.is_set()
+
+
+async def test_a_time_does_not_come_later_when_the_calendar_is_put_back() -> None:
+    clock, over = FakeClock(), anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(waiting, clock, 100, over)
+        await clock.advance(50)
+        clock.set_calendar(-86_400)
+        await clock.advance(49)
+        assert not over.is_set()
+        await clock.advance(1)
+        assert over.is_set()
+
+
+async def test_a_signal_wakes_all_who_wait_and_nobody_who_comes_later() -> None:
+    signal, woken = WakeSignal(), list[str]()
+
+    async def wait(name: str) -> None:
+        await signal.wait()
+        woken.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait, "one")
+        tasks.start_soon(wait, "two")
+        await anyio.wait_all_tasks_blocked()
+        signal.send()
+        tasks.start_soon(wait, "late")
+        await anyio.wait_all_tasks_blocked()
+        assert sorted(woken) == ["one", "two"]
+        tasks.cancel_scope.cancel()
+
+
+async def test_who_is_cancelled_while_it_waits_leaves_the_others_waiting() -> None:
+    signal, woken, gone = WakeSignal(), list[str](), anyio.CancelScope()
+
+    async def wait(name: str, scope: anyio.CancelScope) -> None:
+        with scope:
+            await signal.wait()
+            woken.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait, "gone", gone)
+        tasks.start_soon(wait, "there", anyio.CancelScope())
+        await anyio.wait_all_tasks_blocked()
+        gone.cancel()
+        await anyio.wait_all_tasks_blocked()
+        signal.send()
+    assert woken == ["there"]

@@ -15,7 +15,7 @@ from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.span_tree import told_again, traces
 from tests.fakes.people.talk import Model, Reply, Talk, talking
-from tests.unit.gateway.observability.test_metrics import gauges, values
+from tests.unit.gateway.observability.test_figures import gauges, values
 from tests.unit.gateway.observability.tracing.test_spans import told
 
 pytestmark = pytest.mark.anyio

@@ -1,1 +1,0 @@
-"""Tests of gateway/cli/operate."""
