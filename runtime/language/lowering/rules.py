@@ -221,7 +221,7 @@ class _StepLowering:
             found = self._classifier.alone(found.text)
         elif found.known and found.op is OpCode.CND and not found.body and (why := beyond_the_test(found.text)):
             found, item = _whole(item, why)
-        found, item = self._in_full(found, item, line, before, above)
+        found, item = self._loop_people.counting(*self._in_full(found, item, line, before, above))
         once = found.known and found.op is OpCode.CND and not found.loop
         later = self._occasions.why_later(found.text, in_a_loop=self._loops > 0) if once else ""
         known = self._questions.whether_known(found.text) if once else ""
@@ -307,7 +307,7 @@ class _StepLowering:
         self._classifier.background.note(done)
         self._loops += found.loop
         condition = line if found.op is OpCode.CND else None
-        with self._classifier.background.inside(condition), self._loop_people.inside(found):
+        with self._classifier.background.inside(condition), self._loop_people.inside(found, item):
             about, self._questions.about = self._questions.about, phrases.VARIABLE.findall(found.text)
             children = self.lower_all(_below(item, found), line, step)
             self._questions.about = about
