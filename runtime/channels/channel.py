@@ -51,7 +51,7 @@ class _Stream:
     start: StreamStart
     observers: list[StreamObserver]
     failed: list[StreamObserver] = field(default_factory=list)
-    pieces: list[str] = field(default_factory=list)
+    shown: str = ""
 
 
 class Channel:
@@ -241,7 +241,6 @@ class Channel:
         stream = self._streams.get(stream_id)
         if stream is None:
             raise self._unknown(stream_id)
-        stream.pieces.append(text)
         await self._show(stream, text)
 
     async def complete_stream(self, stream_id: StreamId, message: Message | None, *, error: str | None = None) -> None:
@@ -252,11 +251,10 @@ class Channel:
         stream = self._streams.pop(stream_id, None)
         if stream is None:
             raise self._unknown(stream_id)
-        shown = "".join(stream.pieces)
-        corrected = message is not None and not message.content.startswith(shown)
+        corrected = message is not None and not message.content.startswith(stream.shown)
         with anyio.CancelScope(shield=True):
-            if message is not None and not corrected and len(message.content) > len(shown):
-                await self._show(stream, message.content[len(shown) :])
+            if message is not None and not corrected and len(message.content) > len(stream.shown):
+                await self._show(stream, message.content[len(stream.shown) :])
             await self._end(stream, StreamComplete(stream_id, message, stream.start.recipient_id, error, corrected))
         failed = message is None
         self._bus.publish(StreamCompleted(stream_id, self.id, stream.start.sender_id, failed, corrected))
@@ -288,7 +286,8 @@ class Channel:
     async def _show(self, stream: _Stream, text: str) -> None:
         if not text:
             return
-        chunk = StreamChunk(stream.start.stream_id, text, stream.start.recipient_id)
+        stream.shown += text
+        chunk = StreamChunk(stream.start.stream_id, text, stream.start.recipient_id, stream.shown)
         for observer in tuple(stream.observers):
             try:
                 await observer.on_stream_chunk(chunk)

@@ -284,6 +284,8 @@ class StreamChunk:
     stream_id: StreamId
     text: str
     recipient_id: ParticipantId | None = None
+    so_far: str = ""
+    """All of the text up to the end of this piece."""
 
 
 @dataclass(frozen=True, slots=True)

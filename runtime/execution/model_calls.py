@@ -118,6 +118,11 @@ class ModelCalls:
         self._pieces.append(piece)
         self._heard_seq = self._context.journal.state.seq
 
+    @property
+    def reply(self) -> str:
+        """The answer as far as it has come."""
+        return "".join(self._pieces)
+
     def _note_model(self) -> None:
         journal = self._context.journal
         if journal.state.answered_by.get(self._purpose) != self._model:
@@ -156,7 +161,7 @@ class ModelCalls:
             *asked.at,
             self._model,
             self._purpose,
-            reply="".join(self._pieces),
+            reply=self.reply,
             seconds=self._seconds,
             first_text_s=self._first_text_s,
             tokens_in=usage.input_tokens,
@@ -202,9 +207,8 @@ class ModelCalls:
                 async for piece in completion:
                     self.heard(piece, completion.usage)
                 usage = completion.usage
-        text = "".join(self._pieces)
         self.end(usage)
-        return text
+        return self.reply
 
     @property
     def at(self) -> Place:

@@ -111,7 +111,7 @@ class FrameQuestions:
         """The length of the last prompt."""
 
     def blanks(self) -> str:
-        text = "" if self._reply is None else self._reply.text
+        text = "" if self._reply is None else self.calls.reply
         return text[: len(text) - len(text.lstrip())]
 
     async def answer(self, plan: Plan) -> Any:
@@ -188,7 +188,7 @@ class FrameQuestions:
 
     async def _broke_off(self, error: LLMError, breaks: int) -> int:
         """The reply has broken off, or did not come; returns how many have in a row, when it is to be asked again."""
-        said_anything = self._reply is not None and bool(self._reply.text.strip())
+        said_anything = self._reply is not None and bool(self.calls.reply.strip())
         self.calls.broke_off(error)
         await self.close(ended=False)
         if isinstance(error, ContextTooLong) and await self._hooks.shortened():

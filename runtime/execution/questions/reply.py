@@ -141,8 +141,6 @@ class QuestionReply:
         self._ended = False
         self._at = 0
         self.chars = 0
-        self.text = ""
-        """All text that was read."""
 
     async def close(self) -> None:
         await self._pieces.aclose()
@@ -193,7 +191,6 @@ class QuestionReply:
                 continue
             piece = piece[: MAX_REPLY_CHARS - self.chars]
             self.chars += len(piece)
-            self.text += piece
             self._ended = self.chars >= MAX_REPLY_CHARS
             self._parts += self._sections.feed(piece, final=self._ended)
         return self._parts.pop(0)

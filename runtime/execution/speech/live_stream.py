@@ -60,8 +60,12 @@ class LiveStream:
         self._text = ""
         self._shown_chars = 0
 
-    async def write(self, text: str) -> None:
-        self._text += text
+    async def write(self, piece: str) -> None:
+        await self.come_to(self._text + piece)
+
+    async def come_to(self, text: str) -> None:
+        """Show what is new of a text, when there is enough of it."""
+        self._text = text
         await self._show(self._piece_chars)
 
     async def _show(self, at_least_chars: int) -> None:

@@ -42,15 +42,13 @@ class PageStream:
         self._live = live
         self._page_id = page_id
         self._texts = texts
-        self._text = ""
 
     async def on_stream_start(self, event: StreamStart, /) -> None:
         """The page takes its place in the conversation with its first text."""
 
     async def on_stream_chunk(self, event: StreamChunk, /) -> None:
-        self._text += event.text
-        self._texts[self._page_id] = self._text
-        self._live().update(self._text)
+        self._texts[self._page_id] = event.so_far
+        self._live().update(event.so_far)
 
     async def on_stream_complete(self, event: StreamComplete, /) -> None:
         """The final text comes with the message; a stream that failed leaves its page open."""

@@ -250,10 +250,9 @@ class SessionUtterances:
         text = ""
         try:
             async for written in pieces if live is None or saying.worded else live.read(pieces):
-                piece = whole_characters(written)
-                text = _sayable(text + piece)
+                text = _sayable(text + whole_characters(written))
                 if live is not None:
-                    await live.write(piece)
+                    await live.come_to(text)
         except BaseException:
             if live is not None:
                 with anyio.CancelScope(shield=True):  # a stream completes, also when its call is cancelled

@@ -191,8 +191,8 @@ async def test_a_stream_is_start_then_chunks_then_one_end_and_the_message_is_del
     await conduit.complete_stream(STREAM, message)
     assert screen.seen == [
         start(ADA),
-        StreamChunk(STREAM, "Hel", ADA),
-        StreamChunk(STREAM, "lo!", ADA),
+        StreamChunk(STREAM, "Hel", ADA, "Hel"),
+        StreamChunk(STREAM, "lo!", ADA, "Hello!"),
         StreamComplete(STREAM, message, ADA),
     ]
     assert (screen.delivered, a.got) == ([message], [])
