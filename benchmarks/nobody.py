@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import anyio
 
-from runtime.channels.outbox import Done, QuietPage, unheard
+from runtime.channels.outbox import Done, LivePage, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Mark
 from runtime.core.page import PageRecord, PageSpec
 
 
-class Unseen(QuietPage):
+class Unseen(LivePage):
     """A page that nobody looks at."""
 
     def __init__(self, spec: PageSpec) -> None:

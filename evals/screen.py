@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from evals.models import Meter
 from evals.record import Happening, Shown
-from runtime.channels.outbox import LivePage, QuietPage, TextsAlone
+from runtime.channels.outbox import LivePage, TextsAlone
 from runtime.core.address import GATEWAY
 from runtime.core.page import PageRecord, PageSpec
 
@@ -43,7 +43,7 @@ class Screen(TextsAlone):
         return shown
 
 
-class _Page(QuietPage):
+class _Page(LivePage):
     def __init__(self, screen: Screen, spec: PageSpec) -> None:
         self._screen = screen
         self._spec = spec

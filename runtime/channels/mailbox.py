@@ -74,10 +74,11 @@ class MailboxRead:
 
 
 class SeatMailboxes(Protocol):
-    """Mailboxes by participant. Raises StorageUnavailable, and the errors named below."""
+    """Mailboxes by participant; by default, there are none. Raises StorageUnavailable, and the errors named below."""
 
     async def put(self, participant: str, letter: SeatLetter, /) -> bool:
         """Store a letter; False when it is there, or was in the last days. Raises MailboxFull."""
+        raise MailboxFull(f"Nobody can connect as {participant} here.")
 
     async def read(
         self, participant: str, after: str, reader: MailboxReader, /, *, wait_s: float, at_most: int
@@ -86,41 +87,24 @@ class SeatMailboxes(Protocol):
 
         Removes nothing. Can be cancelled.
         """
+        return MailboxRead()
 
     async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[MailboxEntry]:
         """The oldest mail, up to and including an entry."""
+        return ()
 
     async def take_out(self, participant: str, mail: Sequence[MailboxEntry], /) -> None:
         """Remove an acknowledged letter; `put` still recognises it for some days."""
+        return
 
     async def seat(self, participant: str, seat_id: str, /) -> ParticipantSeat | None:
         """The place of a seat; None if the participant never had it, or received nothing there for a month."""
+        return None
 
     async def attend(self, participant: str, connection: str, /) -> MailboxReader:
         """Start reading. An earlier reader is replaced, on whatever node it is."""
-
-
-class NoMailboxes:
-    """The mailboxes of a gateway without remote participants, which refuse every letter."""
-
-    async def put(self, participant: str, _letter: SeatLetter, /) -> bool:
-        raise MailboxFull(f"Nobody can connect as {participant} here.")
-
-    async def read(
-        self, _participant: str, _after: str, _reader: MailboxReader, /, *, wait_s: float, at_most: int
-    ) -> MailboxRead:
-        del wait_s, at_most
-        return MailboxRead()
-
-    async def waiting(self, _participant: str, _until: str, /, *, at_most: int) -> Sequence[MailboxEntry]:
-        del at_most
-        return ()
-
-    async def take_out(self, _participant: str, _mail: Sequence[MailboxEntry], /) -> None:
-        return
-
-    async def seat(self, _participant: str, _seat_id: str, /) -> ParticipantSeat | None:
-        return None
-
-    async def attend(self, _participant: str, connection: str, /) -> MailboxReader:
         return MailboxReader(connection, START)
+
+
+class NoMailboxes(SeatMailboxes):
+    """The mailboxes of a gateway without remote participants, which refuse every letter."""

@@ -21,61 +21,42 @@ def unheard(_kept: bool, /) -> None:
     """Nobody wants to know."""
 
 
-class _Unrecorded:
+class _Unrecorded(PageRecord):
     """For what may be lost in a crash."""
-
-    async def opening(self, part: int, text: str, /) -> None:
-        """Not kept."""
-
-    async def grows(self, text: str, /) -> None:
-        """Not kept."""
-
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        """Not kept."""
 
 
 UNRECORDED = _Unrecorded()
 
 
 class LivePage(Protocol):
-    """A page on its way to people's eyes."""
+    """A page on its way to people's eyes; by default, one that nobody sees."""
 
-    def update(self, text: str, /) -> None:
+    def update(self, _text: str, /) -> None:
         """The whole text so far; the newest wins, never blocks."""
+        return
 
     def ends(self) -> None:
         """Its last text comes soon: pages that are opened from now on begin when all of it is there."""
+        return
 
-    async def finish(self, text: str, /) -> bool:
-        """Return when the platform shows exactly `text` in its final form; waits out every cool-down.
+    async def finish(self, _text: str, /) -> bool:
+        """Return when the platform shows exactly this text in its final form; waits out every cool-down.
 
         False when the platform refuses it for good. Raises AdapterError when it cannot be tried now.
         """
-
-    async def rest(self) -> None:
-        """Show nothing more from now on; return when a call that is on its way was answered and written down."""
-
-    def abandon(self) -> None:
-        """Stop showing anything more of this page; what is visible stays."""
-
-
-class QuietPage:
-    """A `LivePage` that nobody sees. What shows a page in another way, at once, overrides what it needs."""
-
-    def update(self, _text: str, /) -> None:
-        """It is not shown as it grows."""
-
-    def ends(self) -> None:
-        """Nothing is opened beside it."""
-
-    async def finish(self, _text: str, /) -> bool:
         return True
 
     async def rest(self) -> None:
-        """Nothing is on its way."""
+        """Show nothing more from now on; return when a call that is on its way was answered and written down."""
+        return
 
     def abandon(self) -> None:
-        """What was shown stays."""
+        """Stop showing anything more of this page; what is visible stays."""
+        return
+
+
+class QuietPage(LivePage):
+    """A page that nobody sees. What shows a page in another way, at once, overrides what it needs."""
 
 
 class Outbox(Protocol):

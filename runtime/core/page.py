@@ -42,13 +42,16 @@ class PageSpec:
 
 
 class PageRecord(Protocol):
-    """Keeps what became visible. Each call returns when it is durable; its errors end the page."""
+    """Keeps what became visible; by default, nothing. Each call returns when it is durable; its errors end the page."""
 
     async def opening(self, part: int, text: str, /) -> None:
         """Before part `part` is sent for the first time, with the text it is sent with."""
+        return
 
     async def grows(self, text: str, /) -> None:
         """Record that this much of an unfinished page is about to be shown."""
+        return
 
     async def sent(self, part: int, platform_id: str, /) -> None:
         """The platform has part `part` under this id."""
+        return

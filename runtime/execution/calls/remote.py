@@ -60,25 +60,31 @@ class ToolRules:
 
 
 class RemoteServers(Protocol):
-    """The servers of remote agents, as every session of a node shares them."""
+    """The servers of remote agents, as every session of a node shares them; by default, none can be reached."""
 
     async def ready(self, program: Program, /) -> None:
         """Return when each server of the program was asked for its tools, in vain perhaps; within a time limit."""
+        return
 
     async def ready_for(self, agent: AgentSpec, /) -> None:
         """Wait until one agent's server is ready."""
+        return
 
     def equipped(self, program: Program, /) -> Program:
         """The program, its remote agents with the tools that are known now as their playbooks."""
+        return program
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
         """One agent with its tools; an agent with its own playbooks as it is."""
+        return agent
 
     def trouble(self, agent: AgentSpec, /) -> str | None:
         """Why the agent's tools are not known; None when they are."""
+        return "remote agents are not served here"
 
     def tool(self, agent: AgentSpec, name: str, /) -> RemoteTool | None:
         """The agent's playbook of this name; None while it is not known."""
+        return None
 
     async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
         """Have the server do it, under a key that is the same at every repetition; the result as JSON data.
@@ -86,6 +92,7 @@ class RemoteServers(Protocol):
         Raises ToolFailed, RemoteFault, RemoteTimeout and RemoteUnavailable; and OutcomeUnknown, at once and without
         repeating it, when it may or may not have happened and is not `repeatable`.
         """
+        raise RemoteUnavailable(f"{agent.name}: {self.trouble(agent)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +103,5 @@ class RemoteTools:
     rules: ToolRules = ToolRules()
 
 
-class NoRemoteServers:
-    async def ready(self, program: Program, /) -> None:
-        """None has to be waited for."""
-
-    async def ready_for(self, agent: AgentSpec, /) -> None:
-        """None has to be waited for."""
-
-    def equipped(self, program: Program, /) -> Program:
-        return program
-
-    def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
-        return agent
-
-    def trouble(self, agent: AgentSpec, /) -> str | None:
-        return "remote agents are not served here"
-
-    def tool(self, agent: AgentSpec, name: str, /) -> RemoteTool | None:
-        return None
-
-    async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
-        raise RemoteUnavailable(f"{agent.name}: {self.trouble(agent)}")
+class NoRemoteServers(RemoteServers):
+    """For sessions that may reach none."""

@@ -17,24 +17,12 @@ from runtime.tape.journal import Journal
 from runtime.tape.state.people import PageState
 
 
-class UnseenPage:
+class UnseenPage(LivePage):
     """A page that begins when nothing is shown: the session's next process shows it."""
 
-    def update(self, text: str, /) -> None:
-        """Nobody sees it."""
-
-    def ends(self) -> None:
-        """Nobody sees it."""
-
-    async def finish(self, text: str, /) -> bool:
+    async def finish(self, _text: str, /) -> bool:
         await anyio.sleep_forever()
         raise AssertionError("unreachable")
-
-    async def rest(self) -> None:
-        """Nothing is on its way."""
-
-    def abandon(self) -> None:
-        """Nothing was shown."""
 
 
 class PageStream:
