@@ -24,11 +24,7 @@ from runtime.core.errors import (
 from runtime.llm.client import (
     ChatMessage,
     CompletionRequest,
-    ModelOptions,
-    ModelTimeouts,
     PromptPicture,
-    TokenPrices,
-    Usage,
     VoiceRecording,
 )
 
@@ -92,18 +88,6 @@ def request_from(data: Mapping[str, Any]) -> CompletionRequest:
     recording = data.get("recording")
     told = {"messages": messages, "stop": tuple(data["stop"]), "recording": recording and VoiceRecording(**recording)}
     return CompletionRequest(**{**data, **told})
-
-
-def options_from(data: Mapping[str, Any]) -> ModelOptions:
-    return ModelOptions(**{**data, "timeouts": ModelTimeouts(**data["timeouts"])})
-
-
-def usage_from(data: Mapping[str, Any]) -> Usage:
-    return Usage(**data)
-
-
-def prices_from(data: Mapping[str, Any] | None) -> TokenPrices | None:
-    return None if data is None else TokenPrices(**data)
 
 
 def error_data(error: LLMError) -> dict[str, Any]:

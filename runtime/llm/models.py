@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import TracebackType
-from typing import Self
 
 import anyio
 from anyio.abc import TaskGroup
@@ -113,8 +111,9 @@ class NoModelClient:
     def model(self) -> str:
         return "none"
 
-    def stream(self, _request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]:
-        return _Unavailable(self.reason)
+    @asynccontextmanager
+    async def stream(self, _request: CompletionRequest, /) -> AsyncIterator[_Unavailable]:
+        yield _Unavailable(self.reason)
 
 
 class _Unavailable:
@@ -122,13 +121,6 @@ class _Unavailable:
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None: ...
 
     def __aiter__(self) -> AsyncIterator[str]:
         raise NoModelSet(self._reason)

@@ -34,7 +34,7 @@ from runtime.core.errors import LLMError, LLMProcessLost
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ModelLost, ModelReady
 from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage
-from runtime.llm.frames import Frame, FrameReader, error_from, packed, packed_request, prices_from, usage_from
+from runtime.llm.frames import Frame, FrameReader, error_from, packed, packed_request
 
 _ROOT = Path(__file__).parents[2]
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from runtime.llm.worker.main import main; main()"
@@ -271,7 +271,7 @@ class _Link:
                 frame = await frames.receive()
                 if "ready" in frame:
                     self.is_ready, self.sees = True, frame["sees"]
-                    self.prices = [prices_from(one) for one in frame["prices"]]
+                    self.prices = [one and TokenPrices(**one) for one in frame["prices"]]
                     self.settled.set()
                 elif (answer := self._answers.get(frame["id"])) is not None:
                     answer.take(frame)
@@ -323,7 +323,7 @@ class _Arriving:
         if frame["text"]:
             self._texts.append(frame["text"])
         if "usage" in frame:
-            self._usage = usage_from(frame["usage"])
+            self._usage = Usage(**frame["usage"])
         if "error" in frame:
             self._failure = error_from(frame["error"])
         self.ended = self.ended or "end" in frame

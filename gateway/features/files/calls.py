@@ -15,11 +15,10 @@ from runtime.core.files import FILE_URL, FileAccess, clean_file_name
 from runtime.core.message import Attachment
 from runtime.core.plain_text import whole_characters
 from runtime.execution.calls.files import MAX_READ_CHARS, decoded
-from runtime.execution.frames.frame import SENT_BYTES, Frame, FrameCall
+from runtime.execution.frames.frame import SENT_BYTES, Frame, FrameCall, check_waits
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.execution.prompt.with_files import referred
-from runtime.execution.speech.unwaited import check_waits
 from runtime.sessions.features import SessionParts
 from runtime.tape.facts.people import PageFinished
 

@@ -11,13 +11,12 @@ from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import BuiltinCalls
-from runtime.execution.frames.frame import Frame, FrameCall
+from runtime.execution.frames.frame import Frame, FrameCall, check_waits
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.prompt.with_files import file_mention, reference
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import SessionPages
-from runtime.execution.speech.unwaited import check_waits
 from runtime.meetings.invitations import LEFT
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import (

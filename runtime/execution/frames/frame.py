@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.signals import WakeSignal
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey, CallRecord, FrameState, RaisedAt
-from runtime.tape.state.session import AgentState
+from runtime.tape.state.session import AgentState, SessionState
 
 SENT_BYTES = "base64"
 """The only key of an argument that represents bytes."""
@@ -221,3 +222,24 @@ def _became(record: CallRecord) -> str:
 
 def shortened(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"
+
+
+MAX_UNWAITED = 500
+"""The number of things in a row that a playbook, with those that it calls, says to people and meetings, sends them as
+files or asks them, without waiting for anybody."""
+
+
+def check_waits(state: SessionState, frame: Frame, call: FrameCall) -> None:
+    """Raises PlaybookError where a frame, or one that waits for it, has said so much that nobody can answer."""
+    speaker = frame.state
+    place = call.place or speaker.step
+    by = "" if place is None else f" ({place})"
+    while speaker.spoken < MAX_UNWAITED:
+        caller = speaker.caller and state.frames.get(speaker.caller.frame)
+        if not caller:
+            return
+        speaker = caller
+    raise PlaybookError(
+        f"{speaker.playbook} has spoken {MAX_UNWAITED} times without waiting for anybody{by}. Let it wait for an "
+        "answer or for a time, or say it in fewer messages"
+    )

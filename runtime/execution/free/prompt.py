@@ -14,7 +14,7 @@ from runtime.execution.free.statement_rules import rules, rules_now
 from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
 from runtime.execution.prompt.message_text import exchanged, heard_line
 from runtime.execution.prompt.situation import MAX_VALUE_CHARS, shown_value, situation
-from runtime.execution.prompt.step_words import step_words
+from runtime.execution.prompt.step_words import script_lines
 from runtime.execution.prompt.with_files import file_mention
 from runtime.execution.triggers.kinds import HANDLER, judged_by_model
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step, Trigger, TriggerKind
@@ -100,7 +100,7 @@ def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec, executes: str) -> l
         return [*lines, ""]
     if playbook.walked:
         lines.append(LineForm.SCRIPT_HEAD)
-        lines += [line for step in playbook.steps for line in _script_lines(step, 0)]
+        lines += [line for step in playbook.steps for line in script_lines(step, 0)]
     elif playbook.steps:
         lines.append(LineForm.STEPS_HEAD)
         lines += [line for step in playbook.steps for line in _step_lines(step, 0)]
@@ -123,12 +123,6 @@ def _trigger_line(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, tr
 def _step_lines(step: Step, depth: int) -> list[str]:
     own = f"{'  ' * depth}- {step.line}:{step.op} {step.text}"
     return [own, *(line for child in step.children for line in _step_lines(child, depth + 1))]
-
-
-def _script_lines(step: Step, depth: int) -> list[str]:
-    words = step_words(step.text)
-    own = [f"{'  ' * depth}- {words}"] if words else []
-    return [*own, *(line for child in step.children for line in _script_lines(child, depth + 1))]
 
 
 def heard_text(frame: FrameState) -> str:

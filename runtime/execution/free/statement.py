@@ -24,19 +24,8 @@ MAX_MESSAGES = 50
 
 _MUTATORS = frozenset(
     {
-        "add",
-        "append",
-        "clear",
-        "discard",
-        "extend",
-        "insert",
-        "pop",
-        "popitem",
-        "remove",
-        "reverse",
-        "setdefault",
-        "sort",
-        "update",
+        *("add", "append", "clear", "discard", "extend", "insert", "pop"),
+        *("popitem", "remove", "reverse", "setdefault", "sort", "update"),
     }
 )
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.message import Message
 from runtime.core.prompt_forms import LineForm, foreign_line, foreign_lines
-from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.message_text import exchanged, heard_content, heard_line, past_lines
-from runtime.execution.prompt.situation import node_context, shown_value
-from runtime.execution.prompt.step_words import step_words
+from runtime.execution.prompt.situation import named_value, node_context
+from runtime.execution.prompt.step_words import script_lines
 from runtime.execution.prompt.with_files import file_mention
-from runtime.language.program import NOTE, AgentSpec, PlaybookSpec, Program, Step
+from runtime.language.program import NOTE, AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.signature import spaced
 from runtime.llm.client import ChatMessage
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import SessionState
-
-MAX_VALUE_CHARS = 2000
-
 
 _ROLE = """\
 You are {name}.{description}
@@ -42,7 +38,7 @@ def system_text(
         lines.append(f"\n{LineForm.ABOUT} {described}")
     if playbook.steps and with_script:
         lines.append(f"\n{LineForm.SCRIPT}{spaced(playbook.name)}), for orientation:")
-        lines += [line for step in playbook.steps for line in _script(step, 0)]
+        lines += [line for step in playbook.steps for line in script_lines(step, 0)]
     if playbook.notes:
         lines.append(f"\n{LineForm.NOTES}")
         lines += [f"- {NOTE.sub('', note, count=1).lstrip()}" for note in playbook.notes]
@@ -51,14 +47,6 @@ def system_text(
 
 def _text(playbook: PlaybookSpec) -> str:
     return "\n".join(step.text for step in playbook.walk_steps())
-
-
-def _script(step: Step, depth: int) -> Iterator[str]:
-    text = step_words(step.text)
-    if text:
-        yield f"{'  ' * depth}- {text}"
-    for child in step.children:
-        yield from _script(child, depth + 1)
 
 
 def heard_text(state: SessionState, messages: list[Message]) -> str:
@@ -96,13 +84,7 @@ def _known(state: SessionState, frame: FrameState, names: Mapping[str, Any]) -> 
     lines = []
     shown = [(name, value) for name, value in names.items() if not name.startswith("_") and name != "startup_message"]
     if shown:
-        values = (f"${foreign_line(name)} = {_value(agent.artifacts.get(name), name, value)}" for name, value in shown)
+        values = (f"${foreign_line(name)} = {named_value(agent, name, value)}" for name, value in shown)
         lines.append(f"{LineForm.KNOWN} " + "; ".join(values))
     lines += node_context(state, frame)
     return "\n".join([*lines, ""]) if lines else ""
-
-
-def _value(summary: str | None, name: str, value: Any) -> str:
-    if summary is not None or is_large(value):
-        return shown_artifact(name, value, summary)
-    return shown_value(value, MAX_VALUE_CHARS)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from runtime.core.plain_text import shortened
 from runtime.core.prompt_forms import LineForm, foreign_line
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
@@ -261,8 +262,7 @@ def understanding(line: str, awaited: Awaited) -> UnderstandQuestion:
 
 
 def quoted(text: str) -> str:
-    line = foreign_line(text)
-    return f'"{line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1] + "…"}".'
+    return f'"{shortened(foreign_line(text), MAX_QUOTED_CHARS)}".'
 
 
 def expression_text(test: object) -> str:

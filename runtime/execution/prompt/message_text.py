@@ -11,6 +11,7 @@ from typing import Final
 
 from runtime.core.ids import ORDERER, CounterpartId
 from runtime.core.message import Message, MessageType
+from runtime.core.plain_text import shortened
 from runtime.core.prompt_forms import LineForm, foreign, foreign_line, foreign_lines, foreign_name
 from runtime.core.quote import Quote, QuoteKind
 from runtime.llm.client import ChatMessage
@@ -116,8 +117,4 @@ def _change(before: str, content: str) -> str:
 
 
 def _said(text: str) -> str:
-    return f'"{_shortened(text)}"'
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _QUOTED_CHARS else text[: _QUOTED_CHARS - 1] + "…"
+    return f'"{shortened(text, _QUOTED_CHARS)}"'

@@ -48,10 +48,10 @@ def situation(state: SessionState, frame: FrameState) -> str:
     if frame.kwargs or frame.args:
         lines.append(f"{LineForm.ARGUMENTS} {shown_value(frame.kwargs or frame.args)}")
     shown = {name: value for name, value in agent.variables.items() if name == "__" or not name.startswith("_")}
-    values = (f"${foreign_line(name)} = {_named_value(agent, name, value)}" for name, value in shown.items())
+    values = (f"${foreign_line(name)} = {named_value(agent, name, value)}" for name, value in shown.items())
     lines.append(f"{LineForm.VARIABLES} " + ("; ".join(values) or "none"))
     if frame.locals:
-        values = (f"{foreign_line(n)} = {_named_value(agent, n, v)}" for n, v in frame.locals.items())
+        values = (f"{foreign_line(n)} = {named_value(agent, n, v)}" for n, v in frame.locals.items())
         lines.append(f"{LineForm.LOCALS} " + "; ".join(values))
     return "\n".join(lines)
 
@@ -78,7 +78,7 @@ def _from_outside(state: SessionState) -> Iterator[str]:
         )
 
 
-def _named_value(agent: AgentState, name: str, value: Any) -> str:
+def named_value(agent: AgentState, name: str, value: Any) -> str:
     summary = agent.artifacts.get(name)
     if summary is not None or is_large(value):
         return shown_artifact(name, value, summary)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from runtime.core.plain_text import shortened
 from runtime.core.texts import Texts
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Call
@@ -26,6 +27,15 @@ def step_words(text: str) -> str:
     return said["words"].split("; Say(")[0].removesuffix(")") if said["words"] else bare
 
 
+def script_lines(step: Step, depth: int) -> Iterator[str]:
+    """A step and those below it, in words, each on a line that is indented as deep."""
+    words = step_words(step.text)
+    if words:
+        yield f"{'  ' * depth}- {words}"
+    for child in step.children:
+        yield from script_lines(child, depth + 1)
+
+
 def shown_step(step: Step, texts: Texts) -> str | None:
     """A step for the line that tells people what an agent does: its own words, or the playbook that it calls. None for
     a step without words."""
@@ -37,7 +47,7 @@ def shown_step(step: Step, texts: Texts) -> str | None:
 
 def shown_words(step: Step) -> str | None:
     """A step's own words for that line; None without any."""
-    return _shortened(step_words(step.text)) or None
+    return shortened(step_words(step.text), MAX_SHOWN_CHARS) or None
 
 
 def shown_call(name: str, texts: Texts) -> str:
@@ -47,7 +57,7 @@ def shown_call(name: str, texts: Texts) -> str:
         return texts("doing.asks", agent=owner)
     first, *others = _words(playbook)
     others = [word if word.isupper() and len(word) > 1 else word.lower() for word in others]
-    return _shortened(" ".join([first[:1].upper() + first[1:], *others]))
+    return shortened(" ".join([first[:1].upper() + first[1:], *others]), MAX_SHOWN_CHARS)
 
 
 def _words(name: str) -> list[str]:
@@ -59,7 +69,3 @@ def _with_blanks(name: str) -> Iterator[str]:
     for before, (char, behind) in zip(" " + name, pairwise(name + " "), strict=False):
         begins = char.isupper() and (not before.isupper() or behind.islower())
         yield f" {char}" if begins or char.isdigit() != before.isdigit() else char
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN_CHARS else text[: MAX_SHOWN_CHARS - 1] + "…"

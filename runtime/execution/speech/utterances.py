@@ -18,7 +18,7 @@ from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, new_mess
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, StreamStart
 from runtime.core.plain_text import whole_characters
 from runtime.events.talk import MessageDelivered, MessageRouted
-from runtime.execution.frames.frame import Frame, FrameCall
+from runtime.execution.frames.frame import Frame, FrameCall, check_waits
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, call
 from runtime.execution.session_context import SessionContext
@@ -27,7 +27,6 @@ from runtime.execution.speech.live_stream import LiveStream, SpokenText
 from runtime.execution.speech.pages import SessionPages
 from runtime.execution.speech.receipts import AckWithin, SpeechReceipts
 from runtime.execution.speech.targets import SessionPopulation, SpeechTarget, person_named, resolve_target, wait_source
-from runtime.execution.speech.unwaited import check_waits
 from runtime.meetings.meeting import check_takes_part, comes_too_late, within
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed

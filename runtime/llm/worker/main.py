@@ -16,8 +16,7 @@ import anyio
 from anyio.abc import UNIXSocketStream
 
 from runtime.core.clock import SystemClock
-from runtime.llm.client import ModelOptions, ModelProvider
-from runtime.llm.frames import options_from
+from runtime.llm.client import ModelOptions, ModelProvider, ModelTimeouts
 from runtime.llm.worker.relay import Relay
 
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -38,7 +37,8 @@ def main() -> None:
     _end_with(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # the gateway drains first; this process ends with it
         signal.signal(number, signal.SIG_IGN)
-    models = [options_from(data) for data in json.loads(_content(options_file))]
+    told = json.loads(_content(options_file))
+    models = [ModelOptions(**{**data, "timeouts": ModelTimeouts(**data["timeouts"])}) for data in told]
     for name, file in json.loads(sys.argv[-1]).items():
         os.environ[name] = _content(file)
     anyio.run(_serve, [_with_key(options) for options in models])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.speech.unwaited import MAX_UNWAITED
+from runtime.execution.frames.frame import MAX_UNWAITED
 from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
