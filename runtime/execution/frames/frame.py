@@ -164,6 +164,11 @@ class Frame:
     def alive(self) -> bool:
         return self.id in self._journal.state.frames
 
+    @property
+    def place(self) -> str:
+        """The step that it has reached, else its playbook, for errors."""
+        return self.state.step or self.state.playbook
+
     def known(self, pos: str) -> KnownCall | None:
         """The call that the tape has at a position, finished or under way."""
         state, key = self._journal.state, CallKey(self.id, pos)

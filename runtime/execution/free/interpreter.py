@@ -40,7 +40,8 @@ from runtime.tape.facts.frames import (
     WaitEnded,
 )
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state.frames import CallKey
+from runtime.tape.state.frames import CallKey, FrameState
+from runtime.tape.state.session import SessionState
 
 MAX_REJECTIONS = 2
 """A turn's reply is refused at most this often: the model gets one corrective turn."""
@@ -113,10 +114,6 @@ class FreeInterpreter:
                 return ending.value
             await self._yield(str(ending.value))
         return None
-
-    async def describe(self) -> None:
-        """Evaluate the placeholders of the playbook's description, once for the frame."""
-        await self.description.resolve()
 
     async def carry_out(self, task: str, fence: FreeFence, *, may_end_program: bool) -> None:
         """Carry out one instruction to its end, within its fence. Raises as `run`."""
@@ -326,21 +323,13 @@ class FreeInterpreter:
 
     async def say_plainly(self, text: str) -> None:
         """A reply without statements is what the model says: to the meeting, to who wrote, else to the people here."""
-        await self._statements.accept(f"await Say({self._partner()!r}, {text!r})")
+        partner = partner_of(self._context.journal.state, self._frame.state)
+        await self._statements.accept(f"await Say({partner!r}, {text!r})")
         if self.halted:
             return
         fenced = self._fenced()
         ends = (fenced is not None and not fenced.owes) or self._handles
-        await self._statements.accept("await Return()" if ends else f"await Yld({self._partner()!r})")
-
-    def _partner(self) -> str:
-        state = self._frame.state
-        if state.meeting is not None:
-            return "meeting"
-        others = self._context.journal.state.agents.keys() - {state.agent}  # a reminder comes from the agent itself
-        sender = next((m for m in reversed(state.inbox) if m.sender_id in others), None)
-        wrote = any(m.from_human for m in state.inbox)
-        return "user" if sender is None or wrote else f"agent {sender.sender_id}"
+        await self._statements.accept("await Return()" if ends else f"await Yld({partner!r})")
 
     def value_of(self, name: str) -> Any:
         return self._statement_scope.value_of(name)
@@ -375,3 +364,13 @@ class FreeInterpreter:
         if state.ending is not None or self._context.steering(self._frame.agent):
             return True
         return bool(state.statements and state.statements[-1].error)
+
+
+def partner_of(state: SessionState, frame: FrameState) -> str:
+    """Who is answered: the meeting, people who wrote, the agent that wrote, else the people here."""
+    if frame.meeting is not None:
+        return "meeting"
+    others = state.agents.keys() - {frame.agent}  # a reminder comes from the agent itself
+    sender = next((m for m in reversed(frame.inbox) if m.sender_id in others), None)
+    wrote = any(m.from_human for m in frame.inbox)
+    return "user" if sender is None or wrote else f"agent {sender.sender_id}"

@@ -19,7 +19,7 @@ from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.asking import AskingHooks, FrameQuestions, Plan
+from runtime.execution.questions.asking import FrameQuestions, Plan
 from runtime.execution.questions.form import Question, WordsQuestion
 from runtime.execution.questions.spoken import SpeechCleaner, spoken
 from runtime.execution.speech.joint import beginning
@@ -44,7 +44,6 @@ class Exchange:
         work: Work,
         system: Callable[[], str],
         doing: Callable[[], str | None],
-        place: Callable[[], str],
         known: Callable[[], Mapping[str, Any]] | None = None,
         *,
         hears_words: bool = False,
@@ -58,9 +57,9 @@ class Exchange:
         self._system = system
         self._known = known or work.names
         self._hears_words = hears_words
-        hooks = AskingHooks(self._prompt, self._park, self._shorten, place, doing)
-        self.asking = FrameQuestions(work.context, work.frame, hooks)
         context = work.context
+        self.asking = FrameQuestions(context, work.frame, self._prompt, self._park, self._shorten, doing)
+        work.interrupts = self.asking.close
         self._compaction = TranscriptCompaction(
             context.journal, context.llm, self.asking.calls, context.transcript_chars
         )

@@ -10,6 +10,7 @@ import anyio
 from runtime.core.prompt_forms import LineForm
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
+from runtime.execution.free.interpreter import partner_of
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, quoted
@@ -42,9 +43,8 @@ class IdlePlaybook:
         self._triggers = triggers.by_message
         self._system = system_text(context.program, agent, playbook, "")
         self._questioner = Questioner({}, None)
-        self._work = Work(context, frame, playbook, lambda: playbook.name, self._close)
-        place, known = lambda: playbook.name, lambda: self._frame.agent.variables
-        self._exchange = Exchange(self._work, lambda: self._system, lambda: None, place, known)
+        self._work = Work(context, frame, playbook)
+        self._exchange = Exchange(self._work, lambda: self._system, lambda: None, lambda: frame.agent.variables)
 
     async def run(self) -> Any:
         """Handle the messages. Raises PlaybookError for a failure."""
@@ -54,9 +54,6 @@ class IdlePlaybook:
             with anyio.CancelScope(shield=True):
                 await self._exchange.asking.close(ended=False)
         return None
-
-    async def _close(self) -> None:
-        await self._exchange.asking.close()
 
     async def _deal(self) -> None:
         state = self._frame.state
@@ -69,8 +66,8 @@ class IdlePlaybook:
             await self._work.call(playbook, (), await self._arguments(playbook))
             return
         task = f"{LineForm.REPLY} this, in your role. Only the message itself, in a sentence or two."
-        words = self._questioner.reply(_LINE, "words", task)
-        await self._exchange.say_words(self._partner(), lambda: [words], may_be_silent=state.meeting is not None)
+        words, partner = self._questioner.reply(_LINE, "words", task), partner_of(self._context.journal.state, state)
+        await self._exchange.say_words(partner, lambda: [words], may_be_silent=state.meeting is not None)
 
     async def _fitting(self) -> str:
         if not self._triggers:
@@ -99,13 +96,3 @@ class IdlePlaybook:
     @property
     def _written(self) -> str:
         return quoted(self._heard)
-
-    def _partner(self) -> str:
-        """The recipient of the answer: a meeting, the agent that wrote, or people."""
-        state = self._frame.state
-        if state.meeting is not None:
-            return "meeting"
-        if any(message.from_human for message in state.inbox):
-            return "user"
-        sender = next((message.sender_id for message in reversed(state.inbox) if not message.from_human), None)
-        return "user" if sender is None else f"agent {sender}"

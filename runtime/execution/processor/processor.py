@@ -36,12 +36,10 @@ from runtime.language.instructions.model import (
     Condition,
     End,
     Free,
-    Instruction,
     Jump,
     Leave,
     Loop,
     LoopKind,
-    Meaning,
     Operand,
     Prose,
     Return,
@@ -98,11 +96,11 @@ class StepProcessor:
             known.types, playbook.returns, spaced(agent.name) if context.alone else "", lambda: frame.state.heard
         )
         self._interpreter = interpreter
-        self._work = Work(context, frame, playbook, self._place, self._interrupt)
+        self._work = Work(context, frame, playbook)
         self._authored = Authored(self._work, interpreter.description)
         self._ahead = Ahead(self._course, self._questioner, conditional, lambda: self._frame.state.at, self._work.names)
         hears = self._course.hears_words()
-        self._exchange = Exchange(self._work, self._system, self._doing, self._place, hears_words=hears)
+        self._exchange = Exchange(self._work, self._system, self._doing, hears_words=hears)
         self._calls = StepCalls(self._exchange, self._questioner)
         self._talk = FrameTalk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead)
 
@@ -125,15 +123,11 @@ class StepProcessor:
                 await self._exchange.asking.close(ended=False)
         return None
 
-    async def _interrupt(self) -> None:
-        """A call begins: a reply that is being read ends there."""
-        await self._exchange.asking.close()
-
     def _lives(self) -> bool:
         return self._frame.alive
 
     async def _begin(self) -> None:
-        await self._interpreter.describe()
+        await self._interpreter.description.resolve()
         state = self._frame.state
         if state.at is None and self._course.first is not None:
             heard = heard_text(self._context.journal.state, state.inbox)
@@ -173,27 +167,20 @@ class StepProcessor:
         outcome: Outcome = None
         try:
             for part in instruction.parts:
-                outcome = await self._part(line, part)
+                outcome = await _HANDLERS[type(part)](self, line, part)
                 if outcome is not None or not self._frame.alive:
                     break
             if outcome is None and self._frame.alive:
-                await self._judge(line, instruction)
+                await self._talk.judge(line, instruction)
         except Correction as correction:
-            await self._go_back(correction)
+            line, _ = self._frame.state.trail[correction.index]
+            self._work.note_back(correction.index, self._course.node(line).instruction.op)
             return await self._execute()
         except Withdrawn:
             return Returned()
         except NotComputable as error:
-            raise PlaybookError(f"{self._place()}: {error}") from error
+            raise PlaybookError(f"{self._frame.place}: {error}") from error
         return outcome
-
-    async def _part(self, line: str, part: Meaning) -> Outcome:
-        return await _HANDLERS[type(part)](self, line, part)
-
-    async def _go_back(self, correction: Correction) -> None:
-        line, _ = self._frame.state.trail[correction.index]
-        op = self._course.node(line).instruction.op
-        self._work.note_back(correction.index, op)
 
     # -- what instructions do
 
@@ -278,13 +265,13 @@ class StepProcessor:
         return Going(below.line, {**self._course.rounds_below(line), line: {"n": number, **more}})
 
     def _check_round(self, line: str, state: Mapping[str, Any] | None) -> None:
-        words = f"{self._place()}: \u201c{self._doing() or ''}\u201d"
+        words = f"{self._frame.place}: \u201c{self._doing() or ''}\u201d"
         check_round(self._course.tests_of(line), state or {}, words, meeting=self._frame.state.meeting is not None)
 
     async def _count(self, part: Loop) -> int:
         value = await self._calls.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")
         if not isinstance(value, int | float):
-            raise PlaybookError(f"{self._place()}: {value!r} is not a number of rounds")
+            raise PlaybookError(f"{self._frame.place}: {value!r} is not a number of rounds")
         return int(value)
 
     async def _each(self, line: str, part: Loop, state: Mapping[str, Any] | None, number: int) -> Outcome:
@@ -292,7 +279,7 @@ class StepProcessor:
             items = await self._calls.items(part, line)
             items = list(items) if isinstance(items, list | dict | str) else None
             if items is None:
-                raise PlaybookError(f"{self._place()}: {expression_text(part.over)} is not a list")
+                raise PlaybookError(f"{self._frame.place}: {expression_text(part.over)} is not a list")
         else:
             items = state["items"]
         if number >= len(items):
@@ -346,9 +333,6 @@ class StepProcessor:
     async def _pass(self, _line: str, _part: StepGroup) -> Outcome:
         return None
 
-    async def _judge(self, line: str, instruction: Instruction) -> None:
-        await self._talk.judge(line, instruction)
-
     # -- places and values
 
     def _system(self) -> str:
@@ -365,9 +349,6 @@ class StepProcessor:
             return coerced(value, declared)
         except ValueError as error:
             raise PlaybookError(f"the result of {self._playbook.name} {error}") from error
-
-    def _place(self) -> str:
-        return self._frame.state.step or self._playbook.name
 
     def _doing(self) -> str | None:
         line = self._frame.state.at

@@ -45,23 +45,13 @@ def in_meeting(state: SessionState, frame: Frame) -> bool:
 
 
 class Work:
-    """The deeds of one frame's instructions, numbered in each from 0. What is on the tape is not done again.
+    """The deeds of one frame's instructions, numbered in each from 0. What is on the tape is not done again."""
 
-    `interrupts` is awaited before a call begins: a reply that is being read ends there.
-    """
-
-    def __init__(
-        self,
-        context: ExecutionContext,
-        frame: Frame,
-        playbook: PlaybookSpec,
-        place: Callable[[], str],
-        interrupts: Callable[[], Awaitable[None]],
-    ) -> None:
+    def __init__(self, context: ExecutionContext, frame: Frame, playbook: PlaybookSpec) -> None:
         self.context = context
         self.frame = frame
-        self._place = place
-        self._interrupts = interrupts
+        self.interrupts: Callable[[], Awaitable[None]]
+        """Awaited before a call begins: a reply that is being read ends there."""
         self._state_params = frozenset(param.name for param in playbook.params if param.state)
         self._number = 0
         self.notes: list[str] = []
@@ -175,7 +165,9 @@ class Work:
             value = _changed(self.names().get(variable.name), [self._step_of(step) for step in variable.path], value)
         own = self.frame.state.kwargs
         if variable.name in own and variable.name not in self._state_params:
-            raise PlaybookError(f"{self._place()}: {variable.name} is a parameter; a variable of another name is set")
+            raise PlaybookError(
+                f"{self.frame.place}: {variable.name} is a parameter; a variable of another name is set"
+            )
         await self._update(variable.name, value)
 
     async def _update(self, name: str, value: Any) -> None:
@@ -197,7 +189,7 @@ class Work:
         call = HostCall(self.position(), name, tuple(args), dict(kwargs or {}))
         check_call(self.frame, call)
         if self.record(call.pos) is None:
-            await self._interrupts()
+            await self.interrupts()
             self.frame.expect_change()
             self.frame.host.start(self.frame, call)
             while self.frame.alive and self.record(call.pos) is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
@@ -76,32 +75,30 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).strip(_AROUND).casefold()
 
 
-@dataclass(frozen=True, slots=True)
-class AskingHooks:
-    """Hooks around the questions of a frame.
-
-    `prompt` is the whole prompt around the text of the questions. `parked` is called with the error when the model
-    cannot be reached, and returns when the question is to be asked again. `shortened` shortens the prompt, False when
-    it cannot. `place` names the present step in errors, `doing` says for people what the agent does.
-    """
-
-    prompt: Prompt
-    parked: Callable[[LLMError], Awaitable[None]]
-    shortened: Callable[[], Awaitable[bool]]
-    place: Callable[[], str]
-    doing: Callable[[], str | None]
-
-
 class FrameQuestions:
     """The questions of one frame. A reply that answers more than one is kept open until they are taken, or do not come.
 
     Use it from one task, and close it there.
     """
 
-    def __init__(self, context: ExecutionContext, frame: Frame, hooks: AskingHooks) -> None:
+    def __init__(
+        self,
+        context: ExecutionContext,
+        frame: Frame,
+        prompt: Prompt,
+        parked: Callable[[LLMError], Awaitable[None]],
+        shortened: Callable[[], Awaitable[bool]],
+        doing: Callable[[], str | None],
+    ) -> None:
+        """`parked` is called with the error when the model cannot be reached, and returns when the question is to be
+        asked again. `shortened` shortens the prompt, False when it cannot. `doing` says for people what the agent does.
+        """
         self._context = context
         self._frame = frame
-        self._hooks = hooks
+        self._prompt = prompt
+        self._parked = parked
+        self._shortened = shortened
+        self._doing = doing
         self.calls = ModelCalls(context, frame)
         self._open: AsyncExitStack | None = None
         self._reply: QuestionReply | None = None
@@ -179,7 +176,7 @@ class FrameQuestions:
                 return found
             await self.close()
             if tries >= MAX_TRIES:
-                raise NoUsableAnswer(f"the model did not answer what {self._hooks.place()} asks: {wrong}")
+                raise NoUsableAnswer(f"the model did not answer what {self._frame.place} asks: {wrong}")
 
     async def _refused(self, wrong: str) -> None:
         self.calls.publish(StepRejected(*self.calls.at, "answer", wrong))
@@ -191,11 +188,11 @@ class FrameQuestions:
         said_anything = self._reply is not None and bool(self.calls.reply.strip())
         self.calls.broke_off(error)
         await self.close(ended=False)
-        if isinstance(error, ContextTooLong) and await self._hooks.shortened():
+        if isinstance(error, ContextTooLong) and await self._shortened():
             return breaks
         if breaks < MAX_BREAKS and said_anything:
             return breaks + 1
-        await self._hooks.parked(error)
+        await self._parked(error)
         return 0
 
     @property
@@ -221,14 +218,14 @@ class FrameQuestions:
         schema = schema_of(first) if len(questions) == 1 else None
         worded = any(isinstance(question, WordsQuestion) for question in questions)
         temperature = None if worded and not self._context.alone else 0.0
-        prompt = await self._hooks.prompt(asked(questions, wrong))
+        prompt = await self._prompt(asked(questions, wrong))
         purpose = "execute" if worded else "decide"
         request = self.calls.addressed(CompletionRequest(prompt, purpose, temperature=temperature, schema=schema))
         self.prompt_chars = sum(len(message.content) for message in request.messages)
         await self.calls.begin(request)
         presence = self._context.pages.presence
         opened = self._open = self._open or AsyncExitStack()
-        opened.enter_context(presence.working(self._frame.state.agent, self._hooks.doing()))
+        opened.enter_context(presence.working(self._frame.state.agent, self._doing()))
         completion = await opened.enter_async_context(self.calls.answer(request))
         self._completion = completion
         self._reply = QuestionReply(self._heard(completion), len(questions))
