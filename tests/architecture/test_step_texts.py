@@ -18,8 +18,6 @@ READ_BY_PATTERNS = {
     "free/reply_run.py": "a model's reply",
     "free/reply/say_literal.py": "a model's reply",
     "frames/outcomes.py": "places in errors, to leave them out for people",
-    "frames/signatures.py": "types of messages that programs made up",
-    "processor/exchange.py": "what agents said, to leave out what was for another",
     "processor/questioner.py": "the $variables in words for a model, to put in their values; texts of triggers",
     "processor/understanding.py": "what people wrote",
     "prompt/step_words.py": "steps for people's eyes: their words without codes",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -36,7 +35,8 @@ Reader = Callable[[Any], Any]
 
 _DECLARED: dict[Callable[..., Any], Sequence[CallSignature]] = {}
 
-_OWN_TYPE = re.compile(r"[a-z_][a-z0-9_]{0,59}")
+MAX_TYPE_CHARS = 60
+"""The length of a type of messages that programs made up."""
 
 LONGEST_WAIT_S = 10 * 366 * 86_400.0
 """Ten years: what is to be waited for longer than that is a mistake."""
@@ -285,7 +285,8 @@ def _seconds(value: Any) -> float:
 
 def own_type(given: Any) -> str:
     """The type of a message that programs made up. Raises ValueError for one of Parley's, and for no name."""
-    if not isinstance(given, str) or not _OWN_TYPE.fullmatch(given):
+    plain = isinstance(given, str) and given.isidentifier() and given.isascii() and given == given.lower()
+    if not isinstance(given, str) or not plain or len(given) > MAX_TYPE_CHARS:
         raise ValueError(f"a type that is a name such as 'status_update', not {given!r}")
     if given in set(MessageType):
         raise ValueError(f"no type that only Parley gives, such as {given!r}; choose another name")

@@ -11,6 +11,7 @@ from runtime.core.prompt_forms import LineForm
 from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.situation import shown_value
+from runtime.execution.questions.answers import unfenced
 from runtime.execution.questions.form import KINDS
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.value_types import coerced, fits
@@ -20,7 +21,6 @@ from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 
 _VALUE_ALONE = "Answer with the value alone."
-_FENCED = re.compile(r"\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
 def raw_prompt(agent: AgentSpec, playbook: PlaybookSpec, frame: FrameState) -> tuple[ChatMessage, ...]:
@@ -72,8 +72,7 @@ def value_of(text: str, declared: str | None) -> Any:
     text = text.strip()
     if declared is None or declared == "str":
         return text
-    found = _FENCED.fullmatch(text)
-    bare = found[1].strip() if found else text
+    bare = unfenced(text)
     try:
         if declared.partition("[")[0] in ("list", "dict"):
             return coerced(json.loads(bare), declared)

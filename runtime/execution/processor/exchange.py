@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,9 +30,6 @@ from runtime.llm.client import ChatMessage
 from runtime.tape.facts.frames import CallReturned, FrameParked, FrameSteered, WaitBegun, WaitEnded
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey
-
-_TO_ANOTHER = re.compile(r"\(To [^\n:]+:\) ")
-"""What stands before words that were neither for people nor for a meeting."""
 
 
 class Exchange:
@@ -132,7 +128,7 @@ class Exchange:
     async def say_again(self, target: str) -> str:
         """Say once more all that people were told before they wrote last."""
         record = self.work.record(self.work.upcoming)
-        said = [text for text in self.frame.state.said_before if not _TO_ANOTHER.match(text)]
+        said = [text for text in self.frame.state.said_before if not _is_to_another(text)]
         return await self.say_exactly(target, "\n\n".join(said) if record is None else record.text or "")
 
     async def say_words(self, target: str, plan: Plan, *, may_be_silent: bool = False) -> str:
@@ -257,6 +253,12 @@ class Exchange:
         self.asking.calls.publish(TurnCompleted(*self.asking.calls.at))
         await journal.commit()
         return taken
+
+
+def _is_to_another(text: str) -> bool:
+    """Whether words were neither for people nor for a meeting."""
+    whom, ends, _ = text.partition(":) ")
+    return whom.startswith("(To ") and bool(ends) and "\n" not in whom
 
 
 class _BrokenOff:

@@ -38,9 +38,7 @@ _NUMBERED = re.compile(r"[(*]*\d{1,2}[.):*]+\s+(?=\S)")
 
 def read_answer(question: Question, text: str) -> Any:
     """The answer that a text is: a dict of values, an outcome's name, or `UnderstandAnswer`. Raises WrongAnswer."""
-    text = text.strip()[:MAX_ANSWER_CHARS]
-    if fenced := _FENCED.fullmatch(text):
-        text = fenced[1].strip()
+    text = unfenced(text.strip()[:MAX_ANSWER_CHARS])
     if not text:
         raise WrongAnswer("the answer is empty")
     match question:
@@ -51,6 +49,12 @@ def read_answer(question: Question, text: str) -> Any:
         case UnderstandQuestion():
             return _understood(question, text)
     return text
+
+
+def unfenced(text: str) -> str:
+    """A text without the code fence around all of it."""
+    fenced = _FENCED.fullmatch(text)
+    return fenced[1].strip() if fenced else text
 
 
 def _values(question: ValueQuestion, text: str) -> dict[str, Any]:
