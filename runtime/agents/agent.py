@@ -178,7 +178,6 @@ class Agent:
         await self._run(frame, executable)
 
     async def _do_in_time(self, message: Message) -> None:
-        """Execute the playbook whose time has come."""
         executable = self._library.triggered(self.state.klass, message.content)
         if executable is None:
             self._journal.note(MessagesDropped(self.id, [message.id]))

@@ -23,8 +23,6 @@ from runtime.tape.state.session import SessionState
 
 
 class SessionAttendance:
-    """Implements `runtime.meetings.meetings.Attendance` for one session."""
-
     def __init__(
         self,
         program: Program,

@@ -190,7 +190,6 @@ class HumanAttendees:
         return None
 
     def _joins(self, text: str) -> bool:
-        """Whether somebody says that they join, and no more."""
         return text.strip().casefold() == self._labels[0].casefold()
 
     def _confirm_refusal(self, meeting: MeetingState, asked_as: PersonId) -> None:

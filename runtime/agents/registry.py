@@ -135,7 +135,6 @@ class AgentRegistry:
         return self._agents[agent]
 
     def all(self) -> list[LiveAgent]:
-        """The agents in memory, in the order in which they came."""
         return list(self._agents.values())
 
     def remote(self, agent: str) -> RemoteAgent | None:
@@ -150,7 +149,6 @@ class AgentRegistry:
         return agent in self._agents and self.remote(agent) is None
 
     def participant(self, who: ParticipantId) -> Participant:
-        """The agent or person of this id as a participant. Raises KeyError."""
         if isinstance(who, AgentId):
             return self._agents[who].participant
         if who == ANYONE:
@@ -190,7 +188,6 @@ class SessionChannels:
         return self._channels.acknowledgements
 
     def queue(self, agent: AgentId) -> MessageQueue:
-        """The queue from which an agent's playbooks read."""
         return self._agents.get(agent).queue
 
     def channel(self, agent: AgentId, target: SpeechTarget) -> Channel:

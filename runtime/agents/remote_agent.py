@@ -92,7 +92,6 @@ class RemoteAgent:
         self.look()
 
     def look(self) -> None:
-        """See whether there is something to post."""
         self._came.set()
 
     def forget(self, messages: Collection[str]) -> None:

@@ -76,7 +76,6 @@ class _Calls:
         return True
 
     def start(self, tasks: TaskGroup) -> None:
-        """Make the calls until cancelled."""
         for _ in range(self._parallel):
             tasks.start_soon(self._run)
 

@@ -45,7 +45,6 @@ class SeatLetter:
 
     @property
     def id(self) -> str:
-        """An id that is the same for the same message to the same seat."""
         return f"{self.seat.id}/{self.message}"
 
 

@@ -45,7 +45,6 @@ class TranscriptCompaction:
         self._summary_chars = min(MAX_SUMMARY_CHARS, budget_chars // _SUMMED_UP)
 
     def due(self, frame: FrameState, fits_chars: int | None = None) -> bool:
-        """Whether the past exceeds the budget or the model's window."""
         return transcript_chars(frame.transcript) > self._budget(fits_chars) and len(frame.transcript) > 1
 
     def _budget(self, fits_chars: int | None) -> int:

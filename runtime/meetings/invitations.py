@@ -37,7 +37,6 @@ _SAYS_NOTHING = frozenset({"meeting", "a", "an", "the", "to", "in", "when", "inv
 
 
 def due_after(times: int, now_s: float) -> float:
-    """The time of the next invitation after the `times`-th one."""
     return now_s + AGAIN_AFTER_S * 2.0 ** (times - 1)
 
 
@@ -48,7 +47,6 @@ def is_silent(meeting: MeetingState, who: ParticipantId) -> bool:
 
 
 def is_last(ask: AskState) -> bool:
-    """Whether there is no further invitation after this one."""
     return ask.times >= MAX_TIMES
 
 

@@ -137,7 +137,6 @@ class MeetingHabits:
 
 
 def is_show(text: str) -> TypeGuard[Show]:
-    """Whether it is one of the three values."""
     return text in _SHOWS
 
 

@@ -195,7 +195,6 @@ class SessionMeetings:
             self._ask_solo(meeting)
 
     def not_waited_for(self, meeting: MeetingState, who: ParticipantId) -> None:
-        """They were asked often enough."""
         answer = meeting.invited.get(who) or NO_ANSWER
         self._journal.note(InvitationAnswered(meeting.id, who, answer, frame=self._frame(meeting)))
         self._tell_absence(meeting, who)

@@ -25,8 +25,6 @@ MISSING = SharedValue(None, 0, ANYONE)
 
 
 class SharedState:
-    """The shared state of one session's meetings."""
-
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 

@@ -91,8 +91,6 @@ class OwnAgent:
 
 
 class _PublicPlaybooks:
-    """`Agent.Playbook(...)` in an author's code."""
-
     def __init__(self, agent: AgentSpec) -> None:
         self._agent = agent
 
@@ -151,7 +149,6 @@ class AgentModule:
         self._names |= playbooks
 
     def function(self, name: str) -> Callable[..., Any]:
-        """The author's function of this name."""
         found: Callable[..., Any] = self._functions[name]
         return found
 

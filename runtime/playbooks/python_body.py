@@ -345,7 +345,6 @@ def _sent(value: Any) -> Any:
 
 
 def place_of(line: FrameType) -> str:
-    """The place of a call: file and line."""
     return f"{line.f_code.co_filename}:{line.f_lineno}"
 
 

@@ -146,7 +146,6 @@ class RemotePlaybook:
 
 
 def allows(said: str, texts: Texts) -> bool:
-    """Whether an answer to the question whether a call may be made is a yes."""
     yes = {texts("tools.yes").casefold(), *texts("tools.yes_in_words").split(", ")}
     return said.strip().rstrip(".!").casefold() in yes
 

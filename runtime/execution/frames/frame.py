@@ -194,7 +194,6 @@ class Frame:
         return [*waits, *intents, *children]
 
     def close(self) -> None:
-        """Forget the live side; the tape keeps the rest."""
         self._journal.forget(self.id)
         self._moving.discard(self.id)
 

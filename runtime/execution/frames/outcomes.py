@@ -291,7 +291,6 @@ class FrameEvents:
         self._bus.publish(happened.FrameWaiting(self._journal.session, frame.id, _whom(wait.source), until))
 
     def goes_on(self, frame: Frame) -> None:
-        """The awaited message has come, or the time is over."""
         self._bus.publish(happened.FrameResumed(self._journal.session, frame.id))
 
 

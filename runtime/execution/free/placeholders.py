@@ -83,7 +83,6 @@ class PlaybookDescription:
         await self._context.journal.commit()
 
     def is_the_authors(self, source: str) -> bool:
-        """Whether an expression uses a name that only the agent's Python has."""
         unknown = self._unknown(ast.parse(source), self._scope.functions([source]))
         return bool(unknown) and self._has_python(unknown)
 

@@ -157,7 +157,6 @@ def _outcome(record: CallRecord) -> str:
 
 
 def executed_text(frame: FrameState) -> str:
-    """The statements of this turn that were executed, with what their calls gave."""
     lines = []
     for index, statement in enumerate(frame.statements):
         lines.append(f"{index + 1}. {foreign(statement.source)}")
@@ -239,13 +238,11 @@ def half_said(state: SessionState, frame: FrameState) -> list[str]:
 
 
 def said_text(frame: FrameState) -> str:
-    """The reply of this turn as it was executed, for the frame's transcript."""
     lines = [line for one in frame.statements for line in (*(f"# {text}" for text in one.remarks), one.source)]
     return "```python\n" + "\n".join(lines) + "\n```"
 
 
 def said_so_far(frame: FrameState) -> list[dict[str, str]]:
-    """The messages and answers of a frame, its unfinished turn included."""
     past = [*frame.transcript, *([frame.exchange] if frame.exchange is not None else [])]
     if frame.statements:
         past.append({"heard": heard_text(frame), "said": said_text(frame)})

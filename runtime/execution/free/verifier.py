@@ -262,7 +262,6 @@ def _check_fence(tree: ast.AST, position: Position) -> Rejected | None:
 
 
 def owed(names: Sequence[str]) -> str:
-    """The error of a step that ends without a value for these variables."""
     return f"the step is not done: {' and '.join(f'${name}' for name in names)} has no value yet"
 
 
@@ -272,7 +271,6 @@ def _first_text(node: ast.Call) -> str | None:
 
 
 def _returns(tree: ast.Module) -> bool:
-    """Whether a statement ends the step rather than waits."""
     last = tree.body[-1] if tree.body else None
     return isinstance(last, ast.Expr) and any(name == "Return" for name, _ in calls_in(last))
 

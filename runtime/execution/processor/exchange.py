@@ -65,7 +65,6 @@ class Exchange:
     async def answer(
         self, plan: Plan, load: Callable[[Any], Any] = lambda data: data, store: Callable[[Any], Any] = lambda a: a
     ) -> Any:
-        """The model's checked answer to the first question of a plan."""
         pos = self.work.position()
         record = self.work.record(pos)
         if record is not None:

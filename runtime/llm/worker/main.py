@@ -54,7 +54,6 @@ def _content(file: int) -> str:
 
 
 def _with_key(options: ModelOptions) -> ModelOptions:
-    """The options with the key from its file or variable."""
     key = options.api_key
     if options.api_key_variable is not None:
         key = os.environ.get(options.api_key_variable)

@@ -53,7 +53,6 @@ class ServedModel(ModelProvider):
         self._price: ListedPrice | None = None
 
     async def warm_up(self) -> None:
-        """Read the model's price."""
         if self._price is None:
             self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
 
@@ -235,7 +234,6 @@ def messages_data(messages: tuple[ChatMessage, ...], model: str) -> list[dict[st
 
 
 def schema_data(schema: Any) -> dict[str, Any]:
-    """The request data that enforce a JSON schema."""
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 
 

@@ -45,7 +45,6 @@ def sees(litellm: ModuleType, model: str) -> bool | None:
 
 
 def listed_prices(litellm: ModuleType, model: str) -> TokenPrices | None:
-    """What a model costs; None for one that litellm does not know."""
     try:
         return _prices(litellm.get_model_info(model))
     except Exception:  # noqa: BLE001 - see above
@@ -80,7 +79,6 @@ class ListedPrice:
         return cls(rows.get(model) or rows.get(model.partition("/")[2]) or {})
 
     def priced(self, usage: Usage) -> Usage:
-        """`usage` with its price in US dollars and the model's window."""
         usage = replace(usage, window_tokens=int(self._row.get("max_input_tokens") or 0))
         if "input_cost_per_token" not in self._row:
             return usage
@@ -99,7 +97,6 @@ class ListedPrice:
 
     @property
     def prices(self) -> TokenPrices | None:
-        """What the model costs; None for a model without a row."""
         return _prices(self._row)
 
     @property

@@ -99,7 +99,6 @@ class Relay:
             del self._answering[pending.number]
 
     async def _read(self, request: CompletionRequest, pending: _Pending) -> dict[str, Any]:
-        """Read the answer to its end; returns its failure."""
         model, provider = self._models[pending.model]
         longest = MAX_SPEECH_CHARS if request.purpose == SPEAK else MAX_ANSWER_CHARS
         try:

@@ -116,8 +116,6 @@ class VoiceServer(ServedModel):
 
 
 class EmbeddingServer(ServedModel):
-    """One model at one address."""
-
     def __init__(self, options: ModelOptions) -> None:
         super().__init__(options, connections=_CONNECTIONS)
         self._model = options.name.partition("/")[2]
