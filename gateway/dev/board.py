@@ -27,7 +27,7 @@ from runtime.core.clock import Clock
 from runtime.core.signals import WakeSignal
 from runtime.events.service import ProgramRefused
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
+from runtime.execution.session_context import StepWatcher, WatchedSession
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import PartKind, StepPart, explain
@@ -336,7 +336,7 @@ class DevBoard:
 
 
 class _Steps:
-    """Notes that a session has moved on. See `runtime.execution.frames.step_watcher.StepWatcher`."""
+    """Notes that a session has moved on. See `runtime.execution.session_context.StepWatcher`."""
 
     def __init__(self, board: DevBoard, watched: WatchedSession) -> None:
         self._board = board

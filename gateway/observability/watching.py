@@ -17,7 +17,7 @@ from runtime.bus import Bus
 from runtime.events.talk import MessageAdmitted, MessageReceived, PageSent
 
 if TYPE_CHECKING:
-    from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
+    from runtime.execution.session_context import StepWatcher, WatchedSession
 
 MASK = "********"
 _SHORTEST_SECRET = 6

@@ -24,8 +24,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.prompt.with_files import FileContents, referred
 from runtime.language.pbasm.versions import FrameVersion
 from runtime.language.program import Param, PlaybookSpec
-from runtime.playbooks.own_types import OwnTypes, as_text
-from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
+from runtime.playbooks.playbook import OwnTypes, as_text, bound, check_signature, state_values, typed, typed_result
 from runtime.playbooks.python_body import Again, PythonBody, executing, exits
 from runtime.tape.facts.frames import TurnEnded
 from runtime.tape.journal import Journal, as_data

@@ -8,14 +8,13 @@ from functools import partial
 
 from anyio.abc import TaskGroup
 
-from runtime.agents.attendance import SessionAttendance
 from runtime.agents.continuity import VersionContinuity
 from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.invitations import SessionInvitations
 from runtime.agents.library import PlaybookLibrary
 from runtime.agents.loops import AgentLoops
-from runtime.agents.meeting_host import MeetingHost
+from runtime.agents.meeting_host import MeetingHost, SessionAttendance
 from runtime.agents.registry import AgentRegistry, SessionChannels
 from runtime.channels.channel import ChannelRegistry
 from runtime.channels.mailbox import NoMailboxes
@@ -30,10 +29,9 @@ from runtime.execution.calls.reminders import SessionReminders, Times, ZoneOf
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.outcomes import FrameEvents
 from runtime.execution.frames.signatures import calls_of
-from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
 from runtime.execution.host import PlaybookTriggers, SessionHost
 from runtime.execution.prompt.with_files import FileContents, WithFiles
-from runtime.execution.session_context import SessionContext
+from runtime.execution.session_context import SessionContext, StepWatcher, WatchedSession
 from runtime.execution.speech.delivery import SpeechDelivery
 from runtime.execution.speech.pages import SessionPages
 from runtime.execution.speech.utterances import SessionUtterances

@@ -13,7 +13,7 @@ from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
 from runtime.execution.calls.remote import NoRemoteServers, RemoteTools
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
-from runtime.execution.frames.step_watcher import WatchSession
+from runtime.execution.session_context import WatchSession
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.meetings.meeting import MeetingHabits

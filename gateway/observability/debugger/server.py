@@ -20,7 +20,7 @@ from gateway.observability.debugger.wire import Wire
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, DebugProtocolError
 from runtime.events.service import DebuggerAttached, DebuggerDetached, DebuggerRefused
-from runtime.execution.frames.step_watcher import StepWatcher, WatchedSession
+from runtime.execution.session_context import StepWatcher, WatchedSession
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 
@@ -60,7 +60,7 @@ class DebugAddress:
 
 
 class SessionDebugger:
-    """Watches the sessions of a node for the debugger. See `runtime.execution.frames.step_watcher.StepWatcher`."""
+    """Watches the sessions of a node for the debugger. See `runtime.execution.session_context.StepWatcher`."""
 
     def __init__(self, address: DebugAddress, programs: Mapping[str, Program], sandbox: Sandbox, bus: Bus) -> None:
         self.address = address

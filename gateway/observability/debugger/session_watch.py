@@ -24,8 +24,8 @@ from gateway.observability.debugger.sources import (
 from gateway.observability.debugger.variables import Expressions, names_of
 from runtime.core.errors import DebugError
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.step_watcher import WatchedSession
 from runtime.execution.free.statement import control_value
+from runtime.execution.session_context import WatchedSession
 from runtime.language.program import OpCode, PlaybookSpec, Step
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import CallDropped, FrameReturned

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
-from runtime.execution.free.reply.items import (
+from runtime.execution.free.reply.lexer import (
     BrokenCode,
     ReplyItem,
     ReplyProse,

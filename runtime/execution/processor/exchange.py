@@ -14,13 +14,13 @@ from runtime.events.frames import LLMFailed, TurnCompleted
 from runtime.execution.compaction import TranscriptCompaction, transcript_chars
 from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import site, waits_by
-from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.asking import FrameQuestions, Plan
 from runtime.execution.questions.form import Question, WordsQuestion
 from runtime.execution.questions.spoken import SpeechCleaner, spoken
+from runtime.execution.session_context import StepWatcher
 from runtime.execution.speech.joint import beginning
 from runtime.execution.speech.utterances import SayCall
 from runtime.language.instructions.evaluation import NotComputable

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from runtime.agents.attendance import attendee
 from runtime.agents.human_attendees import HumanAttendees
-from runtime.agents.meeting_host import MeetingHost
+from runtime.agents.meeting_host import MeetingHost, attendee
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ParticipantId
 from runtime.core.texts import Texts

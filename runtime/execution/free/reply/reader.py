@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtime.execution.free.reply.items import ReplyItem, ReplyProse
-from runtime.execution.free.reply.lexer import ReplyLexer
+from runtime.execution.free.reply.lexer import ReplyItem, ReplyLexer, ReplyProse
 from runtime.execution.free.reply.statement_reader import StatementReader
 
 _LINE_HEAD = 80

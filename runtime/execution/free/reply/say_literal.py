@@ -8,8 +8,7 @@ import re
 import unicodedata
 from collections.abc import Generator
 
-from runtime.execution.free.reply.items import SayHeld, SayItem, SayName, SayStarted, SayText
-from runtime.execution.free.reply.lexer import Kind, Token
+from runtime.execution.free.reply.lexer import Kind, SayHeld, SayItem, SayName, SayStarted, SayText, Token
 
 _HEAD = ("await", "Say", "(")
 _SIMPLE_ESCAPES = {

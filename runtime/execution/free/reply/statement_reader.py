@@ -7,8 +7,16 @@ import keyword
 import warnings
 from collections.abc import Generator
 
-from runtime.execution.free.reply.items import BrokenCode, ReplyItem, ReplyRemark, ReplyStatement, SayItem
-from runtime.execution.free.reply.lexer import INSIGNIFICANT, Kind, Token
+from runtime.execution.free.reply.lexer import (
+    INSIGNIFICANT,
+    BrokenCode,
+    Kind,
+    ReplyItem,
+    ReplyRemark,
+    ReplyStatement,
+    SayItem,
+    Token,
+)
 from runtime.execution.free.reply.say_literal import say_items
 
 _COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async"})

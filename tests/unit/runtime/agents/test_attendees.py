@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runtime.agents.attendance import attendee
+from runtime.agents.meeting_host import attendee
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import AgentId, PersonId
 from runtime.language.syntax.humans import HumanSpec

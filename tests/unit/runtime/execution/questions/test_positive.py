@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.questions.positive import PositiveTest, positive_test
+from runtime.execution.processor.questioner import PositiveTest, positive_test
 
 TURNED = {
     "there is no such order": "there is such an order",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.execution.free.reply.items import (
+from runtime.execution.free.reply.lexer import (
     BrokenCode,
     ReplyItem,
     ReplyProse,
