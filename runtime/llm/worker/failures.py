@@ -56,43 +56,23 @@ def too_long(text: str) -> bool:
     return any(words in lowered for words in _TOO_LONG)
 
 
-def failure_of(status: object, text: str, model: str, headers: Mapping[str, Any], said: str) -> LLMError:
-    """The error for a failure: `text` is for people, `said` is the server's full text.
+def failure_of(
+    status: object, text: str, model: str, pause_s: float | None, said: str, *, is_long: bool = False
+) -> LLMError:
+    """The error for a failure: `text` is for people, `said` is the server's full text, `pause_s` how long it asks us to
+    wait. `is_long`: the prompt is known to be too long.
 
     Everything not known to be final may be retried: time-outs of the connection, 5xx, a stream that broke off.
     """
-    if no_credit(status, said):
-        return quota_spent(text, model)
-    pause_s = retry_after_s(headers)
-    if status == 429 or asks_to_wait(status, pause_s):
-        return rate_limited(text, pause_s, model)
-    if is_final(status):
-        return prompt_too_long(text, model) if too_long(said) else refused(status, text, model, said)
-    return unreachable(text, model)
-
-
-def asks_to_wait(status: object, pause_s: float | None) -> bool:
-    """Whether an overloaded provider says how long it will be: then it is asked again no earlier."""
-    return status in _OVERLOADED and pause_s is not None
-
-
-def no_credit(status: object, text: str) -> bool:
-    """Whether the account is to be paid first, judging by the status and the server's text."""
-    lowered = text.lower()
-    refused = status == 429 or is_final(status)
-    return status == _PAYMENT_REQUIRED or (refused and any(words in lowered for words in _NO_CREDIT))
-
-
-def quota_spent(text: str, model: str) -> LLMQuotaSpent:
-    return LLMQuotaSpent(f"The account for {model} has no credit left: {text}")
-
-
-def rate_limited(text: str, pause_s: float | None, model: str) -> LLMRateLimited:
-    return LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=pause_s)
-
-
-def prompt_too_long(text: str, model: str) -> ContextTooLong:
-    return ContextTooLong(f"The prompt is too long for the model {model}: {text}")
+    lowered, final = said.lower(), is_final(status)
+    no_credit = (status == 429 or final) and any(words in lowered for words in _NO_CREDIT)
+    if status == _PAYMENT_REQUIRED or no_credit:
+        return LLMQuotaSpent(f"The account for {model} has no credit left: {text}")
+    if status == 429 or (status in _OVERLOADED and pause_s is not None):  # then it is asked again no earlier
+        return LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=pause_s)
+    if final and (is_long or too_long(said)):
+        return ContextTooLong(f"The prompt is too long for the model {model}: {text}")
+    return refused(status, text, model, said) if final else unreachable(text, model)
 
 
 def refused(status: object, text: str, model: str, said: str = "") -> LLMRefused:
@@ -102,19 +82,6 @@ def refused(status: object, text: str, model: str, said: str = "") -> LLMRefused
     flagged = any(words in said.lower() for words in _FLAGGED)
     kind = LLMNotOffered if status in _NOT_OFFERED and not flagged else LLMRefused
     return kind(f"The model {model} rejects the request: {text}")
-
-
-def no_provider(model: str) -> LLMRefused:
-    return LLMRefused(
-        f'The model "{model}" names no known provider; write provider/model, such as openai/gpt-4.1-mini or '
-        "ollama_chat/qwen3."
-    )
-
-
-def no_key(model: str) -> LLMKeyRefused:
-    return LLMKeyRefused(
-        f"There is no key for {model}; set its provider's variable, such as OPENAI_API_KEY, or PARLEY_MODEL_API_KEY."
-    )
 
 
 def unreachable(text: str, model: str) -> LLMUnavailable:

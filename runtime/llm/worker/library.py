@@ -17,11 +17,11 @@ import anyio
 import anyio.to_thread
 import httpx
 
-from runtime.core.errors import LLMError, LLMRefused
+from runtime.core.errors import LLMError, LLMKeyRefused, LLMRefused
 from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage
 from runtime.llm.worker import failures
 from runtime.llm.worker.openai_server import CUT, NO_KEY, messages_data, schema_data
-from runtime.llm.worker.prices import listed_prices, priced, sees
+from runtime.llm.worker.prices import known, priced
 
 _LEAVE_LIMIT_S = 1.0
 _NO_PROVIDER, _MISSING_KEY = "LLM Provider NOT provided", "Missing credentials"
@@ -44,10 +44,10 @@ class LiteLLMProvider(ModelProvider):
     async def sees(self) -> bool | None:
         await self.warm_up()
         assert self._litellm is not None
-        return sees(self._litellm, self._options.name)
+        return known(self._litellm, self._options.name).sees
 
     def prices(self) -> TokenPrices | None:
-        return None if self._litellm is None else listed_prices(self._litellm, self._options.name)
+        return None if self._litellm is None else known(self._litellm, self._options.name).prices
 
     async def aclose(self) -> None:
         """Close what litellm keeps open. The provider can be used again."""
@@ -157,24 +157,20 @@ def _import_litellm() -> ModuleType:
 
 def _translated(error: Exception, model: str) -> LLMError:
     """The error of a failure, by litellm's class names and the HTTP status."""
-    names = {kind.__name__ for kind in type(error).__mro__}
     said = _PREFIX.sub("", str(error).strip())
-    text = failures.words_of(said) or type(error).__name__
-    status = getattr(error, "status_code", None)
     if _NO_PROVIDER in said:
-        return failures.no_provider(model)
+        return LLMRefused(
+            f'The model "{model}" names no known provider; write provider/model, such as openai/gpt-4.1-mini or '
+            "ollama_chat/qwen3."
+        )
     if _MISSING_KEY in said:
-        return failures.no_key(model)
-    if failures.no_credit(status, said):
-        return failures.quota_spent(text, model)
-    pause_s = _retry_after_s(error)
-    if "RateLimitError" in names or failures.asks_to_wait(status, pause_s):
-        return failures.rate_limited(text, pause_s, model)
-    if "ContextWindowExceededError" in names:
-        return failures.prompt_too_long(text, model)
-    if "BudgetExceededError" in names or failures.is_final(status):
-        return failures.refused(status, text, model, said)
-    return failures.unreachable(text, model)
+        return LLMKeyRefused(
+            f"There is no key for {model}; set its provider's variable, such as OPENAI_API_KEY, or "
+            "PARLEY_MODEL_API_KEY."
+        )
+    is_long = any(kind.__name__ == "ContextWindowExceededError" for kind in type(error).__mro__)
+    text, status = failures.words_of(said) or type(error).__name__, getattr(error, "status_code", None)
+    return failures.failure_of(status, text, model, _retry_after_s(error), said, is_long=is_long)
 
 
 def _retry_after_s(error: Exception) -> float | None:

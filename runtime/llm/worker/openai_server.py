@@ -93,7 +93,9 @@ class ServedModel(ModelProvider):
         said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
         text = failures.words_of(said) or f"status {response.status}"
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return said, failures.failure_of(response.status, text, self._options.name, headers, said)
+        return said, failures.failure_of(
+            response.status, text, self._options.name, failures.retry_after_s(headers), said
+        )
 
 
 class OpenAIServerReader(ServedModel):
@@ -207,7 +209,7 @@ class OpenAIServerReader(ServedModel):
         if (told := chunk.get("error")) is not None:
             status = told.get("code") if isinstance(told, dict) else None
             raise failures.failure_of(
-                status, failures.words_in(chunk) or "it failed", self._options.name, {}, data.decode(errors="replace")
+                status, failures.words_in(chunk) or "it failed", self._options.name, None, data.decode(errors="replace")
             )
         return chunk
 

@@ -17,7 +17,7 @@ _LIST = "model_prices_and_context_window_backup.json"
 
 def priced(litellm: ModuleType, model: str, usage: Usage) -> Usage:
     """`usage` with its price in US dollars and the model's window; None and 0 where litellm does not know them."""
-    usage = replace(usage, window_tokens=_window(litellm, model))
+    usage = replace(usage, window_tokens=known(litellm, model).window_tokens)
     try:
         given, made = litellm.cost_per_token(
             model=model,
@@ -30,25 +30,12 @@ def priced(litellm: ModuleType, model: str, usage: Usage) -> Usage:
     return replace(usage, cost_usd=float(given) + float(made))
 
 
-def _window(litellm: ModuleType, model: str) -> int:
+def known(litellm: ModuleType, model: str) -> ListedPrice:
+    """What litellm knows of a model."""
     try:
-        return int(litellm.get_model_info(model).get("max_input_tokens") or 0)
+        return ListedPrice(litellm.get_model_info(model))
     except Exception:  # noqa: BLE001 - see above
-        return 0
-
-
-def sees(litellm: ModuleType, model: str) -> bool | None:
-    try:
-        return bool(litellm.get_model_info(model).get("supports_vision"))
-    except Exception:  # noqa: BLE001 - see above
-        return None
-
-
-def listed_prices(litellm: ModuleType, model: str) -> TokenPrices | None:
-    try:
-        return _prices(litellm.get_model_info(model))
-    except Exception:  # noqa: BLE001 - see above
-        return None
+        return ListedPrice({})
 
 
 def _prices(row: Mapping[str, Any]) -> TokenPrices | None:
@@ -79,7 +66,7 @@ class ListedPrice:
         return cls(rows.get(model) or rows.get(model.partition("/")[2]) or {})
 
     def priced(self, usage: Usage) -> Usage:
-        usage = replace(usage, window_tokens=int(self._row.get("max_input_tokens") or 0))
+        usage = replace(usage, window_tokens=self.window_tokens)
         if "input_cost_per_token" not in self._row:
             return usage
         given, cached = self._usd("input_cost_per_token"), self._usd("cache_read_input_token_cost")
@@ -94,6 +81,10 @@ class ListedPrice:
     def of_characters(self, count: int) -> float | None:
         """The price of speaking so many characters, in US dollars; None where the row has none."""
         return self._of("input_cost_per_character", count)
+
+    @property
+    def window_tokens(self) -> int:
+        return int(self._row.get("max_input_tokens") or 0)
 
     @property
     def prices(self) -> TokenPrices | None:
