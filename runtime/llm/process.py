@@ -101,15 +101,6 @@ class ModelProcess:
         """Return when the process has imported what it needs."""
         await self._ready()
 
-    async def sees(self, number: int) -> bool | None:
-        """Whether one of the models takes pictures; None when its provider's data do not say."""
-        return (await self._ready()).sees[number]
-
-    def prices(self, number: int) -> TokenPrices | None:
-        """What one of the models costs by its provider's data; None while that is not known."""
-        link = self._link
-        return link.prices[number] if link is not None and link.is_ready else None
-
     async def _ready(self) -> _Link:
         while True:
             link = await self._linked()
@@ -120,12 +111,6 @@ class ModelProcess:
     def provider(self, number: int = 0) -> ModelProvider:
         """The provider of one of the models, counted from 0."""
         return _OneModel(self, number)
-
-    async def answer(self, number: int, request: CompletionRequest) -> AsyncGenerator[str | Usage, None]:
-        link = await self._linked()
-        async with aclosing(link.ask(number, request)) as parts:
-            async for part in parts:
-                yield part
 
     async def _linked(self) -> _Link:
         self._wanted.set()
@@ -211,17 +196,21 @@ class _OneModel(ModelProvider):
         self._process = process
         self._number = number
 
-    def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        return self._process.answer(self._number, request)
+    async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+        link = await self._process._linked()
+        async with aclosing(link.ask(self._number, request)) as parts:
+            async for part in parts:
+                yield part
 
     async def warm_up(self) -> None:
         await self._process.warm_up()
 
     async def sees(self) -> bool | None:
-        return await self._process.sees(self._number)
+        return (await self._process._ready()).sees[self._number]
 
     def prices(self) -> TokenPrices | None:
-        return self._process.prices(self._number)
+        link = self._process._link
+        return link.prices[self._number] if link is not None and link.is_ready else None
 
 
 class _Link:
