@@ -44,8 +44,8 @@ class MessageReaction:
     mark: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoomMessage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomMessage(RoomPost):
     """A message as the room keeps it.
 
     `seq` is its place in the room, from 1, and never changes. `version` is the number of its latest change: every put
@@ -53,24 +53,12 @@ class RoomMessage:
     `reactions` are marks by the id of who put them there. Of a `deleted` message nothing is left but its place.
     """
 
-    id: str
     seq: int
     version: int
-    author_id: str
-    author_name: str
-    author_kind: AuthorKind
-    text: str
-    sent_at: datetime
-    final: bool
-    thread: str | None = None
-    quote: Quote | None = None
-    files: tuple[Attachment, ...] = ()
     choices: tuple[Choice, ...] = ()
     reactions: Mapping[str, MessageReaction] = field(default_factory=dict)
     edited: bool = False
     deleted: bool = False
-    to: str = ""
-    meeting: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.execution.processor.course import Course, Going
-from runtime.execution.processor.questioner import Questioner
+from runtime.execution.processor.questioner import Questioner, conditional
+from runtime.execution.processor.work import Work
 from runtime.execution.questions.form import Key, OutcomeChoice, Question, WordsQuestion
 from runtime.language.instructions.evaluation import LenientNames, NotComputable
 from runtime.language.instructions.expression import Expression
@@ -44,19 +45,10 @@ MAX_STEPS = 40
 class Ahead:
     """Follows the program from an instruction, without any effect."""
 
-    def __init__(
-        self,
-        course: Course,
-        questioner: Questioner,
-        with_when: Callable[[Question, str], Question],
-        here: Callable[[], str | None],
-        names: Callable[[], Mapping[str, Any]],
-    ) -> None:
+    def __init__(self, course: Course, questioner: Questioner, work: Work) -> None:
         self._course = course
         self._questioner = questioner
-        self._with_when = with_when
-        self._here = here
-        self._names = names
+        self._work = work
 
     def planned(
         self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = ""
@@ -65,10 +57,10 @@ class Ahead:
 
         def plan() -> list[Question]:
             asked = [first]
-            line = self._here()
+            line = self._work.frame.state.at
             assert line is not None
             if len(self._course.node(line).instruction.parts) == 1:
-                self._follow(going or self._course.into(line), self._names(), unknown, asked, when)
+                self._follow(going or self._course.into(line), self._work.names(), unknown, asked, when)
             return asked
 
         return plan
@@ -80,7 +72,7 @@ class Ahead:
             asked = [first]
             if isinstance(part, Jump):
                 return asked
-            names = self._names()
+            names = self._work.names()
             if isinstance(part, Condition):
                 assert part.test is not None
                 self._follow_sides(line, part.test, names, asked)
@@ -128,7 +120,6 @@ class _Walk:
     def __init__(self, ahead: Ahead, asked: list[Question], keys: set[tuple[str, str]]) -> None:
         self._course = ahead._course
         self._questioner = ahead._questioner
-        self._with_when = ahead._with_when
         self._asked = asked
         self._keys = keys
 
@@ -164,7 +155,7 @@ class _Walk:
         if question is None or question.key in self._keys:
             return False
         self._keys.add(question.key)
-        self._asked.append(self._with_when(question, when))
+        self._asked.append(conditional(question, when))
         return True
 
     def _passes(self, line: str, part: Meaning, way: _Way) -> bool:

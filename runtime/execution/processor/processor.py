@@ -20,7 +20,7 @@ from runtime.execution.processor.calls import StepCalls, handles_failure
 from runtime.execution.processor.course import Course, Going, check_round, counted
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, system_text
-from runtime.execution.processor.questioner import Questioner, conditional, expression_text
+from runtime.execution.processor.questioner import Questioner, expression_text
 from runtime.execution.processor.talk import AgentFacts, Correction, FrameTalk, Withdrawn
 from runtime.execution.processor.work import Authored, Work
 from runtime.execution.prompt.step_words import shown_words
@@ -98,7 +98,7 @@ class StepProcessor:
         self._interpreter = interpreter
         self._work = Work(context, frame, playbook)
         self._authored = Authored(self._work, interpreter.description)
-        self._ahead = Ahead(self._course, self._questioner, conditional, lambda: self._frame.state.at, self._work.names)
+        self._ahead = Ahead(self._course, self._questioner, self._work)
         hears = self._course.hears_words()
         self._exchange = Exchange(self._work, self._system, self._doing, hears_words=hears)
         self._calls = StepCalls(self._exchange, self._questioner)

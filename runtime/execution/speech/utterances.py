@@ -126,7 +126,7 @@ class SessionUtterances:
         if not way.piece_chars:
             return None
         page = await self._pages.adopt(frame.id, target.key)
-        start = StreamStart(new_stream_id(), channel.id, self._me(frame), frame.agent.klass, target.recipient)
+        start = StreamStart(new_stream_id(), channel.id, frame.state.agent, frame.agent.klass, target.recipient)
         self._pages.expect_stream(start.stream_id, page)
         if not await channel.start_stream(start):
             return None
@@ -357,7 +357,7 @@ class SessionUtterances:
                 klass = target.recipient.name
         return Message(
             id=new_message_id(),
-            sender_id=self._me(frame),
+            sender_id=frame.state.agent,
             sender_class=frame.agent.klass,
             content=text,
             created_at=self._clock.now(),
@@ -369,12 +369,8 @@ class SessionUtterances:
             stream_id=live.stream if live is not None else None,
             ack_required=within_s is not None,
             ack_within_s=within_s or ACK_WITHIN_S,
-            within=within(state, self._me(frame), target.recipient),
+            within=within(state, frame.state.agent, target.recipient),
         )
-
-    @staticmethod
-    def _me(frame: Frame) -> ParticipantId:
-        return frame.state.agent
 
 
 def _has_people(channel: Channel) -> bool:

@@ -74,7 +74,7 @@ def test_a_room_may_be_named_in_any_script() -> None:
 def test_html_in_what_is_stored_is_markdown_in_every_frame_and_what_people_wrote_is_kept(
     kind: AuthorKind, written: str | None
 ) -> None:
-    kept = RoomMessage("m", 1, 1, "web:1", "Ada", kind, LIST, datetime(2026, 1, 1, tzinfo=UTC), final=True)
+    kept = RoomMessage("m", "web:1", "Ada", kind, LIST, datetime(2026, 1, 1, tzinfo=UTC), seq=1, version=1)
     shown = codec.ShownMessage(kept, live=False)
     cut = codec.RoomCut((shown,), reset=True, more=False)
     frames = [

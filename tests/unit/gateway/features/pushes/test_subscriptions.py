@@ -103,7 +103,7 @@ async def logged_in(_person: str, _device: str) -> bool:
 
 
 def message(author: str, number: int) -> RoomMessage:
-    return RoomMessage(str(number), number, number, author, author, "person", "hi", T0, final=True)
+    return RoomMessage(str(number), author, author, "person", "hi", T0, seq=number, version=number)
 
 
 async def test_one_person_who_writes_much_does_not_have_the_messages_of_others_dropped() -> None:
