@@ -44,13 +44,17 @@ def in_meeting(state: SessionState, frame: Frame) -> bool:
     return meeting.status != "ended" and frame.state.agent in meeting.joined
 
 
+async def _nothing_to_end() -> None:
+    """No reply is being read."""
+
+
 class Work:
     """The deeds of one frame's instructions, numbered in each from 0. What is on the tape is not done again."""
 
     def __init__(self, context: ExecutionContext, frame: Frame, playbook: PlaybookSpec) -> None:
         self.context = context
         self.frame = frame
-        self.interrupts: Callable[[], Awaitable[None]]
+        self.interrupts: Callable[[], Awaitable[None]] = _nothing_to_end
         """Awaited before a call begins: a reply that is being read ends there."""
         self._state_params = frozenset(param.name for param in playbook.params if param.state)
         self._number = 0
