@@ -256,8 +256,8 @@ class Exchange:
 
 def _is_to_another(text: str) -> bool:
     """Whether words were neither for people nor for a meeting."""
-    whom, ends, _ = text.partition(":) ")
-    return whom.startswith("(To ") and bool(ends) and "\n" not in whom
+    begun, ends, _ = text.partition(":) ")
+    return begun != begun.removeprefix("(To ") and bool(ends) and "\n" not in begun
 
 
 class _BrokenOff:
