@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.features.memories.books import Memories, Silence
-from gateway.features.memories.node import RecordedSilence
 from gateway.features.memories.settings import MemorySettings
 from runtime.core.clock import Clock
 from runtime.language.program import Program
@@ -46,5 +45,5 @@ def memories_of(
     silence: Silence | None = None,
 ) -> Memories:
     """The memories of a node, on for these programs; for the one called `test` where none is named."""
-    silence = silence or RecordedSilence(MemoryRecords())
+    silence = silence or Silence(MemoryRecords())
     return Memories(store, clock, dict.fromkeys(programs or ("test",), True).get, silence, limits)

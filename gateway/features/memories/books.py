@@ -7,11 +7,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol, Self
+from typing import Self
 
 import anyio
 import anyio.lowlevel
 
+from adapters.records import Records
 from gateway.features.memories.index import MemoryIndex, tokens
 from gateway.features.memories.settings import MemorySettings
 from runtime.core.clock import Clock
@@ -92,17 +93,23 @@ def _key(does: str) -> str:
     return _SINGLE_KEYS.get(first) or " ".join([first.removesuffix("s").removesuffix("ing"), *more])
 
 
-class Silence(Protocol):
-    """The people who do not want to be remembered, by program. Raises StorageUnavailable."""
+class Silence:
+    """The people who do not want to be remembered, by program; without `records` nobody. Raises StorageUnavailable."""
 
-    async def holds(self, program: str, person: str, /) -> bool:
+    def __init__(self, records: Records | None = None) -> None:
+        self._records = records
+
+    async def holds(self, program: str, person: str) -> bool:
         """Whether nothing of a person is remembered or used."""
+        return self._records is not None and await self._records.get(f"{person} {program}") is not None
 
-    async def begin(self, program: str, person: str, /) -> None:
-        """Remember and use nothing of a person."""
+    async def begin(self, program: str, person: str) -> None:
+        if self._records is not None:
+            await self._records.put(f"{person} {program}", "off")
 
-    async def end(self, program: str, person: str, /) -> None:
-        """Remember and use again what concerns a person."""
+    async def end(self, program: str, person: str) -> None:
+        if self._records is not None:
+            await self._records.remove(f"{person} {program}")
 
 
 @dataclass(slots=True)

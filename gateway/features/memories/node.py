@@ -14,9 +14,8 @@ from typing import Final
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Inbound
-from adapters.records import Records
 from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
-from gateway.features.memories.books import Memories, current_of
+from gateway.features.memories.books import Memories, Silence, current_of
 from gateway.features.memories.facts import (
     MadeMemories,
     MadeMemory,
@@ -198,7 +197,7 @@ def memories_in(ground: FeatureGround) -> Memories:
     """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
     own, routes, programs = ground.settings.memory, ground.routes, ground.programs
     remembers(programs, routes.memory, otherwise=own.on)
-    silence = RecordedSilence(RedisRecords(ground.connection, OFF_TABLE))
+    silence = Silence(RedisRecords(ground.connection, OFF_TABLE))
 
     def on(program: str) -> bool | None:  # a reload changes them
         return remembers(programs, routes.memory, otherwise=own.on).get(program)
@@ -223,37 +222,10 @@ def judge(settings: Settings, routes: Routes, programs: Mapping[str, Program]) -
     remembers(programs, routes.memory, otherwise=settings.memory.on)
 
 
-class _Nobody:
-    """Nobody has turned memory off, and nobody can. Implements `Silence`."""
-
-    async def holds(self, _program: str, _person: str, /) -> bool:
-        return False
-
-    async def begin(self, program: str, person: str, /) -> None:
-        """Talks have no such command."""
-
-    async def end(self, program: str, person: str, /) -> None:
-        """Talks have no such command."""
-
-
 def tried(ground: TriedGround) -> NodeMemories:
     program, own = ground.program, ground.settings.memory
     on = remembers({program.name: program}, {}, otherwise=own.on)
-    return NodeMemories(Memories(MemoryMemories(), ground.clock, on.get, _Nobody(), own))
-
-
-class RecordedSilence:
-    def __init__(self, records: Records) -> None:
-        self._records = records
-
-    async def holds(self, program: str, person: str, /) -> bool:
-        return await self._records.get(f"{person} {program}") is not None
-
-    async def begin(self, program: str, person: str, /) -> None:
-        await self._records.put(f"{person} {program}", "off")
-
-    async def end(self, program: str, person: str, /) -> None:
-        await self._records.remove(f"{person} {program}")
+    return NodeMemories(Memories(MemoryMemories(), ground.clock, on.get, Silence(), own))
 
 
 class MemoryCommand:

@@ -12,8 +12,8 @@ from gateway.access.admission import AccessRules, PlatformAccess, PlatformOwners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import KnownPeople, Role
 from gateway.feature import EntrancePart
-from gateway.features.memories.books import Memories
-from gateway.features.memories.node import MemoryCommand, RecordedSilence
+from gateway.features.memories.books import Memories, Silence
+from gateway.features.memories.node import MemoryCommand
 from gateway.features.reports.decisions import Decisions, Outcome
 from gateway.features.reports.desk import CHOICES
 from gateway.features.usage.ledger import Ledger
@@ -138,7 +138,7 @@ class Door:
         self.usage = MemoryUsage()
         self.bus = Bus(clock)
         self.memories = MemoryMemories()
-        self.silence = RecordedSilence(MemoryRecords())
+        self.silence = Silence(MemoryRecords())
         remembered = Memories(self.memories, clock, {"one": True}.get, self.silence)
         known = store or people(clock)
         settings = LimitSettings.model_validate({"message_chars": 20, **(limits or {})})

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from gateway.features.memories.node import NodeMemories, RecordedSilence
+from gateway.features.memories.books import Silence
+from gateway.features.memories.node import NodeMemories
 from gateway.features.memories.session_memory import is_instruction, is_personal, is_secret, names_one
 from gateway.features.memories.settings import MemorySettings
 from runtime.core.address import Address
@@ -99,7 +100,7 @@ async def test_nothing_is_remembered_or_recalled_where_memory_is_off(sandbox: Mo
 
 
 async def test_a_person_who_turned_memory_off_is_neither_remembered_nor_recalled(sandbox: MontySandbox) -> None:
-    silence = RecordedSilence(MemoryRecords())
+    silence = Silence(MemoryRecords())
     async with telling(MemoryMemories(), sandbox, silence=silence) as talk:
         await talk.say("remember The user is vegetarian")
         await silence.begin("test", "test:Ada")

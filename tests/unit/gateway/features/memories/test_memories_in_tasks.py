@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.features.memories.books import Memories
-from gateway.features.memories.node import NodeMemories, RecordedSilence
+from gateway.features.memories.books import Memories, Silence
+from gateway.features.memories.node import NodeMemories
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.execution.standing import may_still_recall
@@ -103,7 +103,7 @@ async def test_the_model_of_a_task_is_told_what_is_remembered(sandbox: MontySand
 
 async def test_who_turned_memory_off_is_not_recalled_by_a_task_either(sandbox: MontySandbox) -> None:
     world = World(())
-    silence = RecordedSilence(MemoryRecords())
+    silence = Silence(MemoryRecords())
     memories = memories_of(MemoryMemories(), world.clock, silence=silence)
     async with talking(ordering(), Model(), sandbox, world=world, features=[NodeMemories(memories)]) as talk:
         await said(talk, "remember is vegetarian")
