@@ -93,12 +93,10 @@ class ActLedger:
     intake: WebIntake
     messages: KeyedBudgets
     clock: Clock
-    files: FileStore | None = None
-    hearing: Hearing | None = None
-    """None: agents hear everything."""
-    shown_files: ShownFiles | None = None
-    """None: every file may be attached."""
-    begins: Callable[[str], bool] = is_nobodys
+    files: FileStore | None
+    hearing: Hearing
+    shown_files: ShownFiles
+    begins: Callable[[str], bool]
     """Knows the commands that begin a program. Everybody in a room reads these, others only who gives them."""
 
 
@@ -173,16 +171,14 @@ class Acts:
             given = self._inbound(Address(PLATFORM, say.room, say.thread), say.id, text)  # nobody else reads it
             self._pass_on(replace(given, command=command), lambda: self._browser.push(codec.taken(say.id)))
             return
-        if self._ledger.shown_files is not None:
-            for id_, _ in say.files:
-                await self._ledger.shown_files.posted(id_, say.room)
+        for id_, _ in say.files:
+            await self._ledger.shown_files.posted(id_, say.room)
         kept = await self._ledger.board.post(say.room, post)
         if not _is_repetition(kept, post):
             self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it again."))
             return
         await self._keep_attached(_address(say.room, kept), kept.files)
-        hearing = self._ledger.hearing
-        heard = hearing is None or await hearing.hears(kept, say.room, command=command is not None)
+        heard = await self._ledger.hearing.hears(kept, say.room, command=command is not None)
         answered = await self._threads.answered(say.room, kept)
         ours = answered is not None and answered.author_kind == "agent"
         below = () if answered is None else files_answered(answered.files, ours=ours)
@@ -201,10 +197,7 @@ class Acts:
         attached: list[Attachment] = []
         for id_, name in say.files:
             head = None if self._ledger.files is None else await self._ledger.files.head(id_)
-            shown = self._ledger.shown_files
-            if shown is not None and not await shown.shows(id_, self._person.id):
-                head = None
-            if head is None:
+            if head is None or not await self._ledger.shown_files.shows(id_, self._person.id):
                 return "invalid", f"The file {clean_file_name(name)} no longer exists. Attach it again."
             attached.append(Attachment(clean_file_name(name), head.media_type, FILE_URL + id_, head.size_bytes))
         return attached
