@@ -271,7 +271,8 @@ class ModelTroubles:
             await self._owners.tell(notice, "models.not_offered", entry=what.entry, error=what.error[:_SHOWN_CHARS])
         elif isinstance(what, LLMFailed):
             notice = f"model.{what.error.partition(':')[0]}.{day}"
-            await self._owners.tell(notice, "models.failed", error=what.error[:_SHOWN_CHARS])
+            why = what.error.partition(": ")[2] or what.error
+            await self._owners.tell(notice, "models.failed", error=why[:_SHOWN_CHARS])
 
 
 def question_for(names: Sequence[str]) -> CompletionRequest:

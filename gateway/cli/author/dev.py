@@ -233,6 +233,8 @@ def chat(
     from gateway.cli.output.diagnosis import checked
     from gateway.dev.board import DevBoard
     from gateway.dev.terminal_page import TerminalPage
+    from gateway.models.opening import default_model
+    from runtime.llm.choice import NoModel
 
     with plain_errors():
         flags = _dev_settings_flags(config, None if script is not None else model, 0)
@@ -253,12 +255,14 @@ def chat(
 
             if script is not None:
                 board.models = await _scripted_model(script, settings, files, _nothing)
+            elif isinstance(choice := await default_model(settings), NoModel):
+                note(f"{choice.reason} Or let its talks answer: parley chat {program} --model {_SCRIPTED}\n")
             async with anyio.create_task_group() as tasks:
                 await serve_gateway(settings, files, on_ready=ready, board=board)
 
         serve_until_stopped(serve, _nothing)
     goes_on = "The program has ended. A message begins it anew" if board.ended else "The talk goes on"
-    note(f"\nGoodbye. {goes_on} with: parley chat {program}")
+    note(f"\nGoodbye. {goes_on} with: parley chat {program}{'' if script is None else f' --model {model}'}")
 
 
 def _end() -> None:

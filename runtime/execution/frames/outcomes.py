@@ -22,6 +22,7 @@ from runtime.core.errors import (
     LLMRefused,
     LLMTimeout,
     LLMUnavailable,
+    NoModelSet,
     NoUsableAnswer,
     ParleyError,
     PlaybookError,
@@ -43,6 +44,7 @@ _PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
 _OF_MODELS = {
     LLMUnavailable.__name__: "session.model_unreachable",
     LLMProcessLost.__name__: "session.model_unreachable",
+    NoModelSet.__name__: "session.model_unset",
     LLMTimeout.__name__: "session.model_slow",
     LLMRateLimited.__name__: "session.model_busy",
     LLMRefused.__name__: "session.model_refused",

@@ -199,8 +199,12 @@ async def test_a_talk_in_the_terminal_shows_what_failed_without_the_records_of_t
         "# Shop\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Greet the user\n"
     )
     code, said, errors = await parley(tmp_path, "chat", "shop.pb")
-    assert (code, said.count("No language model is set up")) == (0, 1), said
-    assert errors.strip() == "Goodbye. The talk goes on with: parley chat shop.pb"
+    assert (code, said.count("I cannot continue: no language model is set up.")) == (0, 1), said
+    assert "PARLEY_MODEL" not in said
+    advice, goodbye = filter(None, errors.splitlines())
+    assert advice.startswith("No language model is set up: set PARLEY_MODEL")
+    assert advice.endswith("Or let its talks answer: parley chat shop.pb --model scripted")
+    assert goodbye == "Goodbye. The talk goes on with: parley chat shop.pb"
 
 
 async def test_a_folder_without_a_program_is_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ async def test_a_raw_answer_that_stays_of_another_type_fails_with_the_playbook_a
 async def test_a_raw_question_is_asked_again_when_the_model_was_away(sandbox: MontySandbox) -> None:
     model = Model(going('await Say("user", await Judge("it"))'), NoModelSet("No model."), Reply("No."))
     async with talking(calling(JUDGE), model, sandbox) as talk:
-        assert await talk.say("hi") == ["⚠️ No model."]
+        (told,) = await talk.say("hi")
+        assert told.startswith("⚠️ I cannot continue: no language model is set up. Your message is kept.")
         assert await talk.say("and?") == ["No."]
 
 

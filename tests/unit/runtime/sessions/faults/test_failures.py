@@ -12,7 +12,7 @@ import pytest
 
 from gateway.features.reports.node import NodeReports
 from runtime.core.address import CLIENT, Address, address_data, address_of
-from runtime.core.errors import LLMKeyRefused, LLMRateLimited, LLMRefused, LLMTimeout, LLMUnavailable
+from runtime.core.errors import LLMKeyRefused, LLMRateLimited, LLMRefused, LLMTimeout, LLMUnavailable, NoModelSet
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest
@@ -72,6 +72,7 @@ class FailingModel(BuggyModel):
     ("failure", "why"),
     [
         (LLMUnavailable("litellm: HTTP 502"), "the language model cannot be reached right now"),
+        (NoModelSet("set PARLEY_MODEL"), "no language model is set up"),
         (LLMRateLimited("litellm: HTTP 429"), "the language model is too busy right now"),
         (LLMTimeout("90 s"), "the language model did not answer in time"),
         (LLMRefused("litellm: HTTP 403"), "the language model refused the request"),

@@ -156,7 +156,8 @@ async def test_when_there_is_no_model_the_person_is_told_once_and_the_next_messa
     model = Model(ASK, NoModelSet("No model is configured."), GREET)
     async with talking(HELLO, model, sandbox) as talk:
         await talk.say("hi")
-        assert await talk.say("Ada") == ["⚠️ No model is configured."]
+        (told,) = await talk.say("Ada")
+        assert told.startswith("⚠️ I cannot continue: no language model is set up. Your message is kept.")
         assert await talk.say("are you there?") == ["Hello, Ada!"]
     assert "Message from Ada (user): Ada\nMessage from Ada (user): are you there?" in model.told(2)
     assert len(talk.named("llm.failed")) == 1
