@@ -82,7 +82,7 @@ class Chat {
     const thread = () => (name === "thread" ? this.thread : null);
     const timeline = new Timeline(byId(`${name}-timeline`), {
       label: label ?? "Messages",
-      empty: name === "room" ? emptyRoom(() => this.saying.say("Hello!", null)) : "",
+      empty: name === "room" ? emptyRoom(() => this.saying.say("Hello!", null), () => this.people.invite(this.room.people)) : "",
       on: {
         older: () => this.askOlder(),
         seen: () => this.showUnread(),
@@ -270,7 +270,7 @@ class Chat {
     const title = titleOf(this.people.here);
     byId("thread-room").textContent = title;
     const short = title.length > 28 ? `${title.slice(0, 27)}…` : title;
-    this.main.composer.setLabel(`Message ${this.people.here.kind === "direct" ? "@" : "#"}${short}`);
+    this.main.composer.setLabel(`Message ${{ direct: "@", private: "" }[this.people.here.kind] ?? "#"}${short}`);
   }
 
   showTyping() {

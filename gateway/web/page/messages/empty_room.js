@@ -2,13 +2,15 @@
 
 import { el } from "../look.js";
 
-export function emptyRoom(sayHello) {
+export function emptyRoom(sayHello, invite) {
   const hello = el("button", { type: "button", class: "primary" }, "Say hello");
   hello.addEventListener("click", sayHello);
+  const others = el("button", { type: "button", class: "plain invite" }, "Invite people");
+  others.addEventListener("click", invite);
   return el("div", {},
     el("img", { class: "wave", src: "/assets/icon.svg", alt: "", width: "56", height: "56" }),
     el("h2", {}, "Nothing has been said here yet"),
     el("p", {}, "Say hello, or write a message below: an agent answers, and says what it can do. /help lists the commands."),
-    hello,
+    hello, others,
   );
 }

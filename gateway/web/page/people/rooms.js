@@ -39,6 +39,7 @@ export class Rooms {
     name.replaceChildren(signOf(room), titleOf(room));
     document.getElementById("archived").hidden = !room.archived;
     document.body.classList.toggle("in-archive", Boolean(room.archived));
+    document.body.classList.toggle("in-private", room.kind === "private");
   }
 
   archive(archived) {
@@ -49,7 +50,7 @@ export class Rooms {
 
   writeTo() {
     this.chat.sidebar.toggle(false);
-    const title = el("input", { maxlength: 80, placeholder: "Name of a private room", "aria-label": "Name of a private room" });
+    const title = el("input", { maxlength: 80, required: true, placeholder: "Name of a private room", "aria-label": "Name of a private room" });
     const make = el("form", { class: "make" }, title, el("button", { type: "submit", class: "plain" }, "Make it"));
     const found = finder((one) => {
       if (this.send(one.frame)) dialog.close();

@@ -193,7 +193,9 @@ def test_a_program_is_checked_and_no_sessions_are_listed_without_a_server(tmp_pa
     checked = _parley(tmp_path, "check", "greeter.pb")
     assert checked.returncode == 0, checked.stdout
     listed = _parley(tmp_path, "sessions", "list")
-    assert (listed.returncode, listed.stdout) == (0, "There are no sessions.\n")
+    assert (listed.returncode, listed.stdout, listed.stderr) == (0, "There are no sessions.\n", "")
+    (tmp_path / ".parley").mkdir()
+    assert _parley(tmp_path, "sessions", "list").stderr.endswith(": parley sessions list --data-dir .parley\n")
     assert not (tmp_path / "data").exists()
 
 
