@@ -327,6 +327,26 @@ async def test_a_reply_and_its_files_wait_in_their_room(browser: Browser) -> Non
         assert said == [("garden", False, 0), ("lobby", True, 1)]
 
 
+async def test_what_a_person_wrote_is_never_unread(browser: Browser) -> None:
+    away = "document.hasFocus = () => false"
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada", scripts=[away])
+        await chat.adapter.send(LOBBY, "Hi", speaker=GUIDE, nonce="n1", final=True)
+        await expect(page).to_have_title("(1) lobby · Parley")
+        await say(page, "one")
+        await own(page, "one")
+        await expect(page).to_have_title("lobby · Parley")
+        phone = await (await browser.new_context(storage_state=await page.context.storage_state())).new_page()
+        await page.context.set_offline(True)
+        await expect(page.locator("#connection")).to_contain_text("You are offline")
+        await phone.goto(chat.url)
+        await say(phone, "two")
+        await own(phone, "two")
+        await page.context.set_offline(False)
+        await expect(page.locator(".message.person", has_text="two")).to_be_visible()
+        await expect(page).to_have_title("lobby · Parley")
+
+
 async def test_who_edits_and_goes_elsewhere_writes_something_new_there(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat) as heard:
         page = await enter(browser, chat, "Ada")

@@ -42,6 +42,7 @@ export class Frames {
     this.known(room);
     const first = !this.chat.room.joined;
     this.chat.room.joined = true;
+    this.readOwn(messages);
     if (first) this.chat.newAfter = this.seenBefore(room, messages);
     this.chat.room.people = people;
     this.chat.room.present = present;
@@ -60,6 +61,11 @@ export class Frames {
     this.chat.main.timeline.fill();
     this.chat.seek.loaded();
     this.chat.saved.loaded();
+  }
+
+  /** What the person has written is read, and what stands above it. */
+  readOwn(messages) {
+    for (const { by, seq } of messages) if (by === this.chat.me.id) this.chat.marks.set(this.chat.room.id, seq);
   }
 
   /** The place up to which the person has read the room, where there is more; else null. */
@@ -88,6 +94,7 @@ export class Frames {
   on_message({ room, message }) {
     if (room !== this.chat.room.id) return;
     this.chat.typing.said(message);
+    this.readOwn([message]);
     const known = this.chat.room.messages.has(message.id);
     this.chat.show(this.chat.room.take(message), message.by !== this.chat.me.id);
     this.chat.settle();
