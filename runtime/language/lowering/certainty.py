@@ -57,6 +57,8 @@ class Certainty:
         noted = "(" not in bare and vocabulary.beginning(bare, vocabulary.NOTES)
         if noted and vocabulary.variable_behind(bare, vocabulary.INTO):
             readings = settings_of(bare)
+            if len(readings) == 1 and readings[0].operator:
+                return None
             return free(text, two_ways(readings) if readings[1:] else "it may replace the value or add to it")
         if "$" in bare and goes_to_a_file(unquoted(bare)):
             return free(text, "a file is something else than a variable")

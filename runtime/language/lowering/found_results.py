@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import islice
+
+from runtime.language.instructions.conditions.reading import plain_marks, read_condition
+from runtime.language.instructions.conditions.tokens import leading_tokens
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Call
 from runtime.language.lowering import phrases
+from runtime.language.lowering.clauses import open_text
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Step
 from runtime.language.vocabulary.phrase import phrase
 
 _FOUND = {"missing": phrase("nothing was found"), "given": phrase("something was found")}
+_BEFORE_A_NOUN = frozenset({"the", "their", "his", "her", "its", "our", "my", "your", "and", "or"})
+_ANSWERS = frozenset({"yes", "no", "none", "nothing", "so"})
+"""Words that mean a value, or an answer in words."""
+_MOST_CLAUSES = 4
 _IT = frozenset({"", "it", "that", "anything", "something", "one"})
 
 
@@ -31,6 +41,35 @@ def without_what_was_found(text: str) -> str:
     branch = phrases.BRANCH_AT_START.begins(text)
     said = next(filter(None, (found.begins(branch.rest) for found in _FOUND.values())), None) if branch else None
     return said.rest if said else text
+
+
+def about_values(text: str, given: Collection[str]) -> str:
+    """A condition about *the price* with `$price` in its place, where that has a value and makes the condition exact;
+    any other text as it is."""
+    start = phrases.TEST_AT_START.begins(text)
+    cuts = phrases.CLAUSE_START.finditer(open_text(text)) if start and given else ()
+    for end in (*(cut.start() for cut in islice(cuts, _MOST_CLAUSES)), len(text)) if start and given else ():
+        said = text[start.end() : end]
+        named = _with_signs(said, given)
+        if named != said and read_condition(named.rstrip(" .:")) and not read_condition(said.rstrip(" .:")):
+            return f"{text[: start.end()]}{named}{text[end:]}"
+    return text
+
+
+def _with_signs(said: str, given: Collection[str]) -> str:
+    """A condition with `$` before each noun that is the name of a variable with a value."""
+    tokens = leading_tokens(plain_marks(said))
+    words = [token.text if token.kind == "WORD" else "" for token in tokens]
+    if not _ANSWERS.isdisjoint(words):
+        return said
+    for at in reversed(range(len(tokens))):
+        alone = at == 0 or words[at - 1] in _BEFORE_A_NOUN
+        for count in (3, 2, 1) if alone and words[at] else ():
+            name = "_".join(words[at : at + count])
+            if name in given and name.isidentifier() and at + count <= len(tokens):
+                said = f"{said[: tokens[at].at]}${name}{said[tokens[at + count - 1].end :]}"
+                break
+    return said
 
 
 def _result(before: Step, reach: Reach) -> str | None:

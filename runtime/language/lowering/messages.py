@@ -82,6 +82,8 @@ _CLOCK = re.compile(
 """The beginning of a time of day."""
 _UNTIL_THEY = phrase("until they")
 _PRINTS = phrase("prints")
+OPTIONS = phrase("options in words")
+BUTTONS = 'buttons stand behind a question in its exact words: `Ask "Tea or milk?" with the options "Tea" and "Milk"`'
 _BY = phrase("not yet by")
 _PAUSES = phrase("pauses until")
 _HOLDS = phrase("brings to a meeting")

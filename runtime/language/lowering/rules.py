@@ -21,7 +21,7 @@ from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.clauses import unquoted
-from runtime.language.lowering.found_results import about_what_was_found
+from runtime.language.lowering.found_results import about_values, about_what_was_found
 from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.loop_people import LoopPeople
@@ -183,7 +183,8 @@ class _StepLowering:
             asked = _ASKED.search(one.text if (one := before or above) else "")
             self._classifier.asked_before = asked and (asked[2] or "")
             line = _line(parent, number)
-            item = replace(item, text=about_what_was_found(item.text, before, self._reach))
+            found = about_what_was_found(item.text, before, self._reach)
+            item = replace(item, text=about_values(found, self._questions.given))
             around = (before, above) if steps or behind is None else behind
             step = self._other_side(item, before, line) or self._lower(item, line, *around)
             waits, _, own = step.text.partition(_DONE)

@@ -128,6 +128,8 @@ class Speech:
             return free(text, f"what {named[0].first[1]} does is more than words")
         if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
             return free(text, "whose answer is kept is unclear")
+        if asks and "$" in bare and messages.OPTIONS.inside(bare):
+            return free(text, messages.BUTTONS)
         if messages.about_what_is_given(bare, self.questions.given):
             return free(text, "it may ask for a value that is there, or about it")
         more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.questions.given)
@@ -180,7 +182,10 @@ class Speech:
             if phrases.SAYS_QUOTED_WHOLE.begins(before):
                 instruction = f"Say({target}, {before})"
             return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for exit", talk=talk)
-        if phrases.AND_RETURN.inside(unquoted(said)):
+        if returns := phrases.AND_RETURN.inside(unquoted(said)):
+            before = said[: returns.start()].rstrip(" ,")
+            if phrases.SAYS_QUOTED_WHOLE.begins(before) and said[returns.end() :].strip(" .") == "":
+                instruction = f"Say({target}, {before})"
             return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
             return LoweredInstruction(OpCode.QUE, instruction, talk=talk)

@@ -149,6 +149,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "minus": lambda _, value: ValueMeaning(f"-{value.code}", "literal" if value.form == "literal" else "computed"),
     "powered": _computed(lambda value, _, power: f"({value.code} ** {power.code})"),
     "operand": _operand,
+    "in_unit": lambda size, _: size,
     "constant_value": lambda value: ValueMeaning(value, "literal"),
     "number_of_percent": _number_of_percent,
     "with_percent": _computed(lambda value, op, token: f"({value.code} {op} {value.code} * {token.text} / 100)"),
@@ -158,6 +159,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "sized_together": lambda function, first, commaed, _, __, last: (
         None if function == "len" else ValueMeaning(f"{function}({_together(first, commaed, last)})", "computed")
     ),
+    "product": _computed(lambda _, one, __, two: f"({one.code} * {two.code})"),
     "average": _computed(lambda _, value: f"(sum({value.code}) / len({value.code}))", "measured"),
     "average_together": _computed(
         lambda _, first, commaed, __, ___, last: f"(sum({_together(first, commaed, last)}) / {len(commaed) + 2})"

@@ -117,8 +117,8 @@ def any_of(first: ClauseMeaning, others: tuple[tuple[bool, ClauseMeaning], ...])
     return side_by_side("or", (first, *(clause for _, clause in others)))
 
 
-def _each_of(_: object, subjects: ListMeaning, predicate: PredicateMeaning) -> ClauseMeaning | None:
-    together = predicate.many and subjects.joint == "and" and predicate.test.orders
+def _each_of(both: object, subjects: ListMeaning, predicate: PredicateMeaning) -> ClauseMeaning | None:
+    together = not both and predicate.many and subjects.joint == "and" and predicate.test.orders
     if together or not all(value.testable or value.form in ("computed", "measured") for value in subjects.values):
         return None  # what is so of several together, as a sum, is not so of each
     tests = tuple(predicate.test.of(value) for value in subjects.values)

@@ -226,6 +226,9 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
     "increased_percent": lambda sign, target, _, token: _percent(sign, target, token),
     "increased_percent_of": lambda sign, token, _, target: _percent(sign, target, token),
     "added": lambda sign, amount, _, target: _Meaning((target,), sign, amount.code),
+    "added_to_a_list": lambda _, amount, *parts: _Meaning(
+        (next(part for part in parts if str(part)[:1] == "$"),), "+", amount.code
+    ),
     "added_each": lambda sign, first, second, more, _, target: _Meaning(
         (target,), sign, f"[{', '.join(value.code for value in (first, second, *more))}]"
     ),

@@ -32,7 +32,7 @@ _STOOD_FOR = {
     " whisper exactly saying",
     "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
     " trigger playbook using calling via passing get obtain store save keep put record remember result results output"
-    " answer giving set let assign",
+    " answer giving set let assign pick picked choose chose they",
     "EXE": "keep hold note call remember set let store assign initialize initialise increment increase decrement"
     " decrease add append subtract clear empty reset"
     " compute calculate break exit leave stop end quit loop looping repeating out continue round save put write record"
