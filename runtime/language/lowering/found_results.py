@@ -47,8 +47,10 @@ def about_values(text: str, given: Collection[str]) -> str:
     """A condition about *the price* with `$price` in its place, where that has a value and makes the condition exact;
     any other text as it is."""
     start = phrases.TEST_AT_START.begins(text)
-    cuts = phrases.CLAUSE_START.finditer(open_text(text)) if start and given else ()
-    for end in (*(cut.start() for cut in islice(cuts, _MOST_CLAUSES)), len(text)) if start and given else ():
+    if start is None or not given:
+        return text
+    cuts = islice(phrases.CLAUSE_START.finditer(open_text(text)), _MOST_CLAUSES)
+    for end in (*(cut.start() for cut in cuts), len(text)):
         said = text[start.end() : end]
         named = _with_signs(said, given)
         if named != said and read_condition(named.rstrip(" .:")) and not read_condition(said.rstrip(" .:")):
