@@ -29,7 +29,7 @@ from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, Uncl
 from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.occasions import Occasions
 from runtime.language.lowering.scope import Reach
-from runtime.language.lowering.sides import beyond_the_test, work_first
+from runtime.language.lowering.sides import beyond_the_test, why_no_side, work_first
 from runtime.language.pbasm.notation import coded_trigger, given_steps, number_notes, write_agent
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.listing import MAX_DEPTH
@@ -186,7 +186,7 @@ class _StepLowering:
             found = about_what_was_found(item.text, before, self._reach)
             item = replace(item, text=about_values(found, self._questions.given))
             around = (before, above) if steps or behind is None else behind
-            step = self._other_side(item, before, line) or self._lower(item, line, *around)
+            step = self._other_side(item, steps, line) or self._lower(item, line, *around)
             waits, _, own = step.text.partition(_DONE)
             if before and asked and step.op is OpCode.YLD and waits == asked[1] and not before.children:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
@@ -197,14 +197,10 @@ class _StepLowering:
             steps.append(step)
         return tuple(steps)
 
-    def _other_side(self, item: ListItem, before: Step | None, line: str) -> Step | None:
+    def _other_side(self, item: ListItem, steps: Sequence[Step], line: str) -> Step | None:
         """An "otherwise" after a condition that stays free: nothing exact says when it is meant, so it is free, too."""
-        said = phrases.plain(item.text)
-        if before is None or before.op is not OpCode.EXE or not phrases.ELSE.begins(said):
-            return None
-        if not (phrases.BRANCH_AT_START.begins(before.text) or phrases.ELSE.begins(before.text)):
-            return None
-        return self._written(*_whole(item, "the condition that it belongs to is free"), line)
+        why = why_no_side(phrases.plain(item.text), steps)
+        return self._written(*_whole(item, why), line) if why else None
 
     def _lower(self, item: ListItem, line: str, before: Step | None, above: Step | None) -> Step:
         found, item = self._understood(item)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.conditions.reading import (
@@ -17,7 +17,7 @@ from runtime.language.instructions.conditions.reading import (
 from runtime.language.instructions.decode import decode, work_of
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import BranchSide, Free, Instruction, Leave, LoopKind, Prose, Set
+from runtime.language.instructions.model import BranchSide, Condition, Free, Instruction, Leave, LoopKind, Prose, Set
 from runtime.language.instructions.operands import condition_of
 from runtime.language.instructions.steps.repeating import BranchReading, branch_of, loop_of
 from runtime.language.instructions.uses import sets
@@ -31,6 +31,7 @@ from runtime.language.vocabulary.phrase import phrase
 _FURTHER = phrase("further case")
 _AT_THE_END = phrase("other case at the end")
 _REACTS = phrase("reacts")
+_IN_ALL_OTHERS = phrase("in all other cases")
 
 
 def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
@@ -54,6 +55,30 @@ def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -
     if len(parts) == 2 and (second.body if phrases.ELSE.begins(parts[1]) else _narrows(second, first, classify)):
         return None
     return free(text, "how its cases belong together is unclear", whole=True)
+
+
+def why_no_side(said: str, steps: Sequence[Step]) -> str:
+    """Why the other side of a condition may belong to none of the `steps` before it, or to several; "" where that is
+    clear, and for a step that is no other side."""
+    if not steps or not phrases.ELSE.begins(said):
+        return ""
+    before = steps[-1]
+    heads = ((step, decode(step).head) for step in reversed(steps))
+    run = takewhile(lambda one: isinstance(one[1], Condition) and one[1].side is not BranchSide.ELSE, heads)
+    ifs = (step for step, head in run if isinstance(head, Condition) and head.side is BranchSide.IF)
+    several = sum(_is_one_line(step) == _is_one_line(before) for step in ifs) > 1
+    if several and _IN_ALL_OTHERS.begins(said):
+        return "whether it is about all conditions before it, or about the last, is unclear"
+    if before.op is OpCode.EXE and (phrases.BRANCH_AT_START.begins(before.text) or phrases.ELSE.begins(before.text)):
+        return "the condition that it belongs to is free"
+    cases_before = (
+        before.op is OpCode.EXE and not before.text and any(child.op is OpCode.CND for child in before.children)
+    )
+    return "the cases that it belongs to are one step" if cases_before else ""
+
+
+def _is_one_line(step: Step) -> bool:
+    return any(child.span == step.span for child in step.children)
 
 
 def _cuts(text: str, classify: Callable[[str], LoweredInstruction]) -> list[tuple[int, int]]:
