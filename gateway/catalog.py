@@ -181,7 +181,6 @@ def _rules(settings: Settings, own: PlatformSettings) -> AccessRules:
 
 
 def rules_of(settings: Settings, platform: str) -> AccessRules:
-    """The rules of access to a platform, by its name."""
     if is_web(platform):
         team = settings.web.login == "invite"
         return AccessRules("allowlist" if team else "open", owners=frozenset(settings.web.owners), enclosed=True)
@@ -217,7 +216,6 @@ def _added(platform: ExtensionPlatform, ground: AdapterGround) -> ListedPlatform
 
 
 def is_web(name: str) -> bool:
-    """Whether this is the web chat, which is always on."""
     return name == "web"
 
 

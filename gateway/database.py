@@ -34,12 +34,10 @@ class GatewayDatabase:
 
     @property
     def tapes(self) -> RedisSessionStore:
-        """Their facts."""
         return RedisSessionStore(self.connection, self._archive)
 
     @property
     def inbox(self) -> RedisInbox:
-        """The inboxes of conversations."""
         return RedisInbox(self.connection)
 
     @property
@@ -49,7 +47,6 @@ class GatewayDatabase:
 
     @property
     def files(self) -> RedisFileStore:
-        """What people and agents have sent."""
         return RedisFileStore(self.connection, self.settings.files.bounds)
 
     @property
@@ -59,7 +56,6 @@ class GatewayDatabase:
 
     @property
     def erasure(self) -> SessionErasure:
-        """What deletes."""
         traces = RedisTraces(self.connection)
         return SessionErasure(
             self.catalog, self.tapes, traces, self.places, lambda address: address.platform == PLATFORM
@@ -67,7 +63,6 @@ class GatewayDatabase:
 
     @property
     def retention(self) -> RetentionRules:
-        """The rules for sessions."""
         catalog = self.catalog
         cold = None if self._archive is None else catalog
         return RetentionRules(catalog, cold, self.erasure, self.settings.retention, SystemClock())

@@ -128,7 +128,6 @@ class EntrancePart:
     kept: Sequence[Callable[[InboxEvent], None]] = ()
 
     def __or__(self, other: EntrancePart) -> EntrancePart:
-        """What both do."""
         done = {**self.commands, **other.commands}, {**self.choices, **other.choices}, self.rates or other.rates
         return EntrancePart(*done, [*self.hears, *other.hears], [*self.kept, *other.kept])
 
@@ -247,5 +246,4 @@ class Feature:
 
     @property
     def is_asked(self) -> bool:
-        """Whether it has something to say about the settings."""
         return self.asked is not None or self.check is not _nothing or self.lines is not _nothing

@@ -19,5 +19,4 @@ def packaged(name: str) -> Path:
 
 
 def installed() -> EntryPoints:
-    """Those of this environment."""
     return entry_points(group=GROUP)

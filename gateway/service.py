@@ -71,8 +71,6 @@ class ClusterMember(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServingNode:
-    """A node with the conversations that it serves."""
-
     node: ClusterNode
     registry: ConversationRegistry
 

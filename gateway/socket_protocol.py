@@ -40,7 +40,6 @@ class SocketLink:
             return
 
     async def close(self, code: int, reason: str, /) -> None:
-        """Close it, if it is open."""
         try:
             await self._socket.close(code, reason)
         except (WebSocketDisconnect, RuntimeError):  # it is closed already

@@ -41,8 +41,6 @@ Answer = tuple[str, AccessRequest | None]
 
 
 class AccessVerdict(Enum):
-    """The decision about a person's event."""
-
     ADMIT = auto()
     PAIRED = auto()
     """The start-up code was right: the person is now an owner and is told so."""
@@ -109,14 +107,12 @@ class PlatformAccess:
         self.code: str | None = None
 
     def take(self, rules: AccessRules) -> None:
-        """Decide by other rules from now on."""
         self._rules = rules
         if rules.owners:
             self.code = None
 
     @property
     def open_to(self) -> str:
-        """The people with access, as a text."""
         rules = self._rules
         if rules.mode == "open":
             return "everybody"
@@ -239,7 +235,6 @@ class PlatformAccess:
 
     @property
     def _crowded(self) -> bool:
-        """Whether the limit of people to tell has been reached."""
         return len(self._told_at_s) == MAX_TOLD and self._clock.monotonic() - self._told_at_s[0] < TOLD_WINDOW_S
 
     def _stranger(self, person: str) -> _Stranger:
@@ -256,7 +251,6 @@ class PlatformOwners:
         self._rules = dict(rules)
 
     def take(self, platform: str, rules: AccessRules) -> None:
-        """Judge by other rules on a platform from now on."""
         self._rules[platform] = rules
 
     async def has(self, person_id: str) -> bool:

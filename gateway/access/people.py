@@ -63,7 +63,6 @@ class KnownPerson:
 
     @property
     def shown(self) -> str:
-        """Name and id, as people read them."""
         return f"{self.name} ({self.id})" if self.name else self.id
 
 
@@ -104,7 +103,6 @@ class KnownPeople:
         return None if kept is None else _person(person_id, kept)
 
     async def all(self) -> list[KnownPerson]:
-        """Everybody, sorted by role and id."""
         found = [_person(id_, kept) for id_, kept in (await self._people.all()).items()]
         return sorted(found, key=lambda person: (-person.role, person.id))
 
@@ -137,7 +135,6 @@ class KnownPeople:
             await self._news(person_id)
 
     async def has_owner(self, platform: str) -> bool:
-        """Whether somebody on this platform is an owner."""
         return any(person.role is Role.OWNER and person.id.startswith(f"{platform}:") for person in await self.all())
 
     async def ask(
@@ -160,7 +157,6 @@ class KnownPeople:
         return request
 
     async def waits(self, person_id: str) -> bool:
-        """Whether this person has an open request."""
         return any(request.person_id == person_id for request in await self.requests())
 
     async def requests(self) -> list[AccessRequest]:

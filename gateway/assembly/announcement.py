@@ -58,7 +58,6 @@ def start_lines(
     of_features: Mapping[str, Sequence[str]],
     platforms: Mapping[str, ServedPlatform],
 ) -> list[str]:
-    """Programs, remote agents, model, schedules, and every platform with its code."""
     lines = [*_program_lines(routes), *_remote_lines(list(programs)), f"{'model':<{_WIDTH}} {model_line}"]
     for name, said in of_features.items():
         lines += listed_under(name, said)
@@ -101,7 +100,6 @@ def door_lines(web: WebSettings | None, wrapping: WorkerWrapper | None) -> list[
 
 
 def listed_under(head: str, lines: Sequence[str]) -> list[str]:
-    """Lines with a heading in front of the first."""
     return [f"{head if number == 0 else '':<{_WIDTH}} {line}" for number, line in enumerate(lines)]
 
 

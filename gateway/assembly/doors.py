@@ -189,7 +189,6 @@ def _console_of(
 
 
 def bus_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[BaseRoute]:
-    """The routes of the bus that show the whole gateway."""
     connection, clock = ground.connection, ground.clock
     database, shards = ground.database, shards_in(connection)
 
@@ -260,7 +259,6 @@ def bus_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[BaseR
 
 
 def _together(told: Iterable[Mapping[str, Mapping[str, Any]]]) -> Mapping[str, Mapping[str, Any]]:
-    """What several features tell, by name."""
     found: dict[str, dict[str, Any]] = {}
     for named in told:
         for name, own in named.items():

@@ -88,7 +88,6 @@ class GatewayFoundation:
 
     @property
     def database(self) -> GatewayDatabase:
-        """The stores of the database and the archive."""
         return GatewayDatabase(self.settings, self.connection, self.archive)
 
 
@@ -148,7 +147,6 @@ async def cluster_of(
 
 
 def jobs_of(foundation: GatewayFoundation, holder: LeaseHolder) -> JobRunner:
-    """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     database, bus = foundation.database, foundation.bus
     jobs = [*(job for feature in FEATURES for job in feature.jobs(foundation)), database.retention.job(bus)]

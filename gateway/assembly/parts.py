@@ -46,7 +46,6 @@ _JAIL_ADVICE = (
 
 
 def plain(secret: SecretStr | None) -> str | None:
-    """A secret as plain text."""
     return None if secret is None else secret.get_secret_value()
 
 
@@ -132,7 +131,6 @@ def restore(settings: Settings, file: Path, *, replace: bool) -> BackupHead:
 
 
 def _kept_by_us(settings: Settings) -> Path:
-    """The data directory, where the state is in it."""
     if settings.redis_url is not None:
         raise ConfigError(_NOT_OURS)
     return settings.data_dir
@@ -231,7 +229,6 @@ def key_ids(text: str, name: str) -> list[str]:
 
 
 def rekeying_of(connection: RedisConnection) -> DatabaseRekeying:
-    """The rewriting of the database after its keys have changed."""
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 

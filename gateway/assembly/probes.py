@@ -190,8 +190,6 @@ def _ground(settings: Settings) -> AdapterGround:
 
 
 class _Unread:
-    """Records that remember nothing, because a check stores nothing."""
-
     async def all(self) -> Mapping[str, str]:
         return {}
 

@@ -71,14 +71,11 @@ async def versions_of(
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """The parts that work by settings which a reload can change."""
-
     platforms: Mapping[str, ServedPlatform]
     owners: PlatformOwners
     limits: UsageLimits
 
     def apply(self, settings: Settings) -> None:
-        """Put what can change into force."""
         for name, platform in self.platforms.items():
             rules = rules_of(settings, name)
             platform.access.take(rules)
@@ -163,7 +160,6 @@ def reloading_of(
 
 
 async def _read_again(foundation: GatewayFoundation, reloading: ProgramReloading) -> None:
-    """Have a second reader look at the programs."""
     settings, bus, models = foundation.settings, foundation.bus, foundation.models
     board = foundation.debugger if isinstance(foundation.debugger, DevBoard) else None
     reads = settings.programs.second_reader and not settings.asks_alone

@@ -128,8 +128,6 @@ def _line(what: ProgramLogged) -> str:
 
 
 class _Inbox(MemoryInbox):
-    """Says when an event is put aside without a commit."""
-
     on_dismissed: Callable[[], Awaitable[None]]
 
     async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
@@ -285,7 +283,6 @@ def _agent_of(what: _Failure) -> str:
 
 
 def _agent_in(frame: str) -> str:
-    """The agent of the root frame above a frame."""
     return frame.partition(".")[0]
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 def people_in(connection: RedisConnection, clock: Clock) -> KnownPeople:
-    """The people and their roles, from the database."""
     from runtime.storage.redis.records import RedisRecords
 
     people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
@@ -53,7 +52,6 @@ def news_by(connection: RedisConnection, who: str, channel: str) -> Callable[[],
 
 
 def pins_in(connection: RedisConnection, clock: Clock) -> VersionPins:
-    """What was rolled back, from the database."""
     from gateway.programs.versions import PINS_TABLE, VERSIONS_TABLE, VersionPins
     from runtime.storage.redis.records import RedisRecords
 
@@ -69,14 +67,12 @@ def versions_in(connection: RedisConnection, clock: Clock) -> KeptVersions:
 
 
 def records_in(connection: RedisConnection, table: str) -> Records:
-    """A durable table of texts, from the database."""
     from runtime.storage.redis.records import RedisRecords
 
     return RedisRecords(connection, table)
 
 
 def links_in(connection: RedisConnection, clock: Clock) -> LoginLinks:
-    """The links to the console, from the database."""
     from gateway.console.door import LINKS_TABLE, LoginLinks
     from runtime.storage.redis.records import RedisRecords
 
@@ -84,14 +80,12 @@ def links_in(connection: RedisConnection, clock: Clock) -> LoginLinks:
 
 
 def drains_in(connection: RedisConnection) -> NodeDrains:
-    """The nodes that are to be empty, from the database."""
     from gateway.cluster.roster import DRAINS_TABLE, NodeDrains
 
     return NodeDrains(records_in(connection, DRAINS_TABLE))
 
 
 def person_limits_in(connection: RedisConnection) -> PersonLimits:
-    """The limits of single people, from the database."""
     from gateway.inbound.usage_limits import PERSON_LIMITS_TABLE, PersonLimits
 
     return PersonLimits(records_in(connection, PERSON_LIMITS_TABLE))
@@ -106,7 +100,6 @@ def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str, int],
 
 
 def shards_in(connection: RedisConnection) -> GatewayShards:
-    """What is known of the shards and nodes, from the database."""
     from gateway.overview.status import GatewayShards
     from runtime.storage.redis.leases import RedisNodeStore, RedisShardView
 
@@ -128,14 +121,12 @@ async def tell_later(connection: RedisConnection, request: AccessRequest, text: 
 
 
 def inbox_in(connection: RedisConnection) -> Inbox:
-    """The inboxes of conversations, in the database."""
     from runtime.storage.redis.inbox import RedisInbox
 
     return RedisInbox(connection)
 
 
 def feed_in(connection: RedisConnection, clock: Clock) -> EventFeed:
-    """The events of all shards for the clients of this process."""
     from gateway.clients.feed import READERS_TABLE, ClientReaders, EventFeed
     from gateway.clients.journals import ClosedRooms
     from runtime.storage.redis.event_log import RedisEventLog
@@ -150,7 +141,6 @@ def feed_in(connection: RedisConnection, clock: Clock) -> EventFeed:
 def gauges_of(
     node: ClusterNode, registry: ConversationRegistry, sandbox: MontySandbox, connection: RedisConnection
 ) -> NodeGauges:
-    """The sources of the gauges of a node."""
     from gateway.observability.watching import NodeGauges
     from runtime.storage.redis.leases import RedisShardView
 

@@ -45,7 +45,6 @@ _TABLES = (CHARTERS_TABLE, DIRECTORY_TABLE, FILES_TABLE)
 
 
 def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reserved: ReservedNames) -> LoginTeam:
-    """The team, from the database."""
     return LoginTeam(
         RedisRecords(connection, TEAM_TABLE),
         people_in(connection, clock),
@@ -136,7 +135,6 @@ def _here(host: str, port: int) -> str:
 
 
 def room_rules(foundation: GatewayFoundation) -> RoomRules:
-    """What holds in all rooms."""
     settings, agents = foundation.settings, names_of_agents(foundation.programs.values())
     people = people_in(foundation.connection, foundation.clock)
     owners = PlatformOwners(people, {PLATFORM: rules_of(settings, PLATFORM)})

@@ -88,8 +88,6 @@ def _with_data_dir(command: Any, option: Any) -> None:
 
 
 class _Grouped(TyperGroup):
-    """Lists the commands in groups."""
-
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         made = typer.Typer(add_completion=False)

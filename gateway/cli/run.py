@@ -57,7 +57,6 @@ def _until_the_end() -> None:
 def _serve_standby(
     program: Sequence[Path], config: Path | None, model: str | None, host: str | None, port: int | None
 ) -> None:
-    """Start a front and agent nodes, and restart any that die."""
     with plain_errors():
         settings = load_settings(config, {"model": model, "web.host": host, "web.port": port})
         _look_first(program, (settings.web.host, settings.web.port))

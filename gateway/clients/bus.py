@@ -53,8 +53,6 @@ _MOST = 1_000
 
 
 class _TaskRoutes:
-    """The requests about tasks."""
-
     def __init__(self, admission: ClientAdmission, tasks: TaskService) -> None:
         self._admission = admission
         self._tasks = tasks
@@ -145,8 +143,6 @@ def _document(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 @dataclass(frozen=True, slots=True)
 class ParticipantRegisters:
-    """The registers that know who is at work."""
-
     living: Callable[[], Awaitable[LivingNodes]]
     fronts: Callable[[], Awaitable[LivingNodes]]
     catalog: SessionCatalog
@@ -154,8 +150,6 @@ class ParticipantRegisters:
 
 
 class _AgentRoutes:
-    """The request for those at work."""
-
     def __init__(self, admission: ClientAdmission, feed: EventFeed, registers: ParticipantRegisters) -> None:
         self._admission = admission
         self._feed = feed

@@ -50,8 +50,6 @@ class Refused(Exception):
 
 
 class Publishing:
-    """Takes the events of clients."""
-
     def __init__(self, feed: EventFeed, triggers: EventTriggers, clock: Clock) -> None:
         self._feed = feed
         self._triggers = triggers
@@ -86,8 +84,6 @@ class Publishing:
 
 
 class EventRoutes:
-    """The requests about events."""
-
     def __init__(self, admission: ClientAdmission, feed: EventFeed, publishing: Publishing) -> None:
         self._admission = admission
         self._feed = feed

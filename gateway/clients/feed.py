@@ -69,11 +69,9 @@ class FeedSubscription:
 
     @property
     def reader(self) -> Reader:
-        """As other processes know it."""
         return Reader(self.client.scopes.events_read, self.wanted.types, self.wanted.subject)
 
     def sees(self, event: CloudEvent) -> bool:
-        """Whether it may have the event, and wants it."""
         return self.reader.sees(event)
 
     async def shown(self, event: CloudEvent) -> dict[str, Any]:
@@ -119,8 +117,6 @@ class FeedSubscription:
 
 
 class EventFeed:
-    """Those who read events in this process."""
-
     def __init__(self, log: EventLog, readers: ClientReaders, rooms: ClosedRooms) -> None:
         self.log = log
         self.rooms = rooms
@@ -155,7 +151,6 @@ class EventFeed:
 
     @contextmanager
     def reading(self, client: BusClient, wanted: WantedEvents, cursor: Cursor) -> Iterator[FeedSubscription]:
-        """A client reads from a place on."""
         subscription = FeedSubscription(client, wanted, cursor, self)
         self._subscriptions.add(subscription)
         self._readers.changed()
@@ -173,7 +168,6 @@ class EventFeed:
         return [each.reader for each in self._subscriptions]
 
     def readers(self, client: BusClient) -> int:
-        """How many connections of a client read now."""
         return sum(each.client is client for each in self._subscriptions)
 
 
@@ -191,7 +185,6 @@ class Reader:
     subject: str | None
 
     def sees(self, event: CloudEvent) -> bool:
-        """Whether it may have the event, and wants it."""
         if self.subject is not None and event.subject != self.subject:
             return False
         return all(any(matches(one, event.type) for one in patterns) for patterns in (self.may, self.types))
@@ -214,7 +207,6 @@ class ClientReaders:
         self._looked_until = -math.inf
 
     def changed(self) -> None:
-        """A client has come or gone."""
         self._changed.set()
 
     async def elsewhere(self) -> list[Reader]:

@@ -103,7 +103,6 @@ class ClientJournals:
 
 
 def may(client: BusClient, action: Any, name: str) -> bool:
-    """Whether a client may do something with a tape."""
     return client.scopes.may_tape(action, name)
 
 

@@ -56,20 +56,16 @@ class BusClient:
 
     @property
     def source(self) -> str:
-        """The source of its events."""
         return f"/clients/{self.name}"
 
 
 class ClientAdmission:
-    """Knows the clients of the settings by their tokens."""
-
     def __init__(self, tokens: Mapping[str, str], scopes: Mapping[str, ClientScopes], clock: Clock) -> None:
         self._known = [(_digest(token), BusClient(name, scopes[name])) for name, token in tokens.items()]
         self._attempts = KeyedBudgets(ATTEMPTS, clock)
 
     @property
     def clients(self) -> list[BusClient]:
-        """Every client there is."""
         return [client for _, client in self._known]
 
     def client(self, request: HTTPConnection) -> BusClient:
@@ -196,7 +192,6 @@ def _joined(path: str, routes: Sequence[Route]) -> Route:
 
 
 def answer(data: Any, status: int = 200) -> Response:
-    """An answer that nobody keeps."""
     return Response(write_json(data), status, headers=_NO_STORE, media_type="application/json")
 
 

@@ -55,11 +55,9 @@ class ClientScopes:
     gateway_write: bool = False
 
     def may_read(self, type_: str) -> bool:
-        """Whether events of a type may be read."""
         return any(matches(pattern, type_) for pattern in self.events_read)
 
     def may_send(self, type_: str) -> bool:
-        """Whether events of a type may be sent."""
         return any(matches(pattern, type_) for pattern in self.events_write)
 
     def may_use(self, action: Literal["read", "write"], program: str) -> bool:
@@ -68,7 +66,6 @@ class ClientScopes:
         return any(fnmatchcase(program, pattern) for pattern in patterns)
 
     def may_trigger(self, program: str) -> bool:
-        """Whether a program begins on the events that the client sends."""
         return any(fnmatchcase(program, pattern) for pattern in self.triggers)
 
     def may_tape(self, action: Literal["read", "write"], name: str) -> bool:

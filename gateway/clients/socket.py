@@ -52,8 +52,6 @@ _LEFT = _Ending(1000, "")
 
 
 class SocketRoute:
-    """Admits clients to the WebSocket."""
-
     def __init__(self, admission: ClientAdmission, feed: EventFeed, publishing: Publishing, clock: Clock) -> None:
         self._admission = admission
         self._feed = feed
@@ -73,8 +71,6 @@ class SocketRoute:
 
 
 class _Visit:
-    """One connection."""
-
     def __init__(
         self, client: BusClient, link: SocketLink, feed: EventFeed, publishing: Publishing, clock: Clock
     ) -> None:
@@ -172,7 +168,6 @@ class _Visit:
                 await self._link.send(write_json({**await subscription.shown(logged.event), "cursor": text}))
 
     async def _tell(self, type_: str, frame: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """Answer a frame."""
         self._count += 1
         about = frame.get("id")
         known = {"correlationid": about} if isinstance(about, str) else {}

@@ -209,7 +209,6 @@ class PlatformSchedulers:
         return scheduler
 
     def resume(self) -> None:
-        """Allow calls to platforms again."""
         for scheduler in self._open:
             scheduler.resume()
 

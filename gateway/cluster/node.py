@@ -86,7 +86,6 @@ class ClusterNode:
 
     @property
     def shards(self) -> frozenset[int]:
-        """The shards held now."""
         return frozenset(self._held)
 
     def may_show(self, shard: int) -> bool:
@@ -242,7 +241,6 @@ class ClusterNode:
             self._bus.publish(NodeReturned(self._clock.monotonic() - since))
 
     def _silent(self) -> int:
-        """The number of shards in which nothing is shown."""
         return sum(not self.may_show(shard) for shard in self._held)
 
     def _tell_balance(self) -> None:
@@ -268,7 +266,6 @@ class ClusterNode:
                     await pending
 
     def _tell_reader(self) -> None:
-        """Restart the reader with the shards that are now held."""
         self._reading.cancel()
         self._changed.set()
         self._changed = anyio.Event()

@@ -41,7 +41,6 @@ class NodeDrains:
         await self._records.put(node, by)
 
     async def forget(self, node: str) -> None:
-        """Have a node serve again."""
         await self._records.remove(node)
 
 

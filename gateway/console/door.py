@@ -77,7 +77,6 @@ class Login:
     name: str = ""
 
     def text(self) -> str:
-        """As it is kept."""
         data = {"role": self.role, "proof": self.proof, "until": self.until.isoformat(), "name": self.name}
         return json.dumps(data, ensure_ascii=False)
 
@@ -92,7 +91,6 @@ class ConsoleLogins:
 
     @property
     def has_passwords(self) -> bool:
-        """Whether a role has a password."""
         return any(self._proofs.values())
 
     def role_of(self, password: str) -> str | None:
@@ -118,11 +116,9 @@ class ConsoleLogins:
         return login if login is not None and self._holds(login) else None
 
     async def end(self, secret: str) -> None:
-        """End a log-in."""
         await self._records.remove(_digest(secret))
 
     async def end_all(self, role: str) -> None:
-        """End all log-ins of a role."""
         kept = await self._records.all()
         known = what_can_be_read(kept, _login)
         for name in kept:
@@ -161,7 +157,6 @@ class LoginLinks:
         self._clock = clock
 
     async def new(self) -> str:
-        """The secret of a new link."""
         for name, kept in (await self._records.all()).items():
             if not self._is_open(kept):
                 await self._records.remove(name)
@@ -193,7 +188,6 @@ def _digest(text: str) -> str:
 
 
 def client_of(login: Login, *, acts: bool, private: bool) -> BusClient:
-    """A log-in as a client of the bus and the tapes."""
     if login.role != OWNER:
         return BusClient(f"console.{login.role}", _READS, shown=login.name)
     scopes = replace(_ACTS if acts else _OWNER, private=private)
@@ -215,7 +209,6 @@ class ConsoleDoor:
     private: bool = False
 
     def routes(self) -> Sequence[BaseRoute]:
-        """The routes, beside those of the chat."""
         desk = _Desk(self)
         return [
             Route(CONSOLE, _page),
@@ -242,8 +235,6 @@ async def _page(_: Request) -> Response:
 
 
 class _Desk:
-    """Logging in and out."""
-
     def __init__(self, door: ConsoleDoor) -> None:
         self._door = door
         self._tries = KeyedBudgets(LOGINS, door.clock)

@@ -177,17 +177,14 @@ class DevBoard:
 
     @property
     def head(self) -> str:
-        """The word before the line."""
         return "board"
 
     @property
     def line(self) -> str:
-        """What people are told at the start."""
         return "beside the chat" + ("; a file that you save is read at once" if self.own is None else "")
 
     @property
     def problems(self) -> list[dict[str, Any]]:
-        """What is wrong or doubtful in the programs."""
         return [*self._problems, *(one for found in self._doubts.values() for one in found)]
 
     def attach(self, reloading: ProgramReloading, inbox: Inbox, clock: Clock) -> None:
@@ -213,7 +210,6 @@ class DevBoard:
         return self.quiet or (self.own is None and happening == ProgramRefused.name)
 
     def doubt(self, name: str, reading: SecondReading) -> None:
-        """A second reader has looked at a program."""
         self._doubts[name] = [_problem(one) for one in reading.found]
         for text in (*(one["text"] for one in self._doubts[name]), reading.said):
             self._tell(text)
@@ -222,7 +218,6 @@ class DevBoard:
     # -- what sessions do
 
     def watch(self, watched: WatchedSession) -> StepWatcher:
-        """A session was loaded into memory."""
         self._watched[watched.conversation] = watched
         self._watched.move_to_end(watched.conversation)
         while len(self._watched) > SESSIONS:
@@ -239,14 +234,12 @@ class DevBoard:
             self._ran.append(Ran(number, place.conversation, file, line))
 
     def touch(self) -> None:
-        """Something has changed."""
         self.moment += 1
         self.changed.send()
 
     # -- what pages ask
 
     def view(self, room: str) -> dict[str, Any]:
-        """What is to be seen beside a room, as JSON data."""
         places = [(_place(key), watched) for key, watched in self._watched.items()]
         sessions = [
             {"thread": place.thread, **standing(watched)}
@@ -275,11 +268,9 @@ class DevBoard:
 
     @property
     def ended(self) -> bool:
-        """Whether programs ran, and all have ended."""
         return bool(self._watched) and all(one.journal.state.ended for one in self._watched.values())
 
     def names(self) -> set[str]:
-        """The programs of the sessions that were seen."""
         return {watched.program.name for watched in self._watched.values()}
 
     async def begin_anew(self, names: Collection[str]) -> None:
@@ -394,6 +385,5 @@ def _problem(one: Diagnostic) -> dict[str, Any]:
 
 
 def _counted(problems: Sequence[Mapping[str, Any]]) -> str:
-    """The number of warnings, in words."""
     number = sum(one["severity"] != "error" for one in problems)
     return "no warnings" if not number else f"{number} warning{'' if number == 1 else 's'}"

@@ -149,12 +149,10 @@ class ProgramTemplate:
 
     @property
     def program(self) -> Path:
-        """The file of the program."""
         return packaged(f"examples/{self.source}.pb")
 
     @property
     def talks(self) -> Path:
-        """The file of its talks."""
         return packaged(f"examples/{self.source}.test.md")
 
 
@@ -219,7 +217,6 @@ def made(template: ProgramTemplate) -> str:
 
 
 def variables_in(switch: str) -> Sequence[str]:
-    """The variables that a platform's switch names."""
     return re.findall(r"PARLEY_\w+", switch)
 
 
@@ -229,13 +226,11 @@ def _missing(secrets: Mapping[str, str], said: str) -> str:
 
 
 def _parley() -> str:
-    """The command that runs this Parley."""
     beside = Path(sys.executable).with_name("parley")
     return str(beside) if beside.exists() else f"{sys.executable} -m gateway"
 
 
 def _unit_name(folder: Path) -> str:
-    """The folder's name as that of a unit."""
     return re.sub(r"[^a-zA-Z0-9-]+", "-", folder.name).strip("-") or "parley"
 
 

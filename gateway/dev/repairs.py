@@ -81,7 +81,6 @@ def _keys_of(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_free(key: str) -> bool:
-    """Whether the user chooses the key."""
     above = key.rpartition(".")[0]
     return above in TABLES or above.rpartition(".")[0] in NAMED_TABLES
 

@@ -51,7 +51,6 @@ def handing_over(platform: str, extensions: Sequence[Extension]) -> HandsOver:
 
 
 def waiting_for(platform: str, extensions: Sequence[Extension]) -> list[str]:
-    """The names of the extensions that want a platform's object."""
     return [one.name for one in extensions if platform in one.native_callbacks]
 
 
@@ -63,17 +62,14 @@ class LoadedExtensions:
 
     @property
     def calls(self) -> Mapping[str, ExtensionCall]:
-        """The calls for programs, by name."""
         return {name: call for one in self.loaded for name, call in one.calls.items()}
 
     @property
     def platforms(self) -> Mapping[str, ExtensionPlatform]:
-        """The platforms by name."""
         return {name: platform for one in self.loaded for name, platform in one.platforms.items()}
 
     @property
     def channels(self) -> Sequence[ChannelExtension]:
-        """The functions that follow channels."""
         return [
             ChannelExtension(
                 one.name,

@@ -44,7 +44,6 @@ class Command:
 
     @property
     def kind(self) -> str:
-        """The kind of its event."""
         return self.as_kind or self.name
 
     @property
@@ -53,7 +52,6 @@ class Command:
         return self.kind in SESSION_COMMANDS
 
     def least_for(self, argument: str) -> Role:
-        """The lowest role that may give it with this argument."""
         return max((self.least, *(self.words.get(word.lower(), self.least) for word in argument.split())))
 
 

@@ -47,8 +47,6 @@ Say = Callable[[Address, str], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Waiting:
-    """A conversation that is to be told."""
-
     address: Address
     due_s: float
     watched: bool = False

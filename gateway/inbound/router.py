@@ -47,7 +47,6 @@ PROGRAM_CHOICE = "program."
 
 
 def kind_of(event: Inbound) -> str:
-    """The kind of the event for a session."""
     command = COMMANDS.get(event.command or "")
     return command.kind if command is not None else event.command or event.act
 
@@ -164,7 +163,6 @@ class InboundRouter:
         return None
 
     def _least(self, event: Inbound) -> Role:
-        """The lowest role that may do this."""
         command = COMMANDS.get(event.command or "")
         if event.program is not None or (command is None and event.command is not None):
             return PROGRAM_ROLE
@@ -175,7 +173,6 @@ class InboundRouter:
         return self._texts("programs.unknown", program=program, programs=listed)
 
     async def _answer(self, event: Inbound, judged: AccessJudgement) -> None:
-        """Tell a person without access about their situation."""
         platform, bus = self._adapter.name, self._entrance.bus
         if judged.verdict is AccessVerdict.PAIRED:
             bus.publish(AccessPaired(platform, event.person_id))
@@ -191,13 +188,11 @@ class InboundRouter:
             await self._reply(event, self._texts(_ANSWERS[judged.verdict]))
 
     async def _take_back(self, event: Inbound) -> None:
-        """Remove the code that somebody has said before others."""
         if event.message_id is not None and not event.private and isinstance(self._adapter, CanDelete):
             with suppress(AdapterError):
                 await self._adapter.delete(event.address, event.message_id, speaker=GATEWAY)
 
     async def _owners(self) -> str:
-        """The platform's owners by name, for those who may ask them."""
         known = await self._access.people.all()
         here = f"{self._adapter.name}:"
         names = [one.name for one in known if one.role is Role.OWNER and one.id.startswith(here) and one.name]
@@ -243,7 +238,6 @@ class InboundRouter:
         await self._reply(event, answer)
 
     def _taker(self, choice: str) -> CarryOut | None:
-        """What takes a choice that the gateway offered."""
         return next(
             (does for begins, does in self._entrance.features.choices.items() if choice.startswith(begins)), None
         )

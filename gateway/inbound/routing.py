@@ -60,7 +60,6 @@ class Routes:
         self._set(routes)
 
     def take(self, other: Routes) -> None:
-        """Route as another table does from now on."""
         self._set(other.routes)
 
     def _set(self, routes: Sequence[Route]) -> None:
@@ -91,12 +90,10 @@ class Routes:
 
     @property
     def choosable(self) -> list[str]:
-        """The programs that people may choose somewhere."""
         return list(dict.fromkeys(route.name for route in self.routes if route.choose))
 
     @property
     def files(self) -> dict[str, tuple[Path, ...]]:
-        """Every program's files, by its name."""
         return {route.name: route.files for route in self.routes}
 
     @property
@@ -106,7 +103,6 @@ class Routes:
 
     @property
     def memory(self) -> dict[str, bool]:
-        """Whether programs remember people, where a route says so."""
         return {route.name: route.memory for route in self.routes if route.memory is not None}
 
     @property
@@ -121,7 +117,6 @@ class Routes:
         return None if others or first.places or first.commands else first.name
 
     def lines(self) -> list[str]:
-        """The table for people, one route a line."""
         return [f"{_where(route)} → {route.name} ({', '.join(map(str, route.files))})" for route in self.routes]
 
 

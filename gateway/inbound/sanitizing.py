@@ -55,7 +55,6 @@ def _bounded(quote: Quote, level: int = 1) -> Quote:
 
 
 def shortened(text: str) -> str:
-    """The text at the length to which quoted texts are kept."""
     return plain_text.shortened(text, MAX_QUOTED)
 
 
@@ -78,5 +77,4 @@ def _tidied_file(file: Attachment) -> Attachment:
 
 
 def says_something(event: Inbound) -> bool:
-    """Whether there is anything to handle in an event."""
     return bool(event.text.strip() or event.attachments or event.around or event.command or event.act != "message")

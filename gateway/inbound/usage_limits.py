@@ -69,7 +69,6 @@ class _Limit:
     at_most: float
 
     def counter(self, whose: str, now_s: float) -> str:
-        """The name of a sum in the current window."""
         return f"{self.scope}:{whose}:{self.measure}:{self.window_s}:{int(now_s // self.window_s)}"
 
 
@@ -82,8 +81,6 @@ class _Over:
 
 
 class UsageLimits:
-    """Counts the use by people and the cost of models."""
-
     def __init__(
         self,
         settings: LimitSettings,
@@ -104,11 +101,9 @@ class UsageLimits:
 
     @property
     def message_chars(self) -> int:
-        """The length of the longest message."""
         return self._settings.message_chars
 
     def set(self, settings: LimitSettings) -> None:
-        """Apply these limits from now on."""
         self._settings = settings
         self._limits = _limits(settings, {})
 
@@ -256,7 +251,6 @@ class PersonLimits:
         return readable(person, await self._records.get(person), _read) or {}
 
     async def all(self) -> Mapping[str, Mapping[str, float]]:
-        """Everybody's, by their ids."""
         return what_can_be_read(await self._records.all(), _read)
 
     async def set(self, person: str, limits: Mapping[str, float]) -> None:

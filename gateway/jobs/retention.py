@@ -146,7 +146,6 @@ class SessionErasure:
         return _Part(person in people, private and people == {person}, names, orderer)
 
     async def _facts(self, known: KnownSession) -> AsyncIterator[Fact]:
-        """All facts of a session, wherever they are stored."""
         if not known.record.archived:
             async for fact in self._tapes.read_session(known.record.id):
                 yield fact
@@ -317,7 +316,6 @@ class RetentionRules:
                 yield step
 
     async def apply(self) -> RetentionResult:
-        """Carry out a plan."""
         done = RetentionResult()
         doomed: list[RetentionStep] = []
         async for step in self.plan():

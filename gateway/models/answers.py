@@ -132,7 +132,6 @@ class ModelAmounts:
     unpriced: int = 0
 
     def plus(self, other: ModelAmounts) -> ModelAmounts:
-        """Both together."""
         return ModelAmounts(
             self.answers + other.answers,
             self.tokens_in + other.tokens_in,
@@ -150,13 +149,11 @@ class ModelAmounts:
 
 
 def amounts_of(answer: LLMAnswered) -> ModelAmounts:
-    """What one answer adds."""
     tokens = (answer.tokens_in, answer.tokens_cached, answer.tokens_out)
     return ModelAmounts(1, *tokens, answer.cost_usd or 0.0, int(answer.estimated), int(answer.cost_usd is None))
 
 
 def shown(amounts: ModelAmounts) -> dict[str, float | None]:
-    """Amounts as JSON data."""
     return {
         "answers": int(amounts.answers),
         "tokens_in": int(amounts.tokens_in),
@@ -168,7 +165,6 @@ def shown(amounts: ModelAmounts) -> dict[str, float | None]:
 
 
 def in_words(amounts: ModelAmounts, texts: Texts) -> str:
-    """Amounts on a line, for people."""
     told = texts(
         "usage.amounts" if amounts.usd is not None else "usage.unpriced",
         answers=f"{amounts.answers:,}",

@@ -105,7 +105,6 @@ class LogWriter:
         return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
 
     def _open(self) -> Any:
-        """The logger, created for the first line."""
         stream = self._options.stream or sys.stderr
         human = self._options.format == "human" or (self._options.format == "auto" and stream.isatty())
         renderer: Any = (
@@ -121,8 +120,6 @@ class LogWriter:
 
 
 class _Remarks(logging.Handler):
-    """Passes log records on."""
-
     def __init__(self, write: Callable[[logging.LogRecord], None]) -> None:
         super().__init__()
         self._write = write

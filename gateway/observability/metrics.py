@@ -57,8 +57,6 @@ _FAILED = (
 
 
 class ProcessMetrics:
-    """The metrics of this process, in a registry of their own."""
-
     def __init__(self, gauges: NodeGauges) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # the library has no types for it
         self.registry = CollectorRegistry(auto_describe=True)

@@ -46,7 +46,6 @@ class SecretMasking:
         self._secrets = sorted({*self._secrets, *more}, key=len, reverse=True)
 
     def masked(self, value: Any) -> str:
-        """The text of a value without secrets."""
         text = str(value)
         for secret in self._secrets:
             text = text.replace(secret, MASK)

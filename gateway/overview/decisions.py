@@ -25,8 +25,6 @@ _MAX_AMOUNT = 1e12
 
 @dataclass(frozen=True, slots=True)
 class PeopleRoutes:
-    """The requests about people."""
-
     door: FeatureDoor
     people: KnownPeople
     limits: PersonLimits
@@ -34,7 +32,6 @@ class PeopleRoutes:
     """Deletes all that is stored of a person."""
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/people", self.some, methods=["GET"]),
             Route("/people/{person}/role", self.role, methods=["POST"]),
@@ -135,7 +132,6 @@ class DecisionRoutes:
     """Has somebody hear that they were let in."""
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/requests", self.requests, methods=["GET"]),
             Route("/requests/{code}/approve", self.approve, methods=["POST"]),

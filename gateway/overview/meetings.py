@@ -38,7 +38,6 @@ class MeetingRoutes:
         self._known: OrderedDict[SessionId, tuple[int, Sequence[dict[str, Any]]]] = OrderedDict()
 
     def routes(self) -> list[BaseRoute]:
-        """The route, to be mounted with those of the bus."""
         return [Route("/meetings", self.some, methods=["GET"])]
 
     async def some(self, request: Request) -> Response:

@@ -46,7 +46,6 @@ class ModelRoutes:
     of_features: Callable[[Collection[str]], Awaitable[Mapping[str, Mapping[str, Any]]]]
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/models", self.some, methods=["GET"]),
             Route("/models/{model}/test", self.test, methods=["POST"]),
@@ -134,8 +133,6 @@ def _cooling(found: ModelCooldown | None) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class ToolRoutes:
-    """The requests about servers of tools."""
-
     door: FeatureDoor
     programs: Mapping[str, Program]
     seen: SharedServices
@@ -143,7 +140,6 @@ class ToolRoutes:
     """Those that live."""
 
     def routes(self) -> list[BaseRoute]:
-        """The route, to be mounted with those of the bus."""
         return [Route("/tools", self.some, methods=["GET"])]
 
     async def some(self, request: Request) -> Response:

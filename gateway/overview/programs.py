@@ -46,13 +46,10 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class ProgramRoutes:
-    """The requests about programs."""
-
     door: FeatureDoor
     programs: Mapping[str, Program]
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/programs", self.some, methods=["GET"]),
             Route("/programs/{program}", self.look, methods=["GET"]),
@@ -151,7 +148,6 @@ class PracticeRoute:
     tell_pins: Callable[[], Awaitable[None]]
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/programs/reload", self.reload, methods=["POST"]),
             Route("/programs/{program}/rollback", self.roll_back, methods=["POST"]),

@@ -69,7 +69,6 @@ class SessionViews:
     model_calls: KeptCalls
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the tape service."""
         return [
             Route("/tapes/{tape}/strip", self.strip, methods=["GET"]),
             Route("/tapes/{tape}/state", self.state, methods=["GET"]),

@@ -100,7 +100,6 @@ class SessionRoutes:
     living: Callable[[], Awaitable[LivingNodes]]
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/sessions", self.some, methods=["GET"]),
             Route("/sessions/{session}", self.look, methods=["GET"]),
@@ -143,7 +142,6 @@ class SessionRoutes:
         return answer(row)
 
     async def _shown(self, found: Sequence[KnownSession]) -> list[dict[str, Any]]:
-        """Sessions with what they have cost."""
         spent = await self.spent([known.record for known in found], _MEASURES)
         amounts = [ModelAmounts(**sums) for sums in spent]  # type: ignore[arg-type] # counts come as floats
         return [{**_session_data(known), "spent": shown(one)} for known, one in zip(found, amounts, strict=True)]
@@ -187,7 +185,6 @@ class SessionRoutes:
         return StreamingResponse(self.lines_of(id_), media_type="application/x-ndjson", headers=headers)
 
     async def _some(self, after: str, limit: int, wanted: _Wanted) -> tuple[list[KnownSession], str]:
-        """The sessions and the next mark."""
 
         async def fitting(known: KnownSession) -> KnownSession | None:
             return known if wanted.fits(known) else None
@@ -244,7 +241,6 @@ def _session_in(request: Request) -> SessionId:
 
 
 def _session_data(known: KnownSession) -> dict[str, Any]:
-    """A session without its words, as JSON data."""
     record = known.record
     parent = record.parent
     return {
@@ -332,7 +328,6 @@ class SavingRoutes:
     door: FeatureDoor
 
     def routes(self) -> list[BaseRoute]:
-        """The route, to be mounted with those of the bus."""
         return [Route("/sessions/{session}/test", self.save, methods=["POST"])]
 
     async def save(self, request: Request) -> Response:

@@ -53,7 +53,6 @@ class SeenPlatform:
     trouble: str | None = None
 
     def data(self, name: str) -> dict[str, Any]:
-        """It as JSON data."""
         return {
             "name": name,
             "connected_at": _text(self.connected_at),
@@ -66,8 +65,6 @@ class SeenPlatform:
 
 
 class SeenPlatforms:
-    """Follows the bus of this process from when it is made."""
-
     def __init__(self, bus: Bus) -> None:
         self._seen: dict[str, SeenPlatform] = {}
         self.changed = anyio.Event()
@@ -79,11 +76,9 @@ class SeenPlatforms:
         bus.hear(AdapterRateLimited, self._paused)
 
     def data(self) -> list[dict[str, Any]]:
-        """All of them, as JSON data."""
         return [seen.data(name) for name, seen in self._seen.items()]
 
     def _of(self, name: str) -> SeenPlatform:
-        """The platform, which has news."""
         self.changed.set()
         self.changed = anyio.Event()
         return self._seen.setdefault(name, SeenPlatform())
@@ -152,7 +147,6 @@ class NodeRoutes:
     door: FeatureDoor
 
     def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
         return [
             Route("/nodes/{node}/drain", self.drain, methods=["POST"]),
             Route("/nodes/{node}/undrain", self.undrain, methods=["POST"]),
@@ -201,8 +195,6 @@ class GatewayShards:
 
 @dataclass(frozen=True, slots=True)
 class StatusRoute:
-    """The request for the status."""
-
     door: FeatureDoor
     shards: GatewayShards
     platforms: Callable[[Collection[str]], Awaitable[Sequence[Mapping[str, Any]]]]
@@ -214,7 +206,6 @@ class StatusRoute:
     clock: Clock
 
     def routes(self) -> list[BaseRoute]:
-        """The route, to be mounted with those of the bus."""
         return [Route("/status", self.get, methods=["GET"])]
 
     async def get(self, request: Request) -> Response:

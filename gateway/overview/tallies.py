@@ -128,7 +128,6 @@ class Tally:
         self.error = error[:_ERROR_CHARS]
 
     def add(self, other: Tally) -> None:
-        """Count what another process has seen as well."""
         self.answers += other.answers
         self.failures += other.failures
         self.last_at = _later(self.last_at, other.last_at)
@@ -150,7 +149,6 @@ class Tally:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
-        """What another process has written."""
         last_at, error_at = _time(data["last_at"]), _time(data["error_at"])
         times = deque[float](data["took_s"]), deque[float](data["first_s"])
         return cls(data["answers"], data["failures"], last_at, "", error_at, *times)
@@ -170,8 +168,6 @@ class Tally:
 
 
 class Tallies:
-    """Tallies by name."""
-
     def __init__(self) -> None:
         self._known: dict[str, Tally] = {}
 
@@ -180,21 +176,17 @@ class Tallies:
         return self._known.setdefault(name if name in self._known or len(self._known) < MOST else "other", Tally())
 
     def all(self) -> Mapping[str, Tally]:
-        """All of them."""
         return self._known
 
     def add(self, others: Mapping[str, Tally]) -> None:
-        """Count what another process has seen as well."""
         for name, tally in others.items():
             self.of(name).add(tally)
 
     def written(self) -> dict[str, Any]:
-        """All of them as JSON data for other processes."""
         return {name: tally.written() for name, tally in self._known.items()}
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
-        """What another process has written."""
         found = cls()
         found._known = {name: Tally.read(one) for name, one in data.items()}
         return found
@@ -240,7 +232,6 @@ class SeenServer:
         self.calls.add(other.calls.all())
 
     def written(self) -> dict[str, Any]:
-        """It as JSON data for other processes."""
         return {
             "server": self.server,
             "connected_at": _text(self.connected_at),
@@ -251,12 +242,10 @@ class SeenServer:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
-        """What another process has written."""
         connected_at, calls = _time(data["connected_at"]), Tallies.read(data["calls"])
         return cls(data["server"], connected_at, data["tools"], data["trouble"], calls)
 
     def data(self, agent: str, *, content: bool) -> dict[str, Any]:
-        """It as JSON data."""
         return {
             "agent": agent,
             "server": self.server,
@@ -304,8 +293,6 @@ class _SeenServers:
 
 
 class ServiceTallies:
-    """The experience of this process with everything that it asks."""
-
     def __init__(self, bus: Bus) -> None:
         self.models = _SeenModels(bus)
         self.servers = _SeenServers(bus)
@@ -319,7 +306,6 @@ class ServiceTallies:
         self.changed = anyio.Event()
 
     def data(self) -> dict[str, Any]:
-        """All of it as JSON data for other processes."""
         servers = {agent: seen.written() for agent, seen in self.servers.known.items()}
         return {"models": self.models.tallies.written(), "servers": servers}
 

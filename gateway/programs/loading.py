@@ -21,8 +21,6 @@ Value = TypeVar("Value")
 
 
 class ServedPrograms(Mapping[str, Program]):
-    """The programs by name, as they are served now."""
-
     def __init__(self, programs: Mapping[str, Program]) -> None:
         self._programs = dict(programs)
 
@@ -36,7 +34,6 @@ class ServedPrograms(Mapping[str, Program]):
         return len(self._programs)
 
     def replace(self, programs: Mapping[str, Program]) -> None:
-        """Serve these from now on."""
         self._programs = dict(programs)
 
 
@@ -82,5 +79,4 @@ async def compile_one(settings: Settings, files: Sequence[Path]) -> Program:
 
 
 def completed(settings: Settings, program: Program) -> Program:
-    """The program with the calls of extensions."""
     return with_calls(program, load_extensions(settings.extensions.modules).calls)

@@ -167,7 +167,6 @@ class ProgramReloading:
 
     @property
     def files(self) -> Mapping[str, tuple[Path, ...]]:
-        """The files of the programs that are served, by name."""
         return self._routes.files
 
     @property

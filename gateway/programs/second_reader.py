@@ -88,11 +88,9 @@ class Row:
     does: str
 
     def shown(self, number: int) -> str:
-        """The row in a request."""
         return f"L{number} {'  ' * self.step.count('.')}{self.step} {self.words} => {self.does}"
 
     def warning(self, means: str, model: str) -> Diagnostic:
-        """What the author sees, with both readings."""
         text, shown = row_of(self.line), _SHOWN.match(means)[0]
         column = max(0, text.find(self.words[:10]))
         return Diagnostic(
@@ -231,7 +229,6 @@ class _Kept:
         return None
 
     def keep(self, model: str, answer: str) -> None:
-        """Keep an answer in the place of the one before."""
         data = {"asked": self.digest, "model": model, "answer": answer}
         write_whole(self.path, json.dumps(data, ensure_ascii=False))
 

@@ -85,7 +85,6 @@ class KeptVersions:
         return readable(digest, await self._taken.get(digest), taken_up)
 
     async def _drop(self) -> None:
-        """Drop what is more than the bound."""
         by_name: dict[str, list[tuple[float, str]]] = {}
         for digest, (name, at) in what_can_be_read(await self._taken.all(), taken_up).items():
             by_name.setdefault(name, []).append((at, digest))
@@ -227,6 +226,5 @@ class PinnedPrograms:
         return programs, holding
 
     async def give_up(self, pins: Mapping[str, VersionPin]) -> None:
-        """Drop pins whose versions cannot be served."""
         for name, pin in pins.items():
             await self._pins.drop(name, pin)

@@ -34,7 +34,6 @@ class PublisherSettings(SettingsSection):
 
 
 def publisher_scopes(publishers: Mapping[str, PublisherSettings]) -> dict[str, ClientScopes]:
-    """What each program may publish, and begin by it."""
     return {name: ClientScopes(events_write=each.types, triggers=each.begins) for name, each in publishers.items()}
 
 
@@ -56,7 +55,6 @@ Clients = Mapping[str, ClientSettings]
 
 
 def client_scopes(clients: Clients) -> dict[str, ClientScopes]:
-    """What each client may, by name."""
     return {name: scopes_from(client.scopes) for name, client in clients.items()}
 
 
@@ -120,7 +118,6 @@ class ConsoleSettings(SettingsSection):
         return found
 
     def words(self) -> frozenset[str]:
-        """Every password."""
         return frozenset(self.passwords().values())
 
 

@@ -18,7 +18,6 @@ def _split(value: object) -> object:
 
 
 def _one_or_more(value: object) -> object:
-    """A list, or a single item."""
     if isinstance(value, list):
         return tuple(str(item) if isinstance(item, int) else item for item in value)
     return (str(value),) if isinstance(value, str | int) and not isinstance(value, bool) else value

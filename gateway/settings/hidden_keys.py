@@ -68,7 +68,6 @@ def hide_keys() -> None:
 
 
 def hidden_keys(environment: Mapping[str, str] | None = None) -> dict[str, int]:
-    """The open files with the hidden keys, by variable."""
     handed = json.loads((os.environ if environment is None else environment).get(_HANDED) or "{}")
     files: dict[str, int] = handed["files"] if handed.get("process") == os.getpid() else {}
     return files
@@ -83,7 +82,6 @@ def own_environment(*, with_keys: bool) -> dict[str, str]:
 
 
 def read_key(file: int) -> str:
-    """The content of a key's file."""
     return os.pread(file, os.fstat(file).st_size, 0).decode()
 
 

@@ -39,7 +39,6 @@ class ModelServer(SettingsSection):
 
     @property
     def prices(self) -> TokenPrices | None:
-        """The prices, where there are any."""
         if self.usd_in is None or self.usd_out is None:
             return None
         return TokenPrices(self.usd_in, self.usd_in if self.usd_cached is None else self.usd_cached, self.usd_out)

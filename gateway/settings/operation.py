@@ -98,7 +98,6 @@ class EncryptionSettings(SettingsSection):
     conversations: Words = ("*",)
 
     def key_words(self) -> frozenset[str]:
-        """Every secret among the keys."""
         text = "" if self.keys is None else self.keys.get_secret_value()
         words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
         return frozenset(word.partition(":")[2] or word for word in words)
@@ -185,7 +184,6 @@ class TracingSettings(SettingsSection):
         return found | {name.lower(): value for name, value in _pairs(own)}
 
     def words(self) -> frozenset[str]:
-        """Every secret among the headers."""
         own = "" if self.headers is None else self.headers.get_secret_value()
         return frozenset(word for _, value in _pairs(own) for word in (value, value.rpartition(" ")[2]))
 

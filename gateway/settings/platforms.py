@@ -50,7 +50,6 @@ class WebSettings(SettingsSection):
 
     @property
     def on_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -83,7 +82,6 @@ class WebSettings(SettingsSection):
 
     @property
     def open_to(self) -> str:
-        """The people with access, as a text."""
         if self.login == "invite":
             return "the people of the team, who were invited by a link"
         if self.login == "proxy":
@@ -180,7 +178,6 @@ class SlackSettings(PlatformSettings):
     direct: Literal["threads", "conversation"] = "threads"
 
     def secrets(self) -> tuple[SecretStr, ...]:
-        """The secrets that are set."""
         known = (self.bot_token, self.app_token, self.signing_secret, self.client_secret)
         return tuple(secret for secret in known if secret is not None)
 

@@ -221,7 +221,6 @@ def load(
 
 
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
-    """Every key of the tree, dotted, in order."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, SettingsSection):
             yield from keys(field.annotation, f"{prefix}{name}.")
@@ -277,7 +276,6 @@ def remote_variables(
 
 
 def otel_variables() -> dict[str, str]:
-    """OpenTelemetry's own variables in the environment or .env, by name."""
     return {name: value for name, value in _variables(None, None).items() if name.startswith("OTEL_")}
 
 
@@ -302,7 +300,6 @@ def _variables(environment: Mapping[str, str] | None, directory: Path | None) ->
 
 
 def _dotenv(here: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of .env, without the hidden ones."""
     found, hidden = dotenv_variables(dotenv_file(here, environment)), hidden_keys(environment)
     return {name: value for name, value in found.items() if name not in hidden}
 

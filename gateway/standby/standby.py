@@ -108,7 +108,6 @@ class Supervised:
         self.kill()
 
     def send(self, number: signal.Signals) -> None:
-        """Send it a signal, if it runs."""
         if self._process is not None:
             self._process.send(number)
 
@@ -209,8 +208,6 @@ async def stand_by(
 
 
 class _Standby:
-    """The processes, by name."""
-
     def __init__(
         self,
         settings: Settings,
@@ -234,7 +231,6 @@ class _Standby:
             self._kept[name] = Supervised(name, start, clock, show)
 
     def start(self) -> None:
-        """Start all of them."""
         for one in self._kept.values():
             self._tasks.start_soon(one.run)
 
@@ -248,7 +244,6 @@ class _Standby:
         await self._kept[FRONT].end(number, limit_s)
 
     async def reload(self) -> None:
-        """Have each process read its programs and settings again."""
         for one in self._kept.values():
             one.send(signal.SIGHUP)
 

@@ -89,7 +89,6 @@ def _words(beat: TalkTurn, record: BeatRecord, at: int) -> list[TalkDifference]:
 
 
 def fits(shown: ExpectedWords, seen: SeenMessage) -> bool:
-    """Whether a message is the one that is written."""
     return shown.who == seen.who and shown.wording.fits(seen.text)
 
 

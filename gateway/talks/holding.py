@@ -62,8 +62,6 @@ _FAILURES: Sequence[type[_Failure]] = (PlaybookFailed, SessionFailed, LLMFailed,
 
 
 class Holding:
-    """One talk with one program, while it is held."""
-
     def __init__(
         self,
         program: Program,
@@ -107,7 +105,6 @@ class Holding:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Self]:
-        """Everything that the beats need."""
         async with anyio.create_task_group() as self._tasks:
             self._screen = TalkScreen(self._note_message, tasks=self._tasks)
             ports = TalkPorts(
@@ -321,13 +318,11 @@ class Holding:
             await self._clock.pass_to(next_s)
 
     async def facts(self) -> AsyncIterator[Fact]:
-        """The facts of the latest session."""
         if self._store.latest is not None:
             async for fact in self._store.read_session(self._store.latest):
                 yield fact
 
     async def _folded_state(self) -> SessionState:
-        """What the facts of the latest session add up to."""
         session, seq = self._folded
         if self._store.latest != session:
             self._state, session, seq = SessionState(), self._store.latest, 0

@@ -52,12 +52,10 @@ class TalkResult:
 
     @property
     def passed(self) -> bool:
-        """Whether all was as it is written."""
         return not self.differences
 
     @property
     def steps(self) -> set[StepPlace]:
-        """The steps that were reached."""
         return {place for record in self.records for place in record.steps}
 
 

@@ -90,7 +90,6 @@ class LoadedTalks:
     recordings: Mapping[str, TalkRecording] = field(default_factory=dict)
 
     def answers(self, talk: TalkScript) -> AnswerSource:
-        """The answers that stand in a talk, or were recorded."""
         recording = None if talk.scripted else self.recordings.get(talk.title)
         return ReplyScript() if recording is None or not recording.answers else RecordedAnswers(recording)
 

@@ -53,8 +53,6 @@ Contents = Mapping[str, tuple[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A talk as Markdown, and its recorded answers."""
-
     markdown: str
     recording: TalkRecording
 
@@ -102,7 +100,6 @@ def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list
 
 
 def is_group(facts: Sequence[Fact]) -> bool:
-    """Whether others could read along."""
     begun = next((content_of(fact.kind, fact.data) for fact in facts if fact.kind == "begin"), None)
     return isinstance(begun, SessionBegun) and not begun.private
 
@@ -142,7 +139,6 @@ def _there(path: Path) -> bool:
 
 
 def _head_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> str:
-    """The head of a new file for such a conversation."""
     keys = [f"program: {os.path.relpath(program, path.parent)}"] if program is not None else []
     if facts and is_group(facts):
         keys.append("group: true")
@@ -210,7 +206,6 @@ def _ended(facts: Sequence[Fact]) -> bool:
 
 
 def shown_in(facts: Sequence[Fact]) -> list[str]:
-    """What agents have shown people, in the order of the pages."""
     agents: dict[str, bool] = {}
     texts: dict[str, str] = {}
     for fact in facts:
@@ -223,8 +218,6 @@ def shown_in(facts: Sequence[Fact]) -> list[str]:
 
 
 class _Attached(LiveAnswers):
-    """A model that answers by the tape, whose answers are noted."""
-
     def __init__(self, model: MemoryAnswers) -> None:
         super().__init__(model)
         self._model = model
@@ -287,7 +280,6 @@ def contents_in(facts: Sequence[Fact], files: Iterable[FileContent]) -> Contents
 
 
 def _sent(facts: Sequence[Fact]) -> Mapping[str, str]:
-    """The names of the files that people sent, by url."""
     received = [content_of(fact.kind, fact.data) for fact in facts]
     files = [each for each in received if isinstance(each, FileReceived) and each.url.startswith(FILE_URL)]
     return {each.url: each.name for each in reversed(files)}

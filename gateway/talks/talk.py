@@ -29,12 +29,10 @@ class ExpectedWording:
     whole: bool = True
 
     def fits(self, seen: str) -> bool:
-        """Whether a text has these words."""
         return _compiled(self).search(_even(seen)) is not None
 
     @property
     def exact(self) -> bool:
-        """Whether only one text is these words."""
         return self.whole and _REGULAR.fullmatch(self.text) is None and _GAP.search(self.text) is None
 
     def __str__(self) -> str:
@@ -355,12 +353,10 @@ class TalkScript:
 
     @property
     def scripted(self) -> bool:
-        """Whether the model's answers stand in it."""
         return any(beat.replies for beat in self.beats)
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Who says or presses something, in their order."""
         acts = [beat.act for beat in self.beats]
         return tuple(dict.fromkeys(act.who for act in acts if isinstance(act, PersonLine | PressedChoice)))
 
@@ -377,8 +373,6 @@ class TalkHead:
 
 @dataclass(frozen=True, slots=True)
 class TalkFile:
-    """The talks of a file."""
-
     path: Path
     head: TalkHead
     talks: tuple[TalkScript, ...]

@@ -111,8 +111,6 @@ def _place(loaded: LoadedTalks, talk: TalkScript, text: str) -> str:
 
 
 class _Noting:
-    """The answers of a talk, each noted with its question."""
-
     model = "noting"
 
     def __init__(self, answers: AnswerSource) -> None:

@@ -49,8 +49,6 @@ class ServiceMount(Mount):
 
 
 class _Door:
-    """The routes and the state that they share."""
-
     def __init__(self, adapter: WebAdapter, log_in: LogIn, pages: OpenPages, barred: Barred, *, console: bool) -> None:
         self._adapter = adapter
         self._log_in = log_in

@@ -107,7 +107,6 @@ class Connections:
         return True
 
     def leave(self, address: str) -> None:
-        """Count one less."""
         self._all -= 1
         self._of[address] -= 1
         if not self._of[address]:

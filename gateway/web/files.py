@@ -57,7 +57,6 @@ class FileRoutes:
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
 
     def routes(self) -> list[Route]:
-        """The routes, beside those of the chat."""
         return [Route("/files", self.post, methods=["POST"]), Route("/files/{id}", self.get)]
 
     async def post(self, request: Request) -> Response:

@@ -32,8 +32,6 @@ METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
 class Hooks:
-    """The adapters that receive requests, by platform."""
-
     def __init__(self, receivers: Mapping[str, AnswersHttp]) -> None:
         self._receivers = receivers
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
@@ -81,7 +79,6 @@ class Hooks:
 
 
 def hook_routes(receivers: Mapping[str, AnswersHttp]) -> list[Route]:
-    """The routes to the adapters of these platforms."""
     hooks = Hooks(receivers)
     paths = ("/hooks/{platform}", "/hooks/{platform}/{path:path}")
     return [Route(path, hooks.answer, methods=METHODS) for path in paths]

@@ -92,7 +92,6 @@ class WebIdentities:
         )
 
     def cookie(self, person: WebVisitor) -> str:
-        """The cookie's value for this person."""
         return str(self._serializer.dumps({"id": person.id, "name": person.name}))
 
     def person(self, cookie: str | None) -> WebVisitor | None:
@@ -113,7 +112,6 @@ class WebIdentities:
 
     @staticmethod
     def newcomer(name: str) -> WebVisitor:
-        """A person new to this browser."""
         return WebVisitor(f"web:{secrets.token_urlsafe(9)}", name)
 
 
@@ -125,8 +123,6 @@ def likeness(name: str) -> str:
 
 
 class ReservedNames:
-    """The names of agents, and our own."""
-
     def __init__(self, agents: Iterable[str] = ()) -> None:
         self._likenesses = {likeness(name) for name in (*_OURS, *agents)} - {""}
 

@@ -67,14 +67,11 @@ class Rarely:
 
 
 class Troubles:
-    """Publishes why connections were ended."""
-
     def __init__(self, bus: Bus | None, seconds: Callable[[], float]) -> None:
         self._bus = bus
         self._rarely = Rarely(seconds)
 
     def tell(self, trouble: Trouble, address: str) -> None:
-        """A connection from an address was ended."""
         count = self._rarely.due(trouble)
         if count and self._bus is not None:
             self._bus.publish(ConnectionsEnded(trouble, count, address))
@@ -166,8 +163,6 @@ class ServerRules:
 
 
 class _Server(uvicorn.Server):
-    """Leaves the process's signals alone, and reports when it is up."""
-
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.up = anyio.Event()

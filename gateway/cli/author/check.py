@@ -199,7 +199,6 @@ async def _answer(probe: HealthProbe) -> tuple[str, str]:
 
 
 def _verdict(found: Sequence[_Found]) -> None:
-    """Whether Parley can start, in one line."""
     wrong = [name for mark, name, _ in found if mark == _BAD]
     if wrong:
         say(f"{_BAD} Not ready: see {', '.join(wrong)}.")

@@ -154,7 +154,6 @@ async def _asked(settings: Settings, programs: Sequence[Path]) -> tuple[Sequence
 
 
 def tell_costs(answers: Sequence[Happening]) -> None:
-    """Say what the model cost, if it was asked."""
     from gateway.models.answers import ModelAmounts, amounts_of, in_words
     from runtime.core.texts import load_texts
     from runtime.events.frames import LLMAnswered

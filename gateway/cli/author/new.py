@@ -39,7 +39,6 @@ def section_example(platform: ExtensionPlatform) -> str:
 
 
 def secrets_example(platform: ExtensionPlatform) -> str:
-    """A place for each of the platform's secrets in .env.example."""
     from gateway.settings.sources import variable_name
 
     names = [name for name, field in platform.settings.model_fields.items() if _is_secret(field)]
@@ -147,7 +146,6 @@ def new(
 
 
 def _switches() -> Mapping[str, str]:
-    """What switches each platform on."""
     from gateway.catalog import catalog
     from gateway.settings.tree import Settings
 
@@ -184,7 +182,6 @@ def _platform(name: str | None, switches: Mapping[str, str], *, asks: bool) -> s
 
 
 def _chosen(question: str, names: Sequence[str]) -> str:
-    """One of the names, by itself or by its number."""
     while True:
         answer = str(typer.prompt(question, default="1")).strip().lower()
         if answer in names:

@@ -157,7 +157,6 @@ def _loaded(files: Sequence[Path]) -> tuple[list[LoadedTalks], bool]:
 
 
 def _held(plan: TalkPlan, workers: int) -> list[TalkResult]:
-    """The results in the order of the talks."""
     from gateway.talks.running import held_apart
 
     results = dict(held_apart(plan, workers))

@@ -52,7 +52,6 @@ def whole_file(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """Standard output as a binary file."""
     yield sys.stdout
     sys.stdout.flush()
 
@@ -107,7 +106,6 @@ def checked_person(person: str, config: Path | None) -> str:
 
 
 def say_json(item: dict[str, Any]) -> None:
-    """One object on a line."""
     say(json.dumps(item, ensure_ascii=False))
 
 
@@ -119,14 +117,12 @@ def say_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def when(time: datetime) -> str:
-    """A time for people, in UTC."""
     from datetime import UTC
 
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def size(count: int) -> str:
-    """A number of bytes for people."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB"):
         if amount < 1024:
@@ -136,7 +132,6 @@ def size(count: int) -> str:
 
 
 def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
-    """A text on one line, shortened to fit a row."""
     return plain_text.shortened(" ".join(text.split()), chars)
 
 

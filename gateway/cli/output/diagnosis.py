@@ -63,7 +63,6 @@ def checked(program: Sequence[Path], calls: Collection[str] = ()) -> tuple[Seque
 
 
 def _failure(program: Sequence[Path], message: str, hint: str = "") -> Diagnostic:
-    """A diagnostic without a line."""
     from runtime.language.diagnostics import Diagnostic, Span
 
     return Diagnostic(message, Span(str(program[0]), 1), hint=hint)
@@ -129,6 +128,5 @@ def _name(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first few names of a long list."""
     more = len(names) - _SHOWN
     return listed([*names[:_SHOWN], f"{more} more"] if more > 1 else names)

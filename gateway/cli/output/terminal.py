@@ -37,7 +37,6 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """One line on standard error, for everything but the result."""
     typer.echo(visible(text), err=True)
 
 

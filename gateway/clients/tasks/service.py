@@ -60,7 +60,6 @@ class TaskOrdering:
 
     @property
     def programs(self) -> Mapping[str, Program]:
-        """All programs, by name."""
         return self._door.programs
 
     async def begin(self, client: BusClient, program: str, what: What, key: str, *, event: str, hops: int) -> None:
@@ -73,7 +72,6 @@ class TaskOrdering:
     def letter(
         self, client: BusClient, task: SessionId, what: What, within_s: float, context: str | None = None
     ) -> TaskOrder:
-        """An order of a client, within the limits of the settings."""
         home, place = Address(CLIENT, client.name, context), Address(CLIENT, client.name)
         due, limits = self._door.clock.now().timestamp() + within_s, self._door.limits
         where = (address_data(home), address_data(place))
@@ -126,7 +124,6 @@ class ClientTask:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.view.over
 
     def asks_more_than(self, answered: str | None) -> bool:
@@ -157,16 +154,13 @@ class TaskService:
 
     @property
     def within_s(self) -> float:
-        """The time limit of a task whose order names none."""
         return self._door.limits.within_s
 
     @property
     def programs(self) -> Mapping[str, Program]:
-        """All programs, by name."""
         return self._door.programs
 
     def orderable(self, client: BusClient) -> Iterator[tuple[Program, AgentSpec, PlaybookSpec]]:
-        """The public playbooks that a client may order."""
         for name, program in self._door.programs.items():
             if client.scopes.may_use("write", name):
                 known = _called(name, program)
@@ -228,7 +222,6 @@ class TaskService:
         return not (order is not None and order.waits) and await self.ordering.record(id_) is None
 
     async def _order(self, id_: SessionId) -> KnownEvent | None:
-        """The order of a task, where it is known still."""
         return await self._door.known(address_of(id_), id_)
 
     async def wait(self, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
@@ -299,7 +292,6 @@ class TaskService:
                     return
 
     async def cancel(self, task: ClientTask) -> None:
-        """End a task."""
         event = InboxEvent(
             f"cancel.{task.id}", address_of(task.id), "", "", "", self._door.clock.now(), kind=TASK_CANCEL
         )

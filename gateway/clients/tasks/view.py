@@ -58,7 +58,6 @@ class QuestionOfTask:
         return self.ask.partition(".")[2]
 
     def data(self) -> dict[str, Any]:
-        """As JSON data."""
         return {"ask": self.ask, "text": self.text, "options": list(self.options)}
 
 
@@ -90,7 +89,6 @@ class TaskView:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.status not in WORKING
 
     def copy(self) -> TaskView:
@@ -223,8 +221,6 @@ _TAKES: Mapping[type[FactContent], Callable[[TaskView, Fact, Any], None]] = {
 
 
 class TaskViews:
-    """The views of tasks that clients have looked at lately."""
-
     def __init__(self, tapes: TapeStore) -> None:
         self._tapes = tapes
         self._views: OrderedDict[SessionId, TaskView] = OrderedDict()

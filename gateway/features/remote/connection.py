@@ -212,7 +212,6 @@ async def _target(spec: RemoteSpec, wiring: ConnectionWiring, stack: AsyncExitSt
 
 
 def _load_server(spec: RemoteSpec) -> Any:
-    """The server object of a Python file of the program's author."""
     name, _, query = spec.url.removeprefix("memory://").partition("?")
     path = spec.directory / name
     wanted = parse_qs(query).get("var")

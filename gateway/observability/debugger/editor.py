@@ -198,7 +198,6 @@ class Editor:
         self._over = True
 
     def dismiss(self) -> None:
-        """Say goodbye, because the gateway stops."""
         self._wire.event("terminated")
 
     # -- what it wants to stop at

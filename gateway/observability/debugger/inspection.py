@@ -229,17 +229,14 @@ class AgentThreads:
         self._last = 0
 
     def add(self, watch: SessionWatch) -> None:
-        """A session was loaded into memory."""
         self._watches.append(watch)
 
     def remove(self, watch: SessionWatch) -> None:
-        """A session has left memory."""
         if watch in self._watches:
             self._watches.remove(watch)
 
     @property
     def watches(self) -> list[SessionWatch]:
-        """The sessions in memory."""
         return list(self._watches)
 
     def __iter__(self) -> Iterator[tuple[int, SessionWatch, str]]:
@@ -249,7 +246,6 @@ class AgentThreads:
                 yield self.number(watch, agent), watch, agent
 
     def number(self, watch: SessionWatch, agent: str) -> int:
-        """The thread of an agent."""
         key = (str(watch.journal.session), agent)
         if key not in self._numbers:
             if len(self._numbers) >= _MAX_THREADS:

@@ -80,29 +80,24 @@ class SessionDebugger:
 
     @property
     def head(self) -> str:
-        """The word before the line."""
         return "debugger"
 
     @property
     def line(self) -> str:
-        """The line that tells people where to connect their editor."""
         waits = "; nothing is executed until then" if self._waits else ""
         return f"attach to {self.address.host} port {self.port}{waits}"
 
     def watch(self, watched: WatchedSession) -> StepWatcher:
-        """A session was loaded into memory."""
         self.sources.take(watched.program)
         made = SessionWatch(watched, self)
         self.threads.add(made)
         return made
 
     def left(self, watch: SessionWatch, /) -> None:
-        """A session has left memory."""
         self.threads.remove(watch)
 
     @property
     def editor(self) -> Editor | None:
-        """The attached editor."""
         return self._editor
 
     @property
@@ -110,7 +105,6 @@ class SessionDebugger:
         return self._editor is None and self._came.is_set()
 
     async def expected(self) -> None:
-        """Return when the expected editor has connected."""
         await self._came.wait()
 
     def reserve(self, editor: Editor, /) -> bool:

@@ -313,7 +313,6 @@ class SessionWatch:
         return False
 
     def names(self, frame: str) -> dict[str, Any]:
-        """The values of plain names in a frame."""
         state = self.journal.state.frames[frame]
         return names_of(self.journal.state, state, self.spec(state))
 

@@ -89,8 +89,6 @@ class _Lines:
 
 
 class ProgramSources:
-    """The sources of the programs that are served."""
-
     def __init__(self, programs: Mapping[str, Program]) -> None:
         self._programs: list[Program] = []
         self._lines: dict[str | int, _Lines] = {}
@@ -139,7 +137,6 @@ class ProgramSources:
 
     @property
     def all(self) -> list[str | int]:
-        """Every source, by its real path or its number."""
         return list(self._lines)
 
     def names(self, name: str) -> bool:
@@ -152,7 +149,6 @@ class ProgramSources:
         )
 
     def number(self, program: Program) -> int:
-        """The number of a program's PBAsm listing."""
         return next(number for number, known in enumerate(self._programs, 1) if known.digest == program.digest)
 
     def program(self, number: int) -> Program | None:
@@ -291,8 +287,6 @@ def _hit_rule(text: str) -> Callable[[int], bool]:
 
 @dataclass
 class BreakpointWishes:
-    """The breakpoints and filters of one editor, in their latest form."""
-
     sources: ProgramSources
     filters: set[str] = field(default_factory=set)
     stop_on_entry: bool = False

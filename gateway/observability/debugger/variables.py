@@ -86,7 +86,6 @@ class References:
 
 
 def shown(references: References, owner: object, name: str, value: Any) -> dict[str, Any]:
-    """A variable for the protocol."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     body: dict[str, Any] = {"name": name, "value": _cut(text), "type": type(value).__name__, "variablesReference": 0}
     if name.isidentifier():
@@ -117,7 +116,6 @@ def _cut(text: str) -> str:
 
 
 def scopes_of(state: SessionState, frame: FrameState, spec: PlaybookSpec | None) -> list[tuple[str, Mapping[str, Any]]]:
-    """The scopes of a frame, the nearest first."""
     own = {**arguments_of(frame, spec), **frame.locals}
     agent = state.agents[frame.agent]
     scopes: list[tuple[str, Mapping[str, Any]]] = [("Locals", own), (f"Agent {agent.klass}", agent.variables)]

@@ -47,7 +47,6 @@ class Request:
         return self._of(name, str, "a text")
 
     def number(self, name: str) -> int:
-        """An argument that must be a whole number."""
         return self._of(name, int, "a whole number")
 
     def objects(self, name: str) -> list[Mapping[str, Any]]:
@@ -89,7 +88,6 @@ class Wire:
             return None
 
     def event(self, name: str, **body: Any) -> None:
-        """Tell the editor that something happened."""
         self._put({"type": "event", "event": name, "body": body})
 
     def answer(self, request: Request, body: Mapping[str, Any] | None = None) -> None:
@@ -116,7 +114,6 @@ class Wire:
             self._on_overflow()
 
     def finish(self) -> None:
-        """Send only what is already waiting."""
         self._send.close()
 
     async def write(self) -> None:

@@ -80,19 +80,16 @@ def title_of(about: FrameAbout) -> str:
 
 
 def whose(about: FrameAbout) -> dict[str, str]:
-    """The attributes of every span."""
     told: dict[str, str | None] = {SESSION: about.session_id, CONVERSATION: about.conversation}
     told |= {USER: about.participant_id, MEETING: about.meeting_id}
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
 def agent_of(about: FrameAbout) -> dict[str, str]:
-    """The attributes of the working agent."""
     return {AGENT_NAME: about.agent, AGENT_ID: str(about.agent_id)}
 
 
 def attributes_of(about: FrameAbout) -> dict[str, str]:
-    """The attributes of a frame's span."""
     found = whose(about) | agent_of(about) | {FRAME: about.frame}
     if about.kind == "llm":
         return found | {OPERATION: INVOKE_AGENT, SPAN_KIND: "CHAIN"}
@@ -118,14 +115,12 @@ class SpanContent:
         return {INPUT: text, INPUT_FORM: _JSON, name: text}
 
     def output(self, value: Any, name: str) -> Mapping[str, str]:
-        """The result of a playbook."""
         if not self._on:
             return {}
         text = self._data(value)
         return {OUTPUT: text, OUTPUT_FORM: _JSON, name: text}
 
     def prompt(self, messages: Sequence[ChatMessage] | None) -> Mapping[str, str]:
-        """The prompt of a model."""
         if not self._on or messages is None:
             return {}
         told = [_message(message.role, self._text(message.content)) for message in messages]
@@ -137,7 +132,6 @@ class SpanContent:
         }
 
     def reply(self, text: str | None) -> Mapping[str, str]:
-        """The reply of a model."""
         if not self._on or text is None:
             return {}
         said = self._text(text)

@@ -80,7 +80,6 @@ def make_room(remembered: dict[Key, Any]) -> None:
 
 
 def root_of(frame: str) -> str:
-    """The root frame above a frame."""
     return frame.partition(":")[0]
 
 
@@ -95,7 +94,6 @@ def within(span: Span) -> Context:
 
 
 def fail(span: Span, failed: tuple[str, str | None]) -> None:
-    """Mark a span with an error, its type and its text."""
     kind, text = failed
     span.set_attribute(names.ERROR_TYPE, kind)
     span.set_status(Status(StatusCode.ERROR, text))
@@ -120,7 +118,6 @@ class PageSpans:
         return [bus.hear(PageOpened, self._begin), *(bus.hear(kind, self._end) for kind in _ENDS)]
 
     def end_all(self) -> None:
-        """End every open span."""
         for page in self._open.values():
             page.end()
         self._open.clear()

@@ -134,7 +134,6 @@ class _Remarks(logging.Handler):
         self.last = record.getMessage()
 
     def end(self) -> None:
-        """Restore the library."""
         self._logger.removeHandler(self)
         self._logger.propagate = self._propagated
 

@@ -247,8 +247,6 @@ def blocks(lines: tuple[SourceLine, ...]) -> Iterator[TalkTitle | TalkItem]:
 
 @dataclass(slots=True)
 class _Draft:
-    """A talk that is being read."""
-
     title: str
     heading: SourceLine
     must_have_items: bool = False

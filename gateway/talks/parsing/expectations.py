@@ -223,7 +223,6 @@ class FactReader:
 
 
 def _defaults(params: Sequence[Param]) -> Mapping[str, Any]:
-    """The defaults that are literals, by parameter."""
     found: dict[str, Any] = {}
     for param in params:
         with suppress(SyntaxError, ValueError):

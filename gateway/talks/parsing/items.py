@@ -138,7 +138,6 @@ class ItemReader:
         )
 
     def read(self, item: TalkItem) -> Items:
-        """What an item says."""
         text = _BOLD.sub(lambda found: f"{found[1]}{found[2] or found[3]}", item.first, count=1)
         for form, read in self._forms:
             found = form.match(text)

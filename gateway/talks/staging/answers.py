@@ -87,7 +87,6 @@ class LiveAnswers:
 
     @property
     def client(self) -> LLMClient:
-        """Itself."""
         return self
 
     @property
@@ -148,7 +147,6 @@ class RecordedAnswers:
 
     @property
     def client(self) -> LLMClient:
-        """Itself."""
         return self
 
     def attach(self, _asker: Asker, on_fault: Callable[[str], None], /) -> None:
@@ -192,7 +190,6 @@ async def judged(client: LLMClient, words: str, transcript: Sequence[str]) -> st
 
 
 def recording_of(talks: Path) -> Path:
-    """The file of the recorded answers of a talk file."""
     name = talks.name.removesuffix(".md").removesuffix(".test")
     return talks.with_name(f"{name}{RECORDED}")
 

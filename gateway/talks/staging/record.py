@@ -40,8 +40,6 @@ class SeenMessage:
 
 @dataclass(frozen=True, slots=True)
 class SeenCall:
-    """A call of a playbook, with its arguments by name."""
-
     agent: str
     playbook: str
     arguments: Mapping[str, Any]

@@ -56,7 +56,6 @@ class ReplyScript:
 
     @property
     def client(self) -> ReplyScript:
-        """Itself."""
         return self
 
     def attach(self, asker: Callable[[CompletionRequest], str], on_fault: Callable[[str], None], /) -> None:
@@ -122,8 +121,6 @@ def first_question(asked: str) -> str:
 
 
 class AnswerPieces:
-    """An answer that is there already, in pieces."""
-
     usage = Usage(cost_usd=0.0)
 
     def __init__(self, text: str) -> None:

@@ -73,7 +73,6 @@ class TalkClock:
                 self._idle.set()
 
     async def runs(self) -> None:
-        """Return when nothing stops it."""
         await self._idle.wait()
 
     def now(self) -> datetime:
@@ -233,8 +232,6 @@ class TalkSeats(NoMailboxes, NodePart):
 
 
 class TalkStore(MemorySessionStore):
-    """Sessions in memory that say when something was written."""
-
     def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
         super().__init__(leases, inbox)
         self.stirred = anyio.Event()
@@ -254,8 +251,6 @@ class TalkStore(MemorySessionStore):
 
 @dataclass(frozen=True, slots=True)
 class TalkPorts:
-    """The parts that each talk has for itself."""
-
     store: SessionStore
     outbox: Outbox
     llm: LLMClient
@@ -270,8 +265,6 @@ class TalkPorts:
 
 @dataclass(frozen=True, slots=True)
 class TalkStage:
-    """The parts that all talks share."""
-
     settings: Settings
     sandbox: Sandbox
     extensions: LoadedExtensions

@@ -74,7 +74,6 @@ def kept_tools(program: Program, facts: Sequence[Fact]) -> KeptTools | None:
 
 
 def _with(known: KeptTool | None, name: str, frame: FrameStarted) -> KeptTool:
-    """A tool as one more call shows it."""
     given = list(frame.kwargs)
     before = dict.fromkeys(given, False) if known is None else dict(known.params)
     params = {one: left_out or one not in given for one, left_out in before.items()}

@@ -50,8 +50,6 @@ class LogIn(Protocol):
 
 
 class Attempts:
-    """The limits on attempts to come in."""
-
     def __init__(self, clock: Clock, all_together: Budget = ALL_LOGINS) -> None:
         self._one = KeyedBudgets(LOGINS, clock)
         self._all = KeyedBudgets(all_together, clock)
@@ -63,7 +61,6 @@ class Attempts:
 
 
 def shown(person: WebVisitor) -> dict[str, str]:
-    """A person, as pages read them."""
     return {"id": person.id, "name": person.name}
 
 
@@ -104,8 +101,6 @@ class _Page:
 
 
 class OpenPages:
-    """The pages of this node."""
-
     def __init__(self) -> None:
         self._pages: dict[str, dict[_Page, None]] = {}
 

@@ -45,8 +45,6 @@ class OutlineEntry:
 
 @dataclass(frozen=True, slots=True)
 class _Suggestion:
-    """A completion at the cursor."""
-
     text: str
     kind: str
     detail: str = ""
@@ -66,12 +64,10 @@ class Analysis:
 
     @property
     def own(self) -> list[AgentSpec]:
-        """The agents of this file."""
         agents = () if self.result is None else self.result.program.agents
         return [agent for agent in agents if agent.span.file == self.file]
 
     def outline(self) -> list[OutlineEntry]:
-        """The agents with their playbooks."""
         own = self.own
         parts = [(agent, _section_of(own, agent.span.line - 1, len(self.rows))[1]) for agent in own]
         return [
@@ -275,5 +271,4 @@ def uses(rows: Sequence[str], lines: range, variable: str) -> Iterator[EditorPla
 
 
 def variables(rows: Sequence[str], lines: range) -> list[str]:
-    """The variables that some lines name, in order."""
     return list(dict.fromkeys(match[1] for line in lines for match in _VARIABLE.finditer(rows[line])))

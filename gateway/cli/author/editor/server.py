@@ -54,13 +54,11 @@ class ProgramServer(LanguageServer):
         return found.line, found.character
 
     def range(self, analysis: Analysis, uri: str, place: EditorPlace) -> types.Range:
-        """A place as the editor counts."""
         codec, rows = self.workspace.get_text_document(uri).position_codec, list(analysis.rows)
         ends = (types.Position(place.line, character) for character in (place.start, place.end))
         return types.Range(*(codec.position_to_client_units(rows, end) for end in ends))
 
     def forget(self, uri: str) -> None:
-        """Forget a text that was closed."""
         self._analyses.pop(uri, None)
         self._versions.pop(uri, None)
 
@@ -74,7 +72,6 @@ def build_server(calls: Collection[str] = ()) -> ProgramServer:
 
 
 def _texts(server: ProgramServer) -> None:
-    """Complaints, as texts are opened and changed."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: types.DidOpenTextDocumentParams) -> None:
@@ -90,7 +87,6 @@ def _texts(server: ProgramServer) -> None:
 
 
 def _names(server: ProgramServer) -> None:
-    """What is under the cursor."""
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
@@ -132,7 +128,6 @@ def _names(server: ProgramServer) -> None:
 
 
 def _lists(server: ProgramServer) -> None:
-    """What there is in a text, and what may come next."""
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:

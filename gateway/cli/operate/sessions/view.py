@@ -80,7 +80,6 @@ def _shown(playbook: str, step: str | None) -> str:
 
 
 def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
-    """The message that a fact completes, if any."""
     at = fact.at.isoformat()
     heard = read_as(fact, MessageHeard)
     if heard is not None:
@@ -103,7 +102,6 @@ def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
 
 
 def say_view(view: Mapping[str, Any]) -> None:
-    """Print a session's view and its row of the list."""
     for name in ("session", "conversation", "program", "started_at", "last_at", "state", "facts", "node"):
         say(f"{name:<14}{'none' if view[name] is None else view[name]}")
     if view["parent"] is not None:
@@ -137,7 +135,6 @@ def _say_meetings(meetings: Sequence[Mapping[str, Any]]) -> None:
 
 
 def say_fact(fact: Fact, *, as_json: bool) -> None:
-    """Print one fact."""
     tape = fact.tape.rpartition("/")[2]
     at = fact.at.isoformat()
     if as_json:
@@ -147,7 +144,6 @@ def say_fact(fact: Fact, *, as_json: bool) -> None:
 
 
 def say_steps(whole: WholeSession, *, as_json: bool) -> None:
-    """Print the executed steps."""
     for number, stretch in enumerate(stretches(whole.facts)):
         if as_json:
             say_json(stretch.as_json())
