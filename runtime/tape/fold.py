@@ -36,7 +36,8 @@ def apply(state: SessionState, seq: int, content: FactContent, at_s: float = 0.0
     if seq != state.seq + 1:
         raise Divergence(f"fact {seq} ({content.kind}) follows fact {state.seq}: the tape has a gap")
     state.at_s = at_s
-    RULES[type(content)](state, seq, content)
+    for holds in RULES[type(content)]:
+        holds(state, seq, content)
     state.seq = seq
 
 

@@ -9,6 +9,7 @@ from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import SpokenMessage
 from runtime.tape.facts.content import ADDRESS, FactContent, StoredForm, fact, key
+from runtime.tape.facts.people import PartSent
 from runtime.tape.facts.registry import rule
 from runtime.tape.state.session import SessionState, StatePart, state_part
 
@@ -99,10 +100,6 @@ class Voices(StatePart):
         """What is to be spoken is left to the other session."""
         return replace(self, speeches={})
 
-    def said(self, page: str, platform_id: str, /) -> None:
-        if page in self.heard:
-            self.heard[page].parts.append(platform_id)
-
 
 @rule(VoiceTranscribed)
 def _transcribed(state: SessionState, _: int, fact: VoiceTranscribed) -> None:
@@ -111,6 +108,13 @@ def _transcribed(state: SessionState, _: int, fact: VoiceTranscribed) -> None:
     heard[fact.page] = VoiceState(fact.message, fact.person, fact.spoken, known.parts if known is not None else [])
     while len(heard) > MAX_VOICES:
         del heard[next(iter(heard))]
+
+
+@rule(PartSent)
+def _sent(state: SessionState, _: int, fact: PartSent) -> None:
+    voices = state.parts.get(Voices.name)
+    if isinstance(voices, Voices) and fact.page in voices.heard:
+        voices.heard[fact.page].parts.append(fact.platform_id)
 
 
 @rule(VoiceSwitched)

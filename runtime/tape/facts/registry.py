@@ -17,7 +17,7 @@ Listener = TypeVar("Listener", bound=Callable[..., object])
 
 _HEARD: dict[object, tuple[type[FactContent], ...]] = {}
 
-RULES: dict[type[FactContent], Callable[[SessionState, int, Any], None]] = {}
+RULES: dict[type[FactContent], list[Callable[[SessionState, int, Any], None]]] = {}
 """What each kind of fact changes: called with the state, the fact's number, and what it says."""
 
 
@@ -72,7 +72,7 @@ def rule(
     """Apply facts of this kind by a function."""
 
     def register(apply: Callable[[SessionState, int, Kind], None]) -> Callable[[SessionState, int, Kind], None]:
-        RULES[kind] = apply
+        RULES.setdefault(kind, []).append(apply)
         return apply
 
     return register

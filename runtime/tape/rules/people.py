@@ -175,8 +175,6 @@ def _sent(state: SessionState, _: int, fact: facts.PartSent) -> None:
         _remember(
             state.said, fact.platform_id, states.SaidState(page.agent, text[:MAX_QUOTED_CHARS], page.step, page.model)
         )
-    for part in state.parts.values():
-        part.said(fact.page, fact.platform_id)
     if fact.page in state.closed:
         state.closed[fact.page].parts[fact.part] = fact.platform_id
     for question in state.questions.values():

@@ -98,9 +98,6 @@ class StatePart:
     def failed(self, seq: int, error: tuple[str, str], /) -> None:
         """What an agent began has failed by fact `seq`, and nobody catches that."""
 
-    def said(self, page: str, platform_id: str, /) -> None:
-        """A part of a page has been shown, as a message of this id."""
-
 
 Part = TypeVar("Part", bound=StatePart)
 
