@@ -26,15 +26,15 @@ class GatewayDatabase:
     def __init__(self, settings: Settings, connection: RedisConnection, archive: SessionArchive | None) -> None:
         self.settings = settings
         self.connection = connection
-        self._archive = archive
+        self.archive = archive
 
     @property
     def catalog(self) -> RedisSessionCatalog:
-        return RedisSessionCatalog(self.connection, self._archive)
+        return RedisSessionCatalog(self.connection, self.archive)
 
     @property
     def tapes(self) -> RedisSessionStore:
-        return RedisSessionStore(self.connection, self._archive)
+        return RedisSessionStore(self.connection, self.archive)
 
     @property
     def inbox(self) -> RedisInbox:
@@ -64,7 +64,7 @@ class GatewayDatabase:
     @property
     def retention(self) -> RetentionRules:
         catalog = self.catalog
-        cold = None if self._archive is None else catalog
+        cold = None if self.archive is None else catalog
         return RetentionRules(catalog, cold, self.erasure, self.settings.retention, SystemClock())
 
     async def session_file(self, whole: WholeSession, exported_at: datetime) -> AsyncIterator[str]:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 import typer
 
-from gateway.cli.operate.database import checked_person
-from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.operate.database import checked_person, with_storage
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.access.people import AccessRequest, KnownPeople
     from gateway.settings.tree import Settings
+    from runtime.storage.redis.client.connection import RedisConnection
 
 Answer = TypeVar("Answer")
 _GivenRole = Literal["guest", "member", "owner"]
 _PersonArgument = Annotated[str, typer.Argument(help="The person, as <platform>:<id>, such as telegram:42.")]
 _RoleOption = Annotated[_GivenRole, typer.Option("--role", help="The role to give: guest, member or owner.")]
 
-_PATIENCE_S = 10.0
 _Later: TypeAlias = "Callable[[AccessRequest, str], Awaitable[None]]"
 """Has the gateway tell a person the outcome of their request, by the key of the text."""
 
@@ -107,25 +107,19 @@ def _with_people(config: Path | None, ask: Callable[[KnownPeople], Awaitable[Ans
 
 
 def _with_storage(config: Path | None, ask: Callable[[KnownPeople, _Later], Awaitable[Answer]]) -> Answer:
-    import anyio
-
-    async def asked() -> Answer:
-        from gateway.assembly.parts import open_storage
+    async def asked(settings: Settings, connection: RedisConnection) -> Answer:
         from gateway.assembly.stores import people_in, tell_later
         from runtime.core.clock import SystemClock
         from runtime.core.texts import load_texts
 
-        settings = load_settings(config)
         texts = load_texts(settings.language, settings.texts_dir)
-        async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
 
-            async def later(request: AccessRequest, key: str) -> None:
-                await tell_later(connection, request, texts(key))
+        async def later(request: AccessRequest, key: str) -> None:
+            await tell_later(connection, request, texts(key))
 
-            return await ask(people_in(connection, SystemClock()), later)
+        return await ask(people_in(connection, SystemClock()), later)
 
-    with plain_errors():
-        return anyio.run(asked)
+    return with_storage(config, asked)
 
 
 @app.command(short_help="Create a link into the web chat's team.")
@@ -138,39 +132,35 @@ def invite(
     config: ConfigOption = None,
 ) -> None:
     """Create a link that lets one person into the team of the web chat, once."""
-    import anyio
-
-    settings = load_settings(config)
-    if settings.web.login != "invite":
+    if load_settings(config).web.login != "invite":
         note('parley: this web chat has no team. Set web.login = "invite" in parley.toml first.')
         raise typer.Exit(BAD_INPUT)
-    with plain_errors():
-        link = anyio.run(_link, settings, role, hours, person)
+    link = with_storage(config, lambda settings, connection: _link(settings, connection, role, hours, person))
     if link is None:
         note(f"parley: {person} is not in the team; see parley access list.")
         raise typer.Exit(BAD_INPUT)
     say(link)
 
 
-async def _link(settings: Settings, role: str, hours: int, person: str | None) -> str | None:
+async def _link(
+    settings: Settings, connection: RedisConnection, role: str, hours: int, person: str | None
+) -> str | None:
     from adapters.web.codec import WebVisitor
     from gateway.access.people import Role
-    from gateway.assembly.parts import open_storage
     from gateway.assembly.web_chat import address_of, link_to, team_in
     from gateway.web.identity import ReservedNames
     from gateway.web.logins.team import NotAdmitted
     from runtime.core.clock import SystemClock
     from runtime.core.errors import ConfigError
 
-    async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
-        team = team_in(settings, connection, SystemClock(), ReservedNames())
-        try:
-            if person is None:
-                secret = await team.invite(Role[role.upper()], "the operator", lasts_s=hours * 3600)
-            elif await team.knows(person):
-                secret = await team.invite_device(WebVisitor(person, ""), "the operator", lasts_s=hours * 3600)
-            else:
-                return None
-        except NotAdmitted as error:
-            raise ConfigError(str(error)) from error
+    team = team_in(settings, connection, SystemClock(), ReservedNames())
+    try:
+        if person is None:
+            secret = await team.invite(Role[role.upper()], "the operator", lasts_s=hours * 3600)
+        elif await team.knows(person):
+            secret = await team.invite_device(WebVisitor(person, ""), "the operator", lasts_s=hours * 3600)
+        else:
+            return None
+    except NotAdmitted as error:
+        raise ConfigError(str(error)) from error
     return link_to(address_of(settings.web), secret)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateway.database import GatewayDatabase
+    from gateway.settings.tree import Settings
+    from runtime.storage.redis.client.connection import RedisConnection
 
 Answer = TypeVar("Answer")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, for machines.")]
@@ -56,21 +58,33 @@ def standard_output() -> Iterator[TextIO]:
     sys.stdout.flush()
 
 
-def with_database(config: Path | None, ask: Callable[[GatewayDatabase], Awaitable[Answer]]) -> Answer:
+def with_storage(config: Path | None, ask: Callable[[Settings, RedisConnection], Awaitable[Answer]]) -> Answer:
     """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
     import anyio
 
     async def asked() -> Answer:
-        import gateway.capabilities  # noqa: F401 - the facts of features
-        from gateway.assembly.parts import open_archive, open_storage
-        from gateway.database import GatewayDatabase
+        from gateway.assembly.parts import open_storage
 
         settings = load_settings(config)
-        async with open_storage(settings, patience_s=_PATIENCE_S) as connection, open_archive(settings) as archive:
-            return await ask(GatewayDatabase(settings, connection, archive))
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
+            return await ask(settings, connection)
 
     with plain_errors():
         return anyio.run(asked)
+
+
+def with_database(config: Path | None, ask: Callable[[GatewayDatabase], Awaitable[Answer]]) -> Answer:
+    """The same, with the archive and all stores."""
+
+    async def asked(settings: Settings, connection: RedisConnection) -> Answer:
+        import gateway.capabilities  # noqa: F401 - the facts of features
+        from gateway.assembly.parts import open_archive
+        from gateway.database import GatewayDatabase
+
+        async with open_archive(settings) as archive:
+            return await ask(GatewayDatabase(settings, connection, archive))
+
+    return with_storage(config, asked)
 
 
 def nothing_kept(config: Path | None) -> bool:
@@ -95,9 +109,7 @@ async def no_session(database: GatewayDatabase, session: str) -> ConfigError:
 
 def checked_person(person: str, config: Path | None) -> str:
     """A person's id. Raises ConfigError for a text that is no such id."""
-    from gateway.catalog import platform_names
-
-    names = platform_names(load_settings(config))
+    names = load_settings(config).platform_names
     platform, _, rest = person.partition(":")
     if not rest or platform not in names:
         advice = name_advice(platform, names, f"write <platform>:<id>, with one of {', '.join(names)}.")

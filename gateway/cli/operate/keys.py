@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table, size, when
+from gateway.cli.operate.database import JsonOption, say_json, say_table, size, when, with_database, with_storage
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
     from collections import Counter
 
+    from gateway.database import GatewayDatabase
     from gateway.settings.tree import Settings
+    from runtime.storage.redis.client.connection import RedisConnection
 
-_PATIENCE_S = 10.0
 _UNENCRYPTED = "(not encrypted)"
 
 app = typer.Typer(help="Manage the keys that encrypt stored content.", no_args_is_help=True)
@@ -53,18 +54,14 @@ def new(
 @app.command("list", short_help="Show the keys and how much each one encrypts.")
 def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show the keys and how much of the database each one encrypts."""
-    import anyio
 
-    async def ask() -> Counter[str]:
-        from gateway.assembly.parts import open_storage, rekeying_of
+    async def ask(settings: Settings, connection: RedisConnection) -> tuple[Settings, Counter[str]]:
+        from gateway.assembly.parts import rekeying_of
 
-        async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
-            return await rekeying_of(connection).survey()
+        return settings, await rekeying_of(connection).survey()
 
     with plain_errors():
-        settings = load_settings(config)
-        found = anyio.run(ask)
-        _say_counts(settings, found, as_json=as_json)
+        _say_counts(*with_storage(config, ask), as_json=as_json)
 
 
 @app.command(short_help="Re-encrypt everything with the first key.")
@@ -73,21 +70,17 @@ def rotate(config: ConfigOption = None) -> None:
 
     You can interrupt it at any time and run it again. The data stays complete throughout.
     """
-    import anyio
 
-    async def ask() -> tuple[int, int, Counter[str]]:
-        from gateway.assembly.parts import open_archive, open_storage, rekeying_of, renew_archive
+    async def ask(database: GatewayDatabase) -> tuple[int, int, Settings, Counter[str]]:
+        from gateway.assembly.parts import rekeying_of, renew_archive
 
-        opened = open_storage(settings, patience_s=_PATIENCE_S)
-        async with opened as connection, open_archive(settings) as archive:
-            rekeying = rekeying_of(connection)
-            changed, locked = await rekeying.run(), await renew_archive(connection, archive)
-            await rekeying.rewrite()
-            return changed, locked, await rekeying.survey()
+        rekeying = rekeying_of(database.connection)
+        changed, locked = await rekeying.run(), await renew_archive(database.connection, database.archive)
+        await rekeying.rewrite()
+        return changed, locked, database.settings, await rekeying.survey()
 
     with plain_errors():
-        settings = load_settings(config)
-        changed, locked, found = anyio.run(ask)
+        changed, locked, settings, found = with_database(config, ask)
         say(f"{changed} keys of the database were re-encrypted.")
         if locked:
             note(f"{locked} sessions in the archive cannot be opened; they were left as they are.")

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, when
-from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, when, with_storage
+from gateway.cli.output.terminal import ConfigOption, say
 
 if TYPE_CHECKING:
     from gateway.programs.versions import KeptVersion, VersionPin, VersionPins
+    from gateway.settings.tree import Settings
+    from runtime.storage.redis.client.connection import RedisConnection
 
 Answer = TypeVar("Answer")
 
 NameArgument = Annotated[str, typer.Argument(help="The program, as parley programs list shows it.")]
 
-_PATIENCE_S = 10.0
 _SHOWN = 8
 
 app = typer.Typer(help="Show the versions of programs, and roll back to one.", no_args_is_help=True)
@@ -72,19 +73,15 @@ def _standing(one: KeptVersion, pin: VersionPin | None) -> str:
 
 def _with_pins(config: Path | None, ask: Callable[[VersionPins], Awaitable[Answer]], *, tell: bool = False) -> Answer:
     """The result of `ask`; `tell`: all nodes look at what is rolled back after it."""
-    import anyio
 
-    async def asked() -> Answer:
-        from gateway.assembly.parts import open_storage
+    async def asked(_: Settings, connection: RedisConnection) -> Answer:
         from gateway.assembly.stores import news_by, pins_in
         from gateway.programs.versions import PIN_NEWS
         from runtime.core.clock import SystemClock
 
-        async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
-            found = await ask(pins_in(connection, SystemClock()))
-            if tell:
-                await news_by(connection, "parley programs", PIN_NEWS)()
-            return found
+        found = await ask(pins_in(connection, SystemClock()))
+        if tell:
+            await news_by(connection, "parley programs", PIN_NEWS)()
+        return found
 
-    with plain_errors():
-        return anyio.run(asked)
+    return with_storage(config, asked)
