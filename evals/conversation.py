@@ -130,7 +130,6 @@ class _Run:
             self._screen,
             stage.sandbox,
             model,
-            stage.clock,
             bus,
             habits=ProgramHabits(alone=stage.alone),
             features=alone(tried(TriedGround(Settings(), program, stage.clock, model, bus, english()))),

@@ -219,11 +219,6 @@ def is_web(name: str) -> bool:
     return name == "web"
 
 
-def platform_names(settings: Settings) -> list[str]:
-    """The names of all platforms, switched on or not."""
-    return ["web", *catalog(settings)]
-
-
 def listed(ground: AdapterGround, web: WebAdapter) -> Iterator[ListedPlatform]:
     """The web chat, which is always on, and every platform that the settings switch on."""
     yield ListedPlatform(web, rules_of(ground.settings, web.name), exclusive=False)

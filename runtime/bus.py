@@ -28,7 +28,7 @@ class Bus:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self._subscriptions: list[_Subscription] = []
         self._cache: dict[str, tuple[_Subscription, ...]] = {}
         self.failures = 0
@@ -43,7 +43,7 @@ class Bus:
             subscriptions = self._match(what.name)
         if not subscriptions:
             return
-        event = BusEvent(what, self._clock.now())
+        event = BusEvent(what, self.clock.now())
         for subscription in subscriptions:
             if not subscription.active:
                 continue

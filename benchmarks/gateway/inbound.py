@@ -92,7 +92,7 @@ async def _measure() -> tuple[list[float], list[float]]:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
         async with anyio.create_task_group() as tasks:
-            around = NodeContext({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
+            around = NodeContext({program.name: program}, store, Nobody(), sandbox, model, bus)
             registry = ConversationRegistry(around, inbox, tasks)
             holder = LeaseHolder("bench")
             roster, renewal = (

@@ -133,7 +133,7 @@ async def serve(socket: Path, name: str, answer_s: float) -> None:
     async with MontySandbox() as sandbox, open_connection(socket) as connection, anyio.create_task_group() as tasks:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
-        around = NodeContext({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
+        around = NodeContext({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), bus)
         registry = ConversationRegistry(around, inbox, tasks)
         bus.hear(MessageReceived, _heard)
         holder = LeaseHolder(name)

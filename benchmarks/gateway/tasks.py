@@ -130,7 +130,7 @@ async def _house() -> AsyncIterator[_House]:
             alarm = TimerAlarm(RedisTimers(connection), store, inbox, clock)
             tasks.start_soon(alarm.run)
             around = NodeContext(
-                *({program.name: program}, store, crowd, sandbox, Model(), clock, bus),
+                *({program.name: program}, store, crowd, sandbox, Model(), bus),
                 resting=RestingSessions(idle_s=IDLE_S, alarm=alarm),
                 features=[NodeTasks(TaskLimits())],
             )

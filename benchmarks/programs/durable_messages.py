@@ -78,7 +78,7 @@ async def _ours(connection: RedisConnection, lease: Lease, room: Address) -> tup
     )
     clock, crowd, store, inbox = SystemClock(), Awaiting(), _Kept(connection), RedisInbox(connection)
     async with MontySandbox(max_workers=1) as sandbox, anyio.create_task_group() as tasks:
-        around = NodeContext({program.name: program}, store, crowd, sandbox, Model(), clock, Bus(clock))
+        around = NodeContext({program.name: program}, store, crowd, sandbox, Model(), Bus(clock))
         registry = ConversationRegistry(around, inbox, tasks)
         await registry.gained(lease)
         event = InboxEvent("1", room, "bench:1", "Ada", "go", AT, program=program.name)

@@ -41,7 +41,7 @@ from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.web_chat import first_owner_lines, room_rules
 from gateway.capabilities import FEATURES
-from gateway.catalog import AdapterGround, ListedPlatform, is_web, listed, platform_names
+from gateway.catalog import AdapterGround, ListedPlatform, is_web, listed
 from gateway.cluster.bots import BotLeases, PlatformSchedulers
 from gateway.cluster.node import ClusterFront
 from gateway.dev.board import DevBoard
@@ -103,7 +103,7 @@ async def serve(
     routes = routes_of(settings, programs)
     settings.nodes.check_role(settings.redis_url, debugs=debug is not None)
     for feature in FEATURES:
-        feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
+        feature.check(settings, routes, dict.fromkeys(settings.platform_names, True))
     masking = SecretMasking(secrets(settings))
     options = LogOptions(settings.logs.level, settings.logs.format)
     LogWriter(options if board is None else replace(options, told=board.tells), masking).attach(bus)
@@ -254,7 +254,7 @@ def _earlier(foundation: GatewayFoundation, platforms: Mapping[str, ServedPlatfo
 
 
 def _platforms_on(settings: Settings, chosen: Sequence[ListedPlatform]) -> Mapping[str, bool]:
-    return {name: any(one.adapter.name == name for one in chosen) for name in platform_names(settings)}
+    return {name: any(one.adapter.name == name for one in chosen) for name in settings.platform_names}
 
 
 def _receivers(chosen: Sequence[ListedPlatform]) -> dict[str, AnswersHttp]:

@@ -12,7 +12,7 @@ import anyio
 from adapters.adapter import HoldsConnections
 from gateway.assembly.parts import ask_keys, open_archive, open_sandbox
 from gateway.capabilities import FEATURES
-from gateway.catalog import AdapterGround, PlatformKind, catalog, platform_names
+from gateway.catalog import AdapterGround, PlatformKind, catalog
 from gateway.extensions.loading import waiting_for
 from gateway.feature import Feature
 from gateway.inbound.commands import menu
@@ -132,7 +132,7 @@ async def _ask_feature(feature: Feature, settings: Settings) -> str | None:
     routes = routes_of(settings)
     if feature.asked is not None:
         return await feature.asked(settings, await _programs(settings, routes))
-    feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
+    feature.check(settings, routes, dict.fromkeys(settings.platform_names, True))
     return "\n".join(feature.lines(settings, routes, SystemClock().now())) or None
 
 

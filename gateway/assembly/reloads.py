@@ -16,7 +16,7 @@ from gateway.access.admission import PlatformOwners
 from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.stores import inbox_in
 from gateway.capabilities import FEATURES
-from gateway.catalog import platform_names, rules_of
+from gateway.catalog import rules_of
 from gateway.dev.board import DevBoard
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
@@ -143,7 +143,7 @@ def reloading_of(
         check_programs(settings, found.values())
         _check_servers(before, found.values())
         for feature in FEATURES:
-            feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
+            feature.check(settings, routes, dict.fromkeys(settings.platform_names, True))
             feature.judge(settings, routes, found)
 
     made = ProgramReloading(programs, own, foundation.routes, foundation.clock, foundation.bus, tell)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.parts import Engine
-from gateway.catalog import platform_names
 from gateway.extensions.loading import load_extensions
 from gateway.extensions.node import extending
 from gateway.feature import ServingGround
 from gateway.outbound.pages import NodeOutbound
 from gateway.programs.loading import AsItIsNow
-from gateway.settings.tree import Settings
-from runtime.core.address import Address
-from runtime.core.errors import ConfigError
-from runtime.language.event_triggers import PLACE
-from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle import RestingSessions, TimerAlarm
@@ -50,7 +44,6 @@ def node_context_of(
         outbound,
         engine.sandbox,
         engine.llm,
-        clock,
         foundation.bus,
         past=foundation.earlier,
         texts=foundation.texts,
@@ -61,14 +54,12 @@ def node_context_of(
             settings.limits.transcript_chars,
             settings.asks_alone,
             MeetingHabits(settings.meetings.threads, settings.meetings.show),
+            settings.is_overseen,
         ),
         versions=foundation.versions or NoVersions(),
-        allowance=serving.limits.allowance,
         resting=RestingSessions(settings.nodes.resting, settings.nodes.idle_s, alarm),
         places=serving.places,
-        task_places=_places(settings, foundation.programs),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
-        seen=settings.is_overseen,
         features=[*parts, extending(extensions, foundation.bus, tasks)],
     )
 
@@ -94,14 +85,3 @@ def _session_store(foundation: GatewayFoundation, parts: Sequence[NodePart]) -> 
     if not hearing:
         return RedisSessionStore(foundation.connection, foundation.archive)
     return FollowedSessionStore(foundation.connection, foundation.archive, hearing)
-
-
-def _places(settings: Settings, programs: Mapping[str, Program]) -> Mapping[str, Address]:
-    """The conversations that tasks may tell something, by name. Raises ConfigError where a program names another."""
-    places = settings.tasks.addresses(platform_names(settings))
-    for name, program in programs.items():
-        wanted = str(program.metadata.get(PLACE, ""))
-        if wanted and wanted not in places:
-            known = ", ".join(places) or "none"
-            raise ConfigError(f"Program {name} says `{PLACE}: {wanted}`, no place of tasks.places; known are: {known}.")
-    return places

@@ -108,7 +108,6 @@ async def execute(
             _Screen(terminal, failures, tasks=tasks),
             sandbox,
             llm,
-            clock,
             bus,
             texts=texts,
             habits=ProgramHabits(transcript_chars=settings.limits.transcript_chars, alone=settings.asks_alone),

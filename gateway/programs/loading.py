@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from gateway.catalog import platform_names
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.commands import COMMANDS
 from gateway.inbound.routing import Routes, build_routes, only
@@ -58,7 +57,7 @@ def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:
     if files:
         return only(files)
     if settings.route:
-        return build_routes(settings.route, platforms=platform_names(settings), reserved=COMMANDS)
+        return build_routes(settings.route, platforms=settings.platform_names, reserved=COMMANDS)
     return only([packaged("examples/tour.pb")])
 
 

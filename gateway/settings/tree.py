@@ -60,7 +60,7 @@ from gateway.settings.operation import (
     TracingSettings,
     added_fields,
 )
-from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings.platforms import DiscordSettings, PlatformSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.sources import (
     FILE_TABLES,
     Layer,
@@ -152,6 +152,11 @@ class Settings(BaseSettings):
     def has_console(self) -> bool:
         """Whether there is a console: somebody has a password, or the chat is for this machine alone."""
         return self.console.has_passwords or self.web.for_this_machine
+
+    @property
+    def platform_names(self) -> list[str]:
+        """The names of all platforms, switched on or not."""
+        return ["web", *(name for name, section in self if isinstance(section, PlatformSettings))]
 
     @property
     def is_overseen(self) -> bool:

@@ -190,10 +190,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         _model(around, journal, contents, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
-        may_ask=next(
-            (feature.may_ask for feature in features if feature.may_ask is not None),
-            partial(around.allowance, record.address),
-        ),
+        may_ask=partial(_refusal, features),
         steers=busy == "steer",
         servers=around.tools.servers,
         tool_rules=around.tools.rules,
@@ -272,6 +269,13 @@ def assembled(  # noqa: PLR0913 - the parts of a session
 def _model(around: NodeContext, journal: Journal, contents: FileContents | None, llm: LLMClient) -> LLMClient:
     """The model, which is given the files that its prompts name."""
     return llm if contents is None else WithFiles(llm, journal, contents, around.habits.transcript_chars)
+
+
+async def _refusal(features: Sequence[SessionPart], person: str | None) -> str | None:
+    for one in features:
+        if (why := await one.may_ask(person)) is not None:
+            return why
+    return None
 
 
 def _times(program: Program) -> Times:

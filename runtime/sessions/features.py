@@ -19,7 +19,7 @@ from runtime.execution.calls.builtins import BuiltinCalls
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.reminders import SessionReminders, ZoneOf
 from runtime.execution.calls.remote import RemoteTools
-from runtime.execution.execution_context import MayAsk, Told
+from runtime.execution.execution_context import Told
 from runtime.execution.frames.frame import ExecutablePlaybook
 from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.speech.pages import SessionPages
@@ -70,12 +70,14 @@ class SessionPart:
     """What a model is told of it."""
     contents: FileContents | None = None
     """The files that models and programs are given."""
-    may_ask: MayAsk | None = None
-    """Why no model may be asked, where it decides that."""
 
     def __init__(self, parts: SessionParts) -> None:
         self._record, self._program, self._journal = parts.record, parts.program, parts.journal
         self._around, self._inbox, self._pages = parts.around, parts.inbox, parts.pages
+
+    async def may_ask(self, _person: str | None, /) -> str | None:
+        """Why no model may be asked for who caused it; None where the feature has nothing against it."""
+        return None
 
     async def restored(self, succession: SessionSuccession | None, /) -> None:
         """The tapes were read; `succession` says how the session continues another."""
@@ -126,6 +128,8 @@ class NodePart:
     """Programs of its own, by name, which it alone orders."""
     tools: RemoteTools | None = None
     """Those of remote agents, where it reaches their servers."""
+    places: Mapping[str, Address] = {}
+    """The conversations that may be told what came of work, by the names that programs use."""
     mailboxes: SeatMailboxes | None = None
     """What waits for agents in other processes, where it has that."""
     outside: Mapping[str, ExtensionCall] = {}

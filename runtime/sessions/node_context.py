@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from runtime.bus import Bus
 from runtime.channels.outbox import Outbox
@@ -27,34 +27,19 @@ from runtime.stores.sessions import PlaceStore, SessionStore
 Busy = Literal["queue", "steer", "interrupt"]
 """What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
 
-Allowance = Callable[[Address, str | None], Awaitable[str | None]]
-"""Asked before every call of a model, for a conversation and the person who caused it: the sentence why not, or None.
-"""
-
-_ALONE: Mapping[str, Any] = {
-    "places": None,
-    "seen": False,
-    "task_places": {},
-}
-"""What a session does without in a scratch room."""
-
-
-async def unlimited(_address: Address, _person: str | None, /) -> str | None:
-    """Models may always be called."""
-    return None
-
 
 @dataclass(frozen=True, slots=True)
 class ProgramHabits:
     """How programs are executed. By their names: what becomes of messages to agents at work, "queue" where it says
     nothing, and what answers where a program does not say. The past of a playbook is summed up when it has more than
-    `transcript_chars`. `alone`: each question is asked alone, for small models."""
+    `transcript_chars`. `alone`: each question is asked alone, for small models. `seen`: other programs see events."""
 
     busy: Mapping[str, Busy] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
     transcript_chars: int = TRANSCRIPT_CHARS
     alone: bool = False
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
+    seen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +56,26 @@ class NodeContext:
     outbox: Outbox
     sandbox: Sandbox
     llm: LLMClient
-    clock: Clock
     bus: Bus
     past: PastSource | None = None
     """Knows what was said in a place before; None where nobody is asked."""
     texts: Texts = field(default_factory=english)
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     habits: ProgramHabits = field(default_factory=ProgramHabits)
-    allowance: Allowance = unlimited
     features: Sequence[NodePart] = ()
     places: PlaceStore | None = None
-    task_places: Mapping[str, Address] = field(default_factory=dict)
-    """The conversations that may be told what came of work, by the names that programs use."""
     debugger: WatchSession | None = None
     resting: RestingSessions = field(default_factory=RestingSessions)
     versions: ProgramVersions = field(default_factory=NoVersions)
-    seen: bool = False
-    """Whether other programs see events of these sessions."""
+
+    @property
+    def clock(self) -> Clock:
+        return self.bus.clock
+
+    @property
+    def task_places(self) -> Mapping[str, Address]:
+        """The conversations that may be told what came of work, by the names that programs use."""
+        return {name: place for one in self.features for name, place in one.places.items()}
 
     @property
     def tools(self) -> RemoteTools:
@@ -97,7 +85,7 @@ class NodeContext:
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform. Of what a scratch room does, nothing goes anywhere else."""
         if platform == SCRATCH:
-            return replace(self, **_ALONE, features=alone(self.features))
+            return replace(self, places=None, habits=replace(self.habits, seen=False), features=alone(self.features))
         texts = self.texts_on.get(platform, self.texts)
         return self if texts is self.texts else replace(self, texts=texts)
 

@@ -54,7 +54,7 @@ class Session:
         self._succession = succession
         self.in_use = ProgramInUse(around, record.program, version)
         self._program = self.in_use.program
-        self._journal = Journal(record.id, around.clock, self._write, seen=around.seen)
+        self._journal = Journal(record.id, around.clock, self._write, seen=around.habits.seen)
         origin = None if succession is None else record.parent
         self._rest = SessionRest(record, lease, around, self._journal)
         self._snapshots = Snapshots(around.store, record, lease, self._journal, origin)

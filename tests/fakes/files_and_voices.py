@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.features.files.describing import FileDescriber
 from gateway.features.files.intake import TakenFile
-from gateway.features.files.node import NodeFiles
+from gateway.features.files.node import NodeFiles, unlimited
 from gateway.features.voice.node import NodeVoices
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -17,7 +17,6 @@ from runtime.core.message import Attachment
 from runtime.execution.prompt.with_files import FileContents
 from runtime.llm.client import LLMClient, VisionRecord
 from runtime.sessions.features import NodePart
-from runtime.sessions.node_context import unlimited
 
 
 class Untouched:

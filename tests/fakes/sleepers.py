@@ -157,7 +157,6 @@ class Sleepers:
             self.world,
             self.sandbox,
             Model(),
-            clock,
             bus,
             resting=RestingSessions(idle_s=self.idle_s, alarm=alarm),
             features=(

@@ -18,13 +18,13 @@ from gateway.features.files.settings import FileSettings
 from gateway.models.answers import BilledPerson
 from gateway.outbound.file_source import NodeFileAccess
 from gateway.settings.tree import process_environment
+from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileAccess
 from runtime.core.message import attachment_from
 from runtime.llm.client import VisionRecord
 from runtime.llm.models import VISION
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
-from runtime.sessions.node_context import unlimited
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.records import RedisCounters
 from runtime.stores.inbox import CLAIMED, REMARKS, SECONDS, InboxEvent
@@ -114,3 +114,7 @@ class _Counts:
 
     async def read(self, names: Sequence[str], /) -> Sequence[float]:
         return [self._sums.get(name, 0.0) for name in names]
+
+
+async def unlimited(_address: Address, _person: str | None, /) -> str | None:
+    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 
 from anyio.abc import TaskGroup
@@ -14,13 +14,14 @@ from gateway.features.tasks.orders import TaskOrders, cancel_tasks, in_words, to
 from gateway.features.tasks.questions import TaskQuestions
 from gateway.features.tasks.words import word_late
 from gateway.settings.clients import client_scopes, publisher_scopes
-from runtime.core.address import CLIENT, SCRATCH
+from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
-from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.errors import ConfigError, PlaybookError, UnknownTarget
 from runtime.core.plain_text import error_text
 from runtime.core.texts import Texts
 from runtime.execution.frames.outcomes import reason
+from runtime.language.event_triggers import PLACE
 from runtime.sessions.commands.session_commands import lasting
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.sessions.succession import SessionSuccession, words_within
@@ -58,17 +59,13 @@ class TaskWork(SessionPart):
         self._spent = spent
         self._ending = OnDemand(self._end_if_over)
 
-    async def may_ask(self, person: str | None) -> str | None:
-        """Why a model may not be called for a person; None if it may. A task that has used its limit is ended; the
-        limits of the conversation that it works for hold as well."""
+    async def may_ask(self, _person: str | None, /) -> str | None:
+        """Why a model may not be called; None if it may. A task that has used its limit is ended."""
         order = self._journal.state.order
-        if order is None:
-            return await self._around.allowance(self._record.address, person)
-        over = await self._over_limit(order)
+        over = None if order is None else await self._over_limit(order)
         if over is not None:
             self._break_off("failed", over, TASK_LIMIT)
-            return over
-        return await self._around.allowance(order.place, person)
+        return over
 
     async def _over_limit(self, order: OrderState) -> str | None:
         if self._spent is None or not (order.tokens or order.dollars):
@@ -206,7 +203,9 @@ class SessionTasks(SessionPart):
         self.listeners = (
             *(calls.noted, self._orders.noted, self._orders.words.noted, self._work.noted, self._questions.noted),
         )
-        self.may_ask = self._work.may_ask
+
+    async def may_ask(self, person: str | None, /) -> str | None:
+        return await self._work.may_ask(person)
 
     async def restored(self, succession: SessionSuccession | None, /) -> None:
         if succession is not None:
@@ -313,15 +312,17 @@ class NodeTasks(NodePart):
         limits: TaskLimits | None,
         spent: SpentOf | None = None,
         objection: Callable[[InboxEvent], str] | None = None,
+        places: Mapping[str, Address] | None = None,
     ) -> None:
         """`spent` counts what they cost; `objection` says why one may not begin that was ordered, "" where it may."""
         self._limits = limits
         self._spent = spent
         self._objection = objection
+        self.places = places or {}
 
     @property
     def alone(self) -> NodeTasks:
-        return self
+        return NodeTasks(self._limits, self._spent, self._objection)
 
     def objection(self, event: InboxEvent, /) -> str:
         return "" if self._objection is None else self._objection(event)
@@ -351,4 +352,16 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeTasks:
         of_feature = any(name in part.programs for part in serving.parts)
         return scopes_from([f"tasks:write:{name}"]) if of_feature else scopes.get(name)
 
-    return NodeTasks(own.tasks.limits, limits.spent, refusals_of(scopes_of, console=own.has_console))
+    refusals = refusals_of(scopes_of, console=own.has_console)
+    return NodeTasks(own.tasks.limits, limits.spent, refusals, _places(ground))
+
+
+def _places(ground: FeatureGround) -> Mapping[str, Address]:
+    """The conversations that tasks may tell something, by name. Raises ConfigError where a program names another."""
+    places = ground.settings.tasks.addresses(ground.settings.platform_names)
+    for name, program in ground.programs.items():
+        wanted = str(program.metadata.get(PLACE, ""))
+        if wanted and wanted not in places:
+            known = ", ".join(places) or "none"
+            raise ConfigError(f"Program {name} says `{PLACE}: {wanted}`, no place of tasks.places; known are: {known}.")
+    return places

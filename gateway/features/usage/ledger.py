@@ -222,12 +222,6 @@ def entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
     return EntrancePart({"usage": _ledger(ground).answer})
 
 
-def open_node(ground: FeatureGround, serving: ServingGround) -> None:
-    """Counts from the start of the process, and takes no part in sessions."""
-    if serving.answers is not None:
-        serving.tasks.start_soon(_ledger(ground).follow, serving.answers)
-
-
 def usage_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
     async def usage(request: Request) -> Response:
         """What models were used and what they cost in some days up to today (UTC), in sums."""

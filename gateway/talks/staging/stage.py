@@ -282,7 +282,6 @@ class TalkStage:
             ports.outbox,
             StoppingSandbox(self.sandbox, ports.clock),
             around.llm,
-            ports.clock,
             ports.bus,
             resting=RestingSessions(idle_s=float("inf")),
             features=[*tried(around), *own, extending(self.extensions, ports.bus, ports.tasks)],

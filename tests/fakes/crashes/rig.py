@@ -402,7 +402,6 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
             outbox,
             sandbox,
             llm,
-            rig.clock,
             bus,
             **surroundings(more),
         )

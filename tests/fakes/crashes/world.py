@@ -22,6 +22,7 @@ from gateway.features.participants.door import NodeParticipants
 from gateway.features.publishing.node import NodePublishing
 from gateway.features.remote.node import NodeTools
 from gateway.features.tasks.node import NodeTasks
+from gateway.features.usage.node import NodeAllowance
 from runtime.bus import Bus
 from runtime.channels.mailbox import NoMailboxes
 from runtime.channels.outbox import Done, QuietPage, unheard
@@ -625,15 +626,19 @@ async def _ready(world: World, llm: Scripted) -> None:
 def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a context, of what a test says: those of features, habits and rest by their own names."""
     own = {name: more[name] for name in ("spent", "objection") if name in more}
+    own |= {"places": more["task_places"]} if "task_places" in more else {}
     tasks = NodeTasks(more.get("tasks", TaskLimits()), **own)
-    habits = {name: more[name] for name in ("busy", "models", "transcript_chars", "meetings") if name in more}
+    habits = {name: more[name] for name in ("busy", "models", "transcript_chars", "meetings", "seen") if name in more}
     rest = {} if "idle_s" not in more else {"resting": RestingSessions(idle_s=more["idle_s"])}
     extending = NodeExtensions(more.get("calls", {}), more.get("extended"))
     waiting = NodeParticipants(more.get("mailboxes", NoMailboxes()))
     tools = NodeTools(RemoteTools(more.get("servers") or NoRemoteServers(), more.get("tool_rules", ToolRules())))
+    limits = [NodeAllowance(more["allowance"])] if "allowance" in more else []
     taken = {
         "servers",
         "tool_rules",
+        "allowance",
+        "task_places",
         "mailboxes",
         "tasks",
         "events",
@@ -648,7 +653,15 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **rest,
         **{name: value for name, value in more.items() if name not in taken},
-        "features": [tasks, tools, NodePublishing(more.get("events")), *more.get("features", ()), waiting, extending],
+        "features": [
+            tasks,
+            tools,
+            NodePublishing(more.get("events")),
+            *limits,
+            *more.get("features", ()),
+            waiting,
+            extending,
+        ],
         "habits": ProgramHabits(**habits, alone=more.get("questions_alone", False)),
     }
 
@@ -665,7 +678,6 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         world,
         sandbox,
         llm,
-        world.clock,
         bus,
         places=world.places,
         **surroundings(

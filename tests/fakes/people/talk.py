@@ -191,7 +191,7 @@ async def talking(
     bus.subscribe("*", events.append)
     programs = {program.name: program} if isinstance(program, Program) else program
     more = with_files({"mailboxes": world.mailboxes, **more}, model, bus)
-    around = NodeContext(programs, world, world, sandbox, model, world.clock, bus, **surroundings(more))
+    around = NodeContext(programs, world, world, sandbox, model, bus, **surroundings(more))
     async with anyio.create_task_group() as tasks:
         world.player.done = world.look
         tasks.start_soon(world.player.run)

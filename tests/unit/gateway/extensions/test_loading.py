@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.catalog import catalog, platform_names
+from gateway.catalog import catalog
 from gateway.cli.author.new import secrets_example, section_example
 from gateway.cli.output.terminal import load_settings
 from gateway.extensions.loading import load_extensions, sections
@@ -112,7 +112,7 @@ def test_a_platform_brings_its_settings_its_secrets_and_its_place_in_check_and_i
         "pigeon.key": "********",
         "pigeon.lofts": "5",
     }
-    assert "pigeon" in platform_names(settings)
+    assert "pigeon" in settings.platform_names
     assert catalog(settings)["pigeon"].switch == "PARLEY_PIGEON__KEY"
     (platform,) = load_extensions((name,)).platforms.values()
     assert "[pigeon]\n# One loft. Without a key it is off." in section_example(platform)

@@ -45,9 +45,7 @@ class Node:
         self.store = OpenSessionStore(self.leases, self.inbox)
         self.catalog = MemorySessionCatalog(self.store, self.leases)
         bus = Bus(self.world.clock)
-        self.around = NodeContext(
-            {REMEMBERS.name: REMEMBERS}, self.store, self.world, sandbox, Model(), self.world.clock, bus
-        )
+        self.around = NodeContext({REMEMBERS.name: REMEMBERS}, self.store, self.world, sandbox, Model(), bus)
         self.registry: ConversationRegistry
         self.lease: Lease
         self._seen = "0"
