@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 import typer
 
-from gateway.cli.operate.database import checked_person, with_storage
+from gateway.cli.operate.database import checked_person, with_database
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.access.people import AccessRequest, KnownPeople
-    from gateway.settings.tree import Settings
-    from runtime.storage.redis.client.connection import RedisConnection
+    from gateway.database import GatewayDatabase
 
 Answer = TypeVar("Answer")
 _GivenRole = Literal["guest", "member", "owner"]
@@ -107,19 +106,19 @@ def _with_people(config: Path | None, ask: Callable[[KnownPeople], Awaitable[Ans
 
 
 def _with_storage(config: Path | None, ask: Callable[[KnownPeople, _Later], Awaitable[Answer]]) -> Answer:
-    async def asked(settings: Settings, connection: RedisConnection) -> Answer:
+    async def asked(database: GatewayDatabase) -> Answer:
         from gateway.assembly.stores import people_in, tell_later
         from runtime.core.clock import SystemClock
         from runtime.core.texts import load_texts
 
-        texts = load_texts(settings.language, settings.texts_dir)
+        texts = load_texts(database.settings.language, database.settings.texts_dir)
 
         async def later(request: AccessRequest, key: str) -> None:
-            await tell_later(connection, request, texts(key))
+            await tell_later(database.connection, request, texts(key))
 
-        return await ask(people_in(connection, SystemClock()), later)
+        return await ask(people_in(database.connection, SystemClock()), later)
 
-    return with_storage(config, asked)
+    return with_database(config, asked, archived=False)
 
 
 @app.command(short_help="Create a link into the web chat's team.")
@@ -135,16 +134,14 @@ def invite(
     if load_settings(config).web.login != "invite":
         note('parley: this web chat has no team. Set web.login = "invite" in parley.toml first.')
         raise typer.Exit(BAD_INPUT)
-    link = with_storage(config, lambda settings, connection: _link(settings, connection, role, hours, person))
+    link = with_database(config, lambda database: _link(database, role, hours, person), archived=False)
     if link is None:
         note(f"parley: {person} is not in the team; see parley access list.")
         raise typer.Exit(BAD_INPUT)
     say(link)
 
 
-async def _link(
-    settings: Settings, connection: RedisConnection, role: str, hours: int, person: str | None
-) -> str | None:
+async def _link(database: GatewayDatabase, role: str, hours: int, person: str | None) -> str | None:
     from adapters.web.codec import WebVisitor
     from gateway.access.people import Role
     from gateway.assembly.web_chat import address_of, link_to, team_in
@@ -153,7 +150,7 @@ async def _link(
     from runtime.core.clock import SystemClock
     from runtime.core.errors import ConfigError
 
-    team = team_in(settings, connection, SystemClock(), ReservedNames())
+    team = team_in(database.settings, database.connection, SystemClock(), ReservedNames())
     try:
         if person is None:
             secret = await team.invite(Role[role.upper()], "the operator", lasts_s=hours * 3600)
@@ -163,4 +160,4 @@ async def _link(
             return None
     except NotAdmitted as error:
         raise ConfigError(str(error)) from error
-    return link_to(address_of(settings.web), secret)
+    return link_to(address_of(database.settings.web), secret)

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateway.database import GatewayDatabase
-    from gateway.settings.tree import Settings
-    from runtime.storage.redis.client.connection import RedisConnection
 
 Answer = TypeVar("Answer")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, for machines.")]
@@ -58,33 +56,25 @@ def standard_output() -> Iterator[TextIO]:
     sys.stdout.flush()
 
 
-def with_storage(config: Path | None, ask: Callable[[Settings, RedisConnection], Awaitable[Answer]]) -> Answer:
-    """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
+def with_database(
+    config: Path | None, ask: Callable[[GatewayDatabase], Awaitable[Answer]], *, archived: bool = True
+) -> Answer:
+    """The result of `ask` on the storage of the settings, perhaps with their archive, which a gateway may be using
+    meanwhile."""
     import anyio
 
     async def asked() -> Answer:
-        from gateway.assembly.parts import open_storage
+        import gateway.capabilities  # noqa: F401 - the facts of features
+        from gateway.assembly.parts import open_archive, open_storage
+        from gateway.database import GatewayDatabase
 
         settings = load_settings(config)
-        async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
-            return await ask(settings, connection)
+        opened = open_archive(settings) if archived else nullcontext()
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection, opened as archive:
+            return await ask(GatewayDatabase(settings, connection, archive))
 
     with plain_errors():
         return anyio.run(asked)
-
-
-def with_database(config: Path | None, ask: Callable[[GatewayDatabase], Awaitable[Answer]]) -> Answer:
-    """The same, with the archive and all stores."""
-
-    async def asked(settings: Settings, connection: RedisConnection) -> Answer:
-        import gateway.capabilities  # noqa: F401 - the facts of features
-        from gateway.assembly.parts import open_archive
-        from gateway.database import GatewayDatabase
-
-        async with open_archive(settings) as archive:
-            return await ask(GatewayDatabase(settings, connection, archive))
-
-    return with_storage(config, asked)
 
 
 def nothing_kept(config: Path | None) -> bool:

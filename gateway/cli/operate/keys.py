@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table, size, when, with_database, with_storage
+from gateway.cli.operate.database import JsonOption, say_json, say_table, size, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from gateway.database import GatewayDatabase
     from gateway.settings.tree import Settings
-    from runtime.storage.redis.client.connection import RedisConnection
 
 _UNENCRYPTED = "(not encrypted)"
 
@@ -55,13 +54,13 @@ def new(
 def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show the keys and how much of the database each one encrypts."""
 
-    async def ask(settings: Settings, connection: RedisConnection) -> tuple[Settings, Counter[str]]:
+    async def ask(database: GatewayDatabase) -> tuple[Settings, Counter[str]]:
         from gateway.assembly.parts import rekeying_of
 
-        return settings, await rekeying_of(connection).survey()
+        return database.settings, await rekeying_of(database.connection).survey()
 
     with plain_errors():
-        _say_counts(*with_storage(config, ask), as_json=as_json)
+        _say_counts(*with_database(config, ask, archived=False), as_json=as_json)
 
 
 @app.command(short_help="Re-encrypt everything with the first key.")

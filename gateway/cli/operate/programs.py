@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, when, with_storage
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, when, with_database
 from gateway.cli.output.terminal import ConfigOption, say
 
 if TYPE_CHECKING:
+    from gateway.database import GatewayDatabase
     from gateway.programs.versions import KeptVersion, VersionPin, VersionPins
-    from gateway.settings.tree import Settings
-    from runtime.storage.redis.client.connection import RedisConnection
 
 Answer = TypeVar("Answer")
 
@@ -74,14 +73,14 @@ def _standing(one: KeptVersion, pin: VersionPin | None) -> str:
 def _with_pins(config: Path | None, ask: Callable[[VersionPins], Awaitable[Answer]], *, tell: bool = False) -> Answer:
     """The result of `ask`; `tell`: all nodes look at what is rolled back after it."""
 
-    async def asked(_: Settings, connection: RedisConnection) -> Answer:
+    async def asked(database: GatewayDatabase) -> Answer:
         from gateway.assembly.stores import news_by, pins_in
         from gateway.programs.versions import PIN_NEWS
         from runtime.core.clock import SystemClock
 
-        found = await ask(pins_in(connection, SystemClock()))
+        found = await ask(pins_in(database.connection, SystemClock()))
         if tell:
-            await news_by(connection, "parley programs", PIN_NEWS)()
+            await news_by(database.connection, "parley programs", PIN_NEWS)()
         return found
 
-    return with_storage(config, asked)
+    return with_database(config, asked, archived=False)
