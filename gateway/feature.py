@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adapters.adapter import Inbound
     from adapters.web.board import RoomBoard
     from gateway.access.admission import PlatformAccess
-    from gateway.access.owner_notices import OwnerNotices
+    from gateway.access.people import OwnerNotices
     from gateway.clients.feed import EventFeed
     from gateway.clients.journals import ClosedRooms
     from gateway.clients.requests import BusClient, ClientAdmission

@@ -22,8 +22,7 @@ from adapters.records import Records
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import PlatformAccess, PlatformOwners
-from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
-from gateway.access.people import KnownPeople
+from gateway.access.people import OWNER_PLACES_TABLE, KnownPeople, OwnerNotices
 from gateway.assembly.announcement import all_lines
 from gateway.assembly.doors import bus_of, chat_of, tape_views, tapes_of
 from gateway.assembly.foundation import (
@@ -57,8 +56,7 @@ from gateway.observability.debugger.server import DebugAddress, SessionDebugger
 from gateway.observability.logs import LogOptions, LogWriter
 from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.observability.watching import NodeGauges, SecretMasking
-from gateway.outbound.file_source import NodeFileAccess
-from gateway.outbound.pages import NodeOutbound
+from gateway.outbound.pages import NodeFileAccess, NodeOutbound
 from gateway.overview.tallies import ServiceTallies
 from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
 from gateway.programs.reloading import ProgramSet, ReloadSource

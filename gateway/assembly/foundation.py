@@ -11,7 +11,7 @@ from pathlib import Path
 from anyio.abc import TaskGroup
 
 from gateway.access.admission import PlatformOwners
-from gateway.access.owner_notices import OwnerNotices
+from gateway.access.people import OwnerNotices
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import drains_in, person_limits_in
 from gateway.capabilities import FEATURES

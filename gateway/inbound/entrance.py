@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from adapters.adapter import Inbound
 from adapters.records import Records, readable
-from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import Role
+from gateway.access.people import OwnerNotices, Role
 from gateway.inbound.earlier import HeardPlaces
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import UsageLimits

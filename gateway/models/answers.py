@@ -16,7 +16,7 @@ from typing import TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from gateway.access.owner_notices import OwnerNotices
+from gateway.access.people import OwnerNotices
 from runtime.bus import Bus, EventStream
 from runtime.core.address import Address
 from runtime.core.clock import Clock

@@ -12,8 +12,9 @@ from typing import Any, Self, TypeAlias
 import anyio
 
 from gateway.talks.checks import fits
-from gateway.talks.staging.answers import AnswerSource, judged
+from gateway.talks.staging.answers import judged
 from gateway.talks.staging.record import BeatRecord, EventTasks, SeenCall, SeenMessage, TalkScreen, orders_of, waits_in
+from gateway.talks.staging.script import AnswerSource
 from gateway.talks.staging.stage import TalkClock, TalkFiles, TalkPorts, TalkSeats, TalkStage, TalkStore, settle
 from gateway.talks.staging.tools import KeptTools, ReplayedServers
 from gateway.talks.talk import (
@@ -110,7 +111,7 @@ class Holding:
             ports = TalkPorts(
                 store=self._store,
                 outbox=self._screen,
-                llm=self._answers.client,
+                llm=self._answers,
                 clock=self._clock,
                 bus=self._bus,
                 seats=self._seats,
@@ -164,7 +165,7 @@ class Holding:
                 if fact.exact is not None and any(fits(fact.exact, seen) for seen in record.seen):
                     continue
                 try:
-                    record.verdicts[fact.line] = await judged(self._answers.client, fact.words, transcript)
+                    record.verdicts[fact.line] = await judged(self._answers, fact.words, transcript)
                 except LLMError as error:
                     record.verdicts[fact.line] = f"the judge could not be asked: {error}"
 

@@ -25,9 +25,9 @@ from gateway.talks.checks import TalkDifference, differences
 from gateway.talks.holding import SILENCE_S, Holding
 from gateway.talks.parsing.document import read_head, read_source, read_talks
 from gateway.talks.results import TalkResult
-from gateway.talks.staging.answers import AnswerSource, LiveAnswers, RecordedAnswers, TalkRecording, read_recordings
+from gateway.talks.staging.answers import LiveAnswers, RecordedAnswers, TalkRecording, read_recordings
 from gateway.talks.staging.record import BeatRecord
-from gateway.talks.staging.script import ReplyScript
+from gateway.talks.staging.script import AnswerSource, ReplyScript
 from gateway.talks.staging.stage import TalkStage, open_stage
 from gateway.talks.staging.tools import KeptTools
 from gateway.talks.talk import (

@@ -18,9 +18,9 @@ from types import MappingProxyType
 from gateway.talks.holding import Holding
 from gateway.talks.parsing.document import TalkSource, read_head
 from gateway.talks.running import LoadedTalks, TalkLoader
-from gateway.talks.staging.answers import Asker, LiveAnswers, TalkRecording, write_recordings
+from gateway.talks.staging.answers import LiveAnswers, TalkRecording, write_recordings
 from gateway.talks.staging.record import BeatRecord, SeenCall
-from gateway.talks.staging.script import AnswerMemory, MemoryAnswers
+from gateway.talks.staging.script import AnswerMemory, Asker, MemoryAnswers
 from gateway.talks.staging.stage import TalkStage
 from gateway.talks.staging.tools import kept_tools
 from gateway.talks.talk import Act, PersonLine, PlayedAnswer, PressedChoice, TalkHead, TalkScript, TalkTurn, TimePassed

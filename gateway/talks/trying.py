@@ -11,8 +11,7 @@ from pathlib import Path
 
 from gateway.settings.tree import Settings
 from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk
-from gateway.talks.staging.answers import AnswerSource, Asker
-from gateway.talks.staging.script import AnswerPieces, first_question, wants_a_value
+from gateway.talks.staging.script import AnswerPieces, AnswerSource, Asker, first_question, wants_a_value
 from gateway.talks.staging.stage import open_stage
 from gateway.talks.talk import ScriptedReply, TalkScript
 from runtime.bus import Bus
@@ -110,7 +109,7 @@ def _place(loaded: LoadedTalks, talk: TalkScript, text: str) -> str:
     return f"{name}, “{talk.title}”" if number is None else f"{name}:{number}"
 
 
-class _Noting:
+class _Noting(AnswerSource):
     model = "noting"
 
     def __init__(self, answers: AnswerSource) -> None:
@@ -118,10 +117,6 @@ class _Noting:
         self.judges, self.alone = False, answers.alone
         self.noted: list[tuple[Asked, str]] = []
         self._asker: Asker = lambda _: ""
-
-    @property
-    def client(self) -> _Noting:
-        return self
 
     def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
         self._asker = asker
@@ -136,7 +131,7 @@ class _Noting:
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[ModelCompletion]:
         asked = asked_by(self._asker(request), request)
-        async with self._answers.client.stream(request) as completion:
+        async with self._answers.stream(request) as completion:
             if isinstance(completion, AnswerPieces):
                 self.noted.append((asked, completion.text))
             yield completion

@@ -16,7 +16,7 @@ from gateway.features.files.intake import FileIntake, StoredFileIntake, WorkerRe
 from gateway.features.files.reading import ReadLimits
 from gateway.features.files.settings import FileSettings
 from gateway.models.answers import BilledPerson
-from gateway.outbound.file_source import NodeFileAccess
+from gateway.outbound.pages import NodeFileAccess
 from gateway.settings.tree import process_environment
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock

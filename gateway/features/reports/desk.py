@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from anyio.abc import TaskGroup
 
-from gateway.access.owner_notices import OwnerNotices
+from gateway.access.people import OwnerNotices
 from gateway.feature import FeatureGround, ServingGround
 from gateway.features.reports.account import Accounts, can_go_on, inert
 from gateway.features.reports.inquiry import PROGRAM, DebugTasks

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Literal
 
-from gateway.access.owner_notices import OwnerNotices
+from gateway.access.people import OwnerNotices
 from gateway.features.reports.account import Accounts, inert
 from gateway.features.reports.redis import Report, ReportStore
 from gateway.features.reports.settings import ReportSettings

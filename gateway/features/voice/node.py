@@ -20,7 +20,7 @@ from gateway.features.voice.facts import (
 from gateway.features.voice.listening import ModelListener, ReceivedSound, UnheardReply, VoiceTranscript
 from gateway.features.voice.speaking import VOICE_TABLE, VOICE_TYPE, ModelSpeaker, VoiceCommand, readable
 from gateway.models.answers import BilledModel, BilledPerson
-from gateway.outbound.file_source import NodeFileAccess
+from gateway.outbound.pages import NodeFileAccess
 from runtime.core.background import OnDemand
 from runtime.core.files import FILE_URL, FileAccess
 from runtime.core.message import Attachment, SpokenMessage, attachment_from

@@ -9,43 +9,19 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
-from gateway.talks.staging.script import AnswerPieces, first_question
+from gateway.talks.staging.script import AnswerPieces, AnswerSource, Asker, first_question
 from gateway.talks.staging.tools import KeptTools, tools_from
-from gateway.talks.talk import ScriptedReply
 from runtime.core.errors import ConfigError, LLMRefused
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage
 
 RECORDED = ".recorded.json"
 """How the file with the recorded answers ends, beside `.test.md` of its talks."""
 
-Asker: TypeAlias = Callable[[CompletionRequest], str]
-
 _ASKED_CHARS = 100
 _SHOWN_CHARS = 400
 _HASH_CHARS = 24
-
-
-class AnswerSource(Protocol):
-    """The source of models' answers. `judges`: sentences of the talk can be judged as well. `alone`: each
-    question is asked alone, as for small models."""
-
-    judges: bool
-    alone: bool
-
-    @property
-    def client(self) -> LLMClient:
-        """Answers requests."""
-
-    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
-        """A talk begins. `asker` names the agent of a request; `on_fault` is told what must not be in a test."""
-
-    def begin(self, replies: Sequence[ScriptedReply], /) -> None:
-        """A beat begins, in which the talk has these answers."""
-
-    def unused(self) -> Sequence[ScriptedReply]:
-        """Answers of the beat that nobody asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +51,8 @@ def question_hash(request: CompletionRequest) -> str:
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
 
 
-class LiveAnswers:
+class LiveAnswers(AnswerSource):
     """A real model. What it answers is in `noted`."""
-
-    judges = True
 
     def __init__(self, client: LLMClient, *, alone: bool = False) -> None:
         self._client = client
@@ -86,22 +60,8 @@ class LiveAnswers:
         self.noted: list[KeptAnswer] = []
 
     @property
-    def client(self) -> LLMClient:
-        return self
-
-    @property
     def model(self) -> str:
         return self._client.model
-
-    def attach(self, _asker: Asker, _on_fault: Callable[[str], None], /) -> None:
-        """Nothing depends on who asks."""
-
-    def begin(self, _replies: Sequence[ScriptedReply], /) -> None:
-        """The answers of the talk are for a scripted model."""
-
-    def unused(self) -> Sequence[ScriptedReply]:
-        """None were to be used."""
-        return ()
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Noted]:
@@ -129,13 +89,12 @@ class _Noted:
             yield piece
 
 
-class RecordedAnswers:
+class RecordedAnswers(AnswerSource):
     """Answers as a model has once: each question with what was answered to exactly this one, in the order of then.
 
     A question that was not asked then is a fault.
     """
 
-    judges = True
     model = "recorded"
 
     def __init__(self, recording: TalkRecording) -> None:
@@ -145,19 +104,8 @@ class RecordedAnswers:
             self._answers.setdefault(one.question, deque()).append(one.answer)
         self._on_fault: Callable[[str], None] = lambda _: None
 
-    @property
-    def client(self) -> LLMClient:
-        return self
-
     def attach(self, _asker: Asker, on_fault: Callable[[str], None], /) -> None:
         self._on_fault = on_fault
-
-    def begin(self, _replies: Sequence[ScriptedReply], /) -> None:
-        """The answers are those of then."""
-
-    def unused(self) -> Sequence[ScriptedReply]:
-        """What is not asked any more does no harm."""
-        return ()
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:

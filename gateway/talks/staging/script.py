@@ -9,14 +9,14 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from anyio.lowlevel import checkpoint
 
 from gateway.talks.talk import ScriptedReply
 from runtime.core.errors import Divergence, LLMRefused
 from runtime.language.program import Program
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, LLMClient, Usage
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import CallReturned, StatementAccepted
 from runtime.tape.facts.people import PageFinished
@@ -37,7 +37,28 @@ _THINKS = re.compile(r"\bThink about this step\b")
 _SAYS_TO = re.compile(r"\bSay\(\s*([^,()]+?)\s*,")
 
 
-class ReplyScript:
+Asker: TypeAlias = Callable[[CompletionRequest], str]
+
+
+class AnswerSource(LLMClient):
+    """The model of a talk. `judges`: sentences of the talk can be judged as well. `alone`: each question is asked
+    alone, as for small models."""
+
+    judges = True
+    alone = False
+
+    def attach(self, _asker: Asker, _on_fault: Callable[[str], None], /) -> None:
+        """A talk begins. `asker` names the agent of a request; `on_fault` is told what must not be in a test."""
+
+    def begin(self, _replies: Sequence[ScriptedReply], /) -> None:
+        """A beat begins, in which the talk has these answers."""
+
+    def unused(self) -> Sequence[ScriptedReply]:
+        """Answers of the beat that nobody asked for."""
+        return ()
+
+
+class ReplyScript(AnswerSource):
     """Answers each question with the first reply of the beat that fits it, once.
 
     Of the questions of one request it answers the first alone, whatever else is asked ahead: so the order of the
@@ -46,7 +67,6 @@ class ReplyScript:
 
     model = "scripted"
     judges = False
-    alone = False
 
     def __init__(self) -> None:
         self._asker: Callable[[CompletionRequest], str] = lambda _: ""
@@ -54,11 +74,7 @@ class ReplyScript:
         self._left: list[ScriptedReply] = []
         self._standing: list[ScriptedReply] = []
 
-    @property
-    def client(self) -> ReplyScript:
-        return self
-
-    def attach(self, asker: Callable[[CompletionRequest], str], on_fault: Callable[[str], None], /) -> None:
+    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
         self._asker, self._on_fault = asker, on_fault
 
     def begin(self, replies: Sequence[ScriptedReply], /) -> None:

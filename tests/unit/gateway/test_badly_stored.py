@@ -10,8 +10,7 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import KnownPeople, KnownPerson, Role
+from gateway.access.people import KnownPeople, KnownPerson, OwnerNotices, Role
 from gateway.clients.feed import ClientReaders
 from gateway.console.door import ConsoleLogins
 from gateway.features.a2a.messages import Mark

@@ -7,8 +7,17 @@ from __future__ import annotations
 import pytest
 
 from gateway.access.admission import AccessCommands
-from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import CODE_LETTERS, MAX_TOLD, KnownPeople, KnownPerson, Role, is_code, new_code, role_named
+from gateway.access.people import (
+    CODE_LETTERS,
+    MAX_TOLD,
+    KnownPeople,
+    KnownPerson,
+    OwnerNotices,
+    Role,
+    is_code,
+    new_code,
+    role_named,
+)
 from runtime.core.address import Address
 from runtime.core.message import Choice
 from runtime.core.texts import english

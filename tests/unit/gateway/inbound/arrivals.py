@@ -9,8 +9,7 @@ from typing import Any, cast
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import AccessRules, PlatformAccess, PlatformOwners
-from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import KnownPeople, Role
+from gateway.access.people import KnownPeople, OwnerNotices, Role
 from gateway.feature import EntrancePart
 from gateway.features.memories.books import Memories, Silence
 from gateway.features.memories.node import MemoryCommand

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.web.adapter import WebAdapter
-from gateway.outbound.file_source import NodeFileAccess
+from gateway.outbound.pages import NodeFileAccess
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import NotDelivered

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from gateway.talks.staging.stage import TalkStage, open_stage
 from gateway.talks.talk import TalkScript
 from runtime.core.errors import ConfigError
 from runtime.execution.frames.loop import FrameLoop
-from runtime.llm.client import CompletionRequest
+from runtime.llm.client import CompletionRequest, ModelCompletion
 from tests.unit.gateway.talks.rig import GREETER, loaded
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -123,11 +123,16 @@ class _NotedScript(ReplyScript):
 
     def __init__(self) -> None:
         super().__init__()
-        self.live = LiveAnswers(self)
+        self.live = LiveAnswers(_Plain(super().stream))
 
-    @property
-    def client(self) -> LiveAnswers:  # type: ignore[override]
-        return self.live
+    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]:  # type: ignore[override]
+        return self.live.stream(request)
+
+
+@dataclass
+class _Plain:
+    stream: Callable[[CompletionRequest], AbstractAsyncContextManager[ModelCompletion]]
+    model: str = "scripted"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.features.files.intake import StoredFileIntake
 from gateway.features.files.reading import FileRemark, Reading, ReadPart
 from gateway.features.files.settings import FileSettings
-from gateway.outbound.file_source import NodeFileAccess
+from gateway.outbound.pages import NodeFileAccess
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain

@@ -12,7 +12,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from gateway.access.owner_notices import OwnerNotices
+from gateway.access.people import OwnerNotices
 from gateway.features.reports.account import _OF_TYPE, _TEXTS, UNKNOWN, Accounts, cause_of
 from gateway.features.reports.decisions import Decisions
 from gateway.features.reports.desk import AGAIN, LEAVE, TOLD_LATE, FailureDesk, ReportNotices
