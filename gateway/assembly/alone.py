@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 
-from gateway.assembly.announcement import host_for_people, listed_under
+from gateway.assembly.announcement import listed_under, url_here
 from gateway.assembly.doors import bus_of, tapes_of
 from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.parts import open_archive, open_storage, own_folder
@@ -101,7 +101,7 @@ async def _serve(
     )
     rules = ServerRules(settings.web.trusted_proxies, bus, role=role)
     listens_at: int = await tasks.start(serve_web, app, host, port, rules)
-    url = f"http://{host_for_people(host)}:{listens_at}{first.path}"
+    url = f"{url_here(host, listens_at)}{first.path}"
     lines = [*listed_under(role, [url]), *listed_under("clients", list(settings.clients))]
     on_ready(GatewayReady(lines, _nothing_to_drain))
 

@@ -25,7 +25,7 @@ def all_lines(
 ) -> list[str]:
     """What a process says when it serves, at this port. `agents` is the number of nodes that serve conversations."""
     settings, engine = foundation.settings, foundation.engine
-    people_come, url = settings.nodes.people_come, f"http://{host_for_people(settings.web.host)}:{port}"
+    people_come, url = settings.nodes.people_come, url_here(settings.web.host, port)
     return [
         *listed_under("web chat" if people_come else "health", [url]),
         *listed_under("console", [f"{url}/console"] if people_come and settings.has_console else []),
@@ -109,6 +109,7 @@ def _program_lines(routes: Routes) -> list[str]:
     return listed_under("routes", routes.lines())
 
 
-def host_for_people(host: str) -> str:
+def url_here(host: str, port: int) -> str:
     """The address under which a browser on this machine finds the gateway."""
-    return "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    near = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    return f"http://{f'[{near}]' if ':' in near else near}:{port}"

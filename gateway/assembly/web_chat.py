@@ -12,6 +12,7 @@ from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE
 from adapters.web.gatherings import DIRECTORY_TABLE
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import Role
+from gateway.assembly.announcement import url_here
 from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.stores import access_news, links_in, people_in
 from gateway.catalog import rules_of
@@ -103,7 +104,7 @@ async def first_owner_lines(foundation: GatewayFoundation, port: int) -> list[st
             return []
         secret = await links_in(foundation.connection, foundation.clock).new()
         return [
-            f"{'console':<10} its owner comes in once, within an hour: {_here(own.host, port)}/console#link={secret}"
+            f"{'console':<10} its owner comes in once, within an hour: {url_here(own.host, port)}/console#link={secret}"
         ]
     team = team_in(foundation.settings, foundation.connection, foundation.clock, ReservedNames())
     try:
@@ -112,7 +113,7 @@ async def first_owner_lines(foundation: GatewayFoundation, port: int) -> list[st
         return [f"{PLATFORM:<10} nobody is an owner yet, and no link can be made: {error}"]
     return [
         f"{PLATFORM:<10} nobody is an owner yet; the person who follows this link within an hour is: "
-        f"{link_to(_here(own.host, port), link)}"
+        f"{link_to(url_here(own.host, port), link)}"
     ]
 
 
@@ -125,13 +126,7 @@ def address_of(web: WebSettings) -> str:
     """The address under which people reach the web chat, as far as the settings say."""
     if web.public_hosts:
         return f"https://{web.public_hosts[0]}"
-    return _here(web.host, web.port)
-
-
-def _here(host: str, port: int) -> str:
-    """The address under which a browser on this machine finds the gateway."""
-    near = "127.0.0.1" if host in ("0.0.0.0", "::") else host
-    return f"http://{f'[{near}]' if ':' in near else near}:{port}"
+    return url_here(web.host, web.port)
 
 
 def room_rules(foundation: GatewayFoundation) -> RoomRules:

@@ -109,13 +109,13 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
-async def bytes_of(request: Request, at_most: int = MAX_BODY_BYTES) -> bytes:
-    """What a request carries, in `at_most` bytes. Raises HTTPException."""
+async def bytes_of(request: Request) -> bytes:
+    """What a request carries. Raises HTTPException."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > at_most:
-            raise HTTPException(413, f"A request has at most {at_most:,} bytes.")
+        if len(body) > MAX_BODY_BYTES:
+            raise HTTPException(413, f"A request has at most {MAX_BODY_BYTES:,} bytes.")
     return bytes(body)
 
 

@@ -15,7 +15,6 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from adapters.capabilities import Budget
 from adapters.pacing.bucket import KeyedBudgets
 from adapters.web.codec import WebVisitor
 from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
@@ -50,9 +49,9 @@ class LogIn(Protocol):
 
 
 class Attempts:
-    def __init__(self, clock: Clock, all_together: Budget = ALL_LOGINS) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._one = KeyedBudgets(LOGINS, clock)
-        self._all = KeyedBudgets(all_together, clock)
+        self._all = KeyedBudgets(ALL_LOGINS, clock)
 
     def may_try(self, request: Request, *, together: bool = True) -> bool:
         """Whether this address may try now; `together`: and whether anybody may."""
