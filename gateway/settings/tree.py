@@ -156,7 +156,7 @@ class Settings(BaseSettings):
     @property
     def platform_names(self) -> list[str]:
         """The names of all platforms, switched on or not."""
-        return ["web", *(name for name, section in self if isinstance(section, PlatformSettings))]
+        return [name for name, section in self if isinstance(section, PlatformSettings | WebSettings)]
 
     @property
     def is_overseen(self) -> bool:
