@@ -365,8 +365,7 @@ def _with_secret_files(settings: Settings) -> Settings:
     """The settings with every `<key>_file` read into its key, but for the model's, which is only tried. Both at once
     are refused: which counts?"""
     for key in secret_keys(type(settings)):
-        path = _value(settings, f"{key}_file")
-        if path is None:
+        if (path := _value(settings, f"{key}_file")) is None:
             continue
         if _value(settings, key) is not None:
             raise _given_twice(key)
