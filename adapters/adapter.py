@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from adapters.capabilities import Budget, Capabilities
 from adapters.decoding import check_forms
@@ -22,8 +23,7 @@ NOT_UNDERSTOOD = (KeyError, TypeError, ValueError, AttributeError, IndexError, O
 """What reading a payload of unexpected form raises; it is then ignored, with a line in the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inbound:
+class Inbound(Struct, frozen=True):
     """Something a person did. `event_id` is unique within the platform and the same when it is delivered again.
 
     `person_id` is stable (`telegram:42`). `addressed` is False when people talk among themselves in a group: no
@@ -72,8 +72,7 @@ async def everybody_may(_: Inbound) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class FileData:
+class FileData(Struct, frozen=True):
     """A file with its content. `alt` says what is on a picture, for those who do not see it."""
 
     name: str
@@ -82,8 +81,7 @@ class FileData:
     alt: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """A request of a platform. Header names are in lower case; `path` follows `/hooks/<platform>`."""
 
     method: str
@@ -93,8 +91,7 @@ class HttpRequest:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)

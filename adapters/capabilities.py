@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 from typing import Literal
+
+from msgspec import Struct
 
 TextUnit = Literal["codepoints", "utf16"]
 
 Measure = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True)
-class CallWindow:
+class CallWindow(Struct, frozen=True):
     """At most `calls` in any `seconds`."""
 
     calls: int
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """A token bucket: `rate_per_s` tokens a second, at most `burst` at once. One call costs one token.
 
     `window` is an exact count that is kept besides, where the platform may count so.
@@ -36,8 +35,7 @@ class Budget:
     window: CallWindow | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StreamLimits:
+class StreamLimits(Struct, frozen=True):
     """Native streams (`CanStream`): text is appended to a message until it is closed, by age at the latest.
 
     `append` is the budget of appending and `opening` that of opening and closing, each over `budget_key`'s scope.
@@ -51,15 +49,13 @@ class StreamLimits:
     worth_chars: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewLimits:
+class PreviewLimits(Struct, frozen=True):
     """Drafts (`CanPreview`) that disappear unless they are shown again within `keep_alive_s`."""
 
     keep_alive_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """Limits in the platform's own units; `source` says where each number is from.
 
     `private_budget` and `group_budget` count sends and edits of one conversation together; `total_budget` counts

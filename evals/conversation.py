@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from traceback import format_exception_only
 from typing import Any, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from evals.models import Measured, Meter, Scripted
@@ -47,8 +47,7 @@ _MOST_MESSAGES = 60
 """A run with more ends: a model that talks for ever costs time and shows nothing new."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """What runs share. `limit_s` is how long one may take; `alone`: the model is asked one question at a time."""
 
     sandbox: Sandbox

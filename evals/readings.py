@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
 
 from gateway.programs.second_reader import Row, answer_to, named_in, request_text, requests_for
 from runtime.events.happening import unheard
@@ -54,8 +55,7 @@ public: true
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Misread:
+class Misread(Struct, frozen=True):
     """A line with the reading that it once had, and the one that it has; "" where a model carries it out as it is
     written. `below` is a step below it."""
 
@@ -71,8 +71,7 @@ def table(path: Path = TABLE) -> list[Misread]:
     return [Misread(**row) for row in tomllib.loads(path.read_text(encoding="utf-8"))["row"]]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The lines of one request, and those of them that have a wrong reading, by their numbers."""
 
     program: Program

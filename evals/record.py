@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from evals.talks import Call
 
@@ -13,8 +14,7 @@ How = Literal["ended", "waiting", "failed", "too long", "too much"]
 more messages than anybody would read."""
 
 
-@dataclass(slots=True)
-class Shown:
+class Shown(Struct):
     """A message that people saw, as it is at the end, with the labels of its buttons in square brackets.
 
     `line` is how many lines people had said when it began.
@@ -25,8 +25,7 @@ class Shown:
     line: int
 
 
-@dataclass(slots=True)
-class Cost:
+class Cost(Struct):
     """What the model was asked and has answered. Times are in seconds.
 
     `tokens_in` and `tokens_out` are as the provider counts them; `uncounted` requests were cut off before it did.
@@ -46,8 +45,7 @@ class Cost:
     seconds: float = 0.0
 
 
-@dataclass(slots=True)
-class Happening:
+class Happening(Struct):
     """Something that happened in a run. `kind` is "person", "shown", "call", "asked" or "wrote"; of what the model was
     asked `text` is the last message, and `prompt` all of them."""
 
@@ -56,8 +54,7 @@ class Happening:
     prompt: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """One run. `variables` are those at the end, by agent; `unsaid` the lines that nobody came to say."""
 
     how: How

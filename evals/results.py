@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from msgspec import Struct
+
 from evals.record import Cost, Record
 from evals.talks import TalkRejected
+from runtime.core.json_text import plain_data
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run of a program, and what was wrong in it."""
 
     record: Record
@@ -49,7 +50,7 @@ class ResultFile:
 
     def add(self, program: str, run: Run) -> None:
         """Write one more run."""
-        data = {"model": self._model, "program": program, "wrong": list(run.wrong), "record": asdict(run.record)}
+        data = {"model": self._model, "program": program, "wrong": list(run.wrong), "record": plain_data(run.record)}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(data, ensure_ascii=False, default=repr) + "\n")
 

@@ -8,10 +8,11 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from evals.checks import problems
 from evals.conversation import Stage, run_once
@@ -43,8 +44,7 @@ OnRun = Callable[[str, Run], None]
 _NEXT_LINE = "\n" + " " * 9
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """What came of the runs until now. `file` is where they are kept."""
 
     model: str = Scripted.model

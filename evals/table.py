@@ -5,15 +5,15 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from evals.models import Scripted
 from evals.record import Cost
 from evals.results import Run
 
 
-@dataclass(slots=True)
-class Result:
+class Result(Struct):
     """A program's runs. `unseen` says that nobody tuned wording on it, `skipped` why there are none."""
 
     name: str

@@ -6,10 +6,10 @@ import ast
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
+from msgspec import Struct
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 PERSON = "Ada"
@@ -20,8 +20,7 @@ class TalkRejected(Exception):
     """A talk file that cannot be used; the text says which, where and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A call of a Python playbook, with its arguments by name. `agent` is "" where it may be any agent's."""
 
     playbook: str
@@ -145,8 +144,7 @@ class Talk(_Strict):
             raise TalkRejected(f"{file.name}: {'; '.join(problems)}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A program and its talk."""
 
     name: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import Struct, field
 from pydantic import SecretStr
 
 from adapters.adapter import Adapter, Admits, everybody_may
@@ -27,8 +27,7 @@ from runtime.core.texts import Texts
 _log = logging.getLogger("adapters.extensions")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPlatform:
+class ListedPlatform(Struct, frozen=True):
     """A platform that the settings switch on. `exclusive`: only one node at a time may listen to it. `max_age_s` is how
     old a message may be to be answered; None: as old as it is."""
 
@@ -38,8 +37,7 @@ class ListedPlatform:
     max_age_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AdapterGround:
+class AdapterGround(Struct, frozen=True):
     """The parts from which an adapter is made.
 
     `records` opens a durable table by its name, such as `marks:discord`. `commands` are the commands for the platform's
@@ -62,8 +60,7 @@ class AdapterGround:
 Factory = Callable[[AdapterGround], ListedPlatform | None]
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformKind:
+class PlatformKind(Struct, frozen=True):
     """A platform that Parley knows. The factory returns None if the settings leave it off; `switch` names the setting
     that switches it on.
     """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -80,8 +81,7 @@ class EnteredPlatform(Protocol):
     def access(self) -> PlatformAccess: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ServingGround:
+class ServingGround(Struct, frozen=True):
     """What a process has besides to which people come. Background work starts in `tasks`."""
 
     platforms: Mapping[str, EnteredPlatform]
@@ -100,8 +100,7 @@ class ServingGround:
     """The parts of the features before this one, where conversations are served."""
 
 
-@dataclass(frozen=True, slots=True)
-class TriedGround:
+class TriedGround(Struct, frozen=True):
     """What a session has that is held in memory alone, to try a program. Without `files` it keeps none."""
 
     settings: Settings
@@ -115,8 +114,7 @@ class TriedGround:
     """Servers of tools are asked in these; None where none is."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntrancePart:
+class EntrancePart(Struct, frozen=True):
     """What a feature does where people come in: it carries out commands for which no session lives, by their names, and
     takes choices that it offered, by the beginnings of their ids. `rates`: thumbs rate what agents said. `hears` is
     told of each event that a platform brings, before anything becomes of it, `kept` of each that is in an inbox now."""
@@ -132,8 +130,7 @@ class EntrancePart:
         return EntrancePart(*done, [*self.hears, *other.hears], [*self.kept, *other.kept])
 
 
-@dataclass(frozen=True, slots=True)
-class ClientGround:
+class ClientGround(Struct, frozen=True):
     """What the process has that serves clients, by which they order tasks."""
 
     settings: Settings
@@ -147,8 +144,7 @@ class ClientGround:
     catalog: SessionCatalog
 
 
-@dataclass(frozen=True, slots=True)
-class TapeGround:
+class TapeGround(Struct, frozen=True):
     """What the process has that serves tapes to clients; `views` are routes to be mounted beside those of tapes."""
 
     database: GatewayDatabase
@@ -157,16 +153,14 @@ class TapeGround:
     views: Sequence[BaseRoute] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WebGround:
+class WebGround(Struct, frozen=True):
     """What the process has that serves the web chat: who its people are, and what they say."""
 
     log_in: LogIn
     board: RoomBoard
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureDoor:
+class FeatureDoor(Struct, frozen=True):
     """Who may look at the gateway, and who may change something: both raise HTTPException. And whose words they may
     read, and how sessions were at any moment."""
 
@@ -176,8 +170,7 @@ class FeatureDoor:
     moments: TapeMoments
 
 
-@dataclass(frozen=True, slots=True)
-class LatePart:
+class LatePart(Struct, frozen=True):
     """What `place`, `<feature>.<module>:<name>`, names. Its module is imported when it is asked for, or called."""
 
     place: str
@@ -206,8 +199,7 @@ async def _unknown(*_: object) -> Mapping[str, Any]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(Struct, frozen=True):
     """What a feature adds. Its module imports the feature's facts, and names everything else as `LatePart`.
 
     `calls` are the classes whose methods are built-in calls. `check` raises ConfigError for settings that will not do

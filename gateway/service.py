@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
+from msgspec import Struct
 
 from adapters.adapter import Adapter
 from adapters.web.codec import WebVisitor
@@ -30,8 +30,7 @@ LONGEST_PAUSE_S = 60.0
 """The pause between two connections to a platform when the first ended by a fault."""
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayReady:
+class GatewayReady(Struct, frozen=True):
     """The gateway serves.
 
     `lines` are facts for people: where to go, model, platforms, pairing codes. Await `drain` before a stop, with the
@@ -46,8 +45,7 @@ class GatewayReady:
     """Serves a page of the web chat that is no browser's; it ends with the page."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedPlatform:
+class ServedPlatform(Struct, frozen=True):
     """A platform that is switched on. An `exclusive` one is listened to by one node at a time."""
 
     adapter: Adapter
@@ -69,8 +67,7 @@ class ClusterMember(Protocol):
         """The number of conversations with work in progress."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServingNode:
+class ServingNode(Struct, frozen=True):
     node: ClusterNode
     registry: ConversationRegistry
 

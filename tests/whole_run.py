@@ -16,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tests.spread import WHOLE_PROCESSES
 
@@ -29,8 +30,7 @@ _PASSED, _FAILED = 0, 1
 _TESTS = [sys.executable, "-m", "pytest"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How a run ended: pytest's exit code, and the tests that failed."""
 
     status: int

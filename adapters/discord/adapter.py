@@ -6,11 +6,12 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Literal
 
 import anyio
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from adapters.adapter import Admits, Call, FileData, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
@@ -45,8 +46,7 @@ MAX_TOLD: Final = 5
 """The number of servers whose missing permissions are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordOptions:
+class DiscordOptions(Struct, frozen=True):
     """The options of the Discord adapter.
 
     `base_url` is a server's address up to and including `/api/v10`; None is Discord's own. `show_names` says how an

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import regex
+from msgspec import Struct
 
 from adapters.markdown.fences import FENCE_LINE, OpenFence, after_line
 from adapters.markdown.flanking import flanks
@@ -123,8 +123,7 @@ def _is_row(line: str) -> bool:
     return line.lstrip(_BEFORE_ROW).startswith("|")
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     """A run of `*`, `_` or `~` that may open emphasis; `left` of its marks are unused."""
 
     char: str

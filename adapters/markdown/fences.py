@@ -5,7 +5,8 @@ it, deep entries would be code, and code would not end.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 FENCE_LINE = re.compile(
     r"(?P<box>(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t])))*)(?P<indent>[ \t]*)(?P<marks>`{3,}(?=[^`\n]*\Z)|~{3,})"
@@ -26,8 +27,7 @@ _LATE = re.compile(r"( {0,3}(?!0{0,8}1\))\d{1,9})\)(?= )")
 """The number of an entry that is none below words (CommonMark): only a first one is."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFence:
+class OpenFence(Struct, frozen=True):
     """A code fence of `marks`: `inside` precedes every line of it (`> ` in a quote), `info` follows its marks."""
 
     marks: str
@@ -81,8 +81,7 @@ def _opened(found: re.Match[str]) -> OpenFence:
     return OpenFence(found["marks"], inside, found["info"])
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """The number of quotations around a page's first line, and of spaces in front of it that belong to lists."""
 
     quotes: int = 0

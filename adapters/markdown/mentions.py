@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import regex
+from msgspec import Struct
 
 from adapters.markdown.fences import OpenFence, after_line
 from adapters.markdown.html_blocks import html_as_markdown
@@ -29,8 +29,7 @@ UNPINGED = "@\u200b"
 """An at sign that no platform reads as the start of a mention."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(Struct, frozen=True):
     """Known people: ids by lower-case name, and the pattern that finds the longest name first."""
 
     people: Mapping[str, str]

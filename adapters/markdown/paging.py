@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import inf
 
 import regex
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.capabilities import Measure
 from adapters.markdown.closing import close_marks
@@ -70,8 +71,7 @@ def crowded_at(line: str, most: float) -> tuple[int, float]:
     return len(line), count
 
 
-@dataclass(frozen=True, slots=True)
-class PageCut:
+class PageCut(Struct, frozen=True):
     """One page: its Markdown, and the piece of the whole text it has, from `start` to `end`.
 
     `head` is how many characters of the Markdown stand before that piece: the reopened fence, the table's head.
@@ -97,8 +97,7 @@ class PageCut:
         return bisect_left(range(self.end), shown - self.head, lo=self.start, key=length)
 
 
-@dataclass(frozen=True, slots=True)
-class PageRoom:
+class PageRoom(Struct, frozen=True):
     """The capacity of a page: at most `limit`, and no text after `ends_at`."""
 
     limit: int
@@ -189,8 +188,7 @@ def _body(head: str, piece: str, fence: OpenFence | None, spaces: int) -> tuple[
     return (head + piece.rstrip("\n"), "") if piece.endswith("\n\n") else close_marks(head + piece)
 
 
-@dataclass(frozen=True, slots=True)
-class _Space:
+class _Space(Struct, frozen=True):
     units: int
     pieces: float
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from markdown_it.token import Token
+from msgspec import Struct
 from rich.cells import cell_len
 
 from adapters.markdown.mentions import UNPINGED
@@ -21,8 +21,7 @@ ROW_BEGUN = re.compile(r"(?P<quoted>[ >]*+)\|")
 """The start of a line that may be a row of a table, in a quotation too."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableTokens:
+class TableTokens(Struct, frozen=True):
     """The inline tokens of a table's cells. `aligns` has left, center, right or nothing for each column."""
 
     head: Sequence[Cell]

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from adapters.capabilities import Budget
 from adapters.pacing.constants import (
@@ -43,8 +44,7 @@ from runtime.core.errors import ConfigError
 _EPSILON = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct, frozen=True):
     """Knowledge about a bucket that floods have given. Times are `Clock.monotonic`, also of a time before this process.
 
     `rate_per_s` is that of the whole bucket, as it was at `clean_since`; no call may be made before `blocked_until`.

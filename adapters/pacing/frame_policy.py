@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from adapters.pacing.constants import (
     CROWDING_POWER,
@@ -32,8 +33,7 @@ from adapters.pacing.live_text import Progress
 _EPSILON = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Supply:
+class Supply(Struct, frozen=True):
     """A bucket's state for a decision: tokens there and at most, and the number of texts that draw from it.
 
     `left` is the number of calls that its window allows now, and `frees_at` the times when it allows one more each.

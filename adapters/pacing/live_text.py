@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
+from msgspec import Struct
 
 from adapters.capabilities import Budget
 from adapters.pacing.bucket import BucketMirror
@@ -26,8 +26,7 @@ from runtime.core.clock import Clock
 _EPSILON = 1e-9
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """Times are `Clock.monotonic`, lengths characters.
 
     `area` is the sum over unshown characters of their age, in character seconds, at `area_at`. `spacing_s` is the usual
@@ -98,8 +97,7 @@ class Progress:
         self.area_at = now
 
 
-@dataclass(frozen=True, slots=True)
-class LiveCall:
+class LiveCall(Struct, frozen=True):
     """One platform call. `covers` is how many characters of the text people see once it has landed; none of them where
     `call` returns False: it was answered, and the text is to be looked at again.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 
 from adapters.adapter import (
     Adapter,
@@ -42,8 +42,7 @@ TORN_FROM = 0.7
 """The part of a page's limit from which its last word may still move to the next page (`paging.TORN_MAX`)."""
 
 
-@dataclass(slots=True)
-class PagePart:
+class PagePart(Struct):
     """One platform message.
 
     `shown` is its text and whether that was final; None when it is not known. `unclear`: the call that showed
@@ -132,8 +131,7 @@ BESIDE_FILE_CHARS = 900
 """The longest text that is posted with its file, in characters; a caption takes 1024 units at least. Chosen."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileSource:
+class FileSource(Struct, frozen=True):
     """The source of files to send, and the texts about files that cannot be sent."""
 
     load: Load | None = None

@@ -4,10 +4,10 @@ one final post. What people see of a part by edits is always well-formed Markdow
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, CanAnswerAlone, CanOpenThread, CanTellAlone
 from adapters.asides import CanWriteAlone

@@ -11,11 +11,11 @@ import json
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from adapters.adapter import (
     Adapter,
@@ -37,6 +37,7 @@ from adapters.records import Records, what_can_be_read
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, StorageUnavailable
+from runtime.core.json_text import plain_data
 from runtime.core.message import Mark
 
 NOTE_AFTER_S = 10.0
@@ -53,8 +54,7 @@ OnRefused = Callable[[Address, Mark | None], None]
 """Hears that a conversation refused a mark, so that words can replace it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A posted status message; `message` is its id on the platform."""
 
     address: Address
@@ -73,7 +73,7 @@ class StatusMessages:
 
     async def keep(self, note: Note) -> None:
         with suppress(StorageUnavailable):
-            await self._records.put(self._name(note), json.dumps(asdict(note), ensure_ascii=False))
+            await self._records.put(self._name(note), json.dumps(plain_data(note), ensure_ascii=False))
 
     async def forget(self, note: Note) -> None:
         """Forget a removed one; a missing record is no error."""
@@ -90,8 +90,7 @@ class StatusMessages:
         return f"{self._node}/{note.address.key}/{note.message}"
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     """The work of one speaker in one conversation. `quiet_since`: the time since which nothing became visible."""
 
     address: Address

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
@@ -36,8 +38,7 @@ from runtime.core.texts import Texts, english
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class SlackKeys:
+class SlackKeys(Struct, frozen=True):
     """The secrets for Slack: one to send with, one to receive with.
 
     To speak, `bot_token` for one workspace, or `app` with the table `installations` for all that install it. To hear,
@@ -51,8 +52,7 @@ class SlackKeys:
     installations: Records | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SlackOptions:
+class SlackOptions(Struct, frozen=True):
     """The options of the Slack adapter. `base_url` is the Web API's address up to and including `/api/`; None is
     Slack's own.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import anyio
+from msgspec.structs import replace
 
 from adapters.adapter import FileData, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.codec.addresses import FIRST_SUPERGROUP, MessageId, chat_id_of, is_private, private_bot_of
@@ -15,8 +16,7 @@ from runtime.core.errors import AuthFailed
 _AGENT_TOKEN: Final = re.compile(r"(\d+):[\w-]+")
 
 
-@dataclass(eq=False, slots=True)
-class OurBot:
+class OurBot(Struct, eq=False):
     """A bot of ours. `id` and `agent` are None for the main one. `absent_from` are chats where it may not write."""
 
     api: TelegramApi

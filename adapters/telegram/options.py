@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from adapters.asides import HandsOver, to_nobody
 from adapters.telegram.codec.markup import Rich
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramOptions:
+class TelegramOptions(Struct, frozen=True):
     """The options of the Telegram adapter.
 
     `base_url` is a Bot API server's address up to and including `/bot`; None is Telegram's own. `show_names` says where

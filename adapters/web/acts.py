@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from itertools import islice
 from uuid import uuid4
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import Act as Happening
 from adapters.adapter import Inbound
@@ -85,8 +86,7 @@ class ActRefused(Exception):
     """The act cannot be done; the text says why, for the person."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActLedger:
+class ActLedger(Struct, frozen=True):
     """The sources for checking acts, and their destination. Without `files` no message can have any file."""
 
     board: RoomBoard

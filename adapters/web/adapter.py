@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import FileData, Inbound
 from adapters.capabilities import Budget, Capabilities
@@ -66,8 +68,7 @@ async def _no_owner(_: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class RoomTables:
+class RoomTables(Struct, frozen=True):
     """Records about rooms and people besides messages."""
 
     charters: ChangedTogether
@@ -75,8 +76,7 @@ class RoomTables:
     files: ChangedTogether
 
 
-@dataclass(frozen=True, slots=True)
-class RoomRules:
+class RoomRules(Struct, frozen=True):
     titled: bool = True
     """Whether rooms that are opened have their titles in their ids, which are not encrypted."""
     is_agent: IsAgent = is_nobodys
@@ -99,6 +99,9 @@ class RoomRules:
     """How long a voice note may be that people record; 0 where nobody listens to them."""
 
 
+_OPEN = RoomRules()
+
+
 class WebAdapter:
     """Rooms and threads in browsers.
 
@@ -119,7 +122,7 @@ class WebAdapter:
         files: FileStore | None = None,
         commands: Mapping[str, str] | None = None,
         news: RoomNews | None = None,
-        rules: RoomRules = RoomRules(),
+        rules: RoomRules = _OPEN,
     ) -> None:
         """Without `files` none are taken or sent; `commands` are those of its menu, with what they do. `news` is the
         way to the other nodes, where there may be any."""

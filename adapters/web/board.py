@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import anyio.lowlevel
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.web import codec
 from adapters.web.charters import RoomCharter, RoomCharters, charter_of
@@ -34,8 +35,7 @@ MAX_GROWING = 4_096
 """The number of growing messages. Beyond it, the one that has not grown for the longest is shown as stored."""
 
 
-@dataclass(slots=True)
-class _Growing:
+class _Growing(Struct):
     room: str
     message: RoomMessage
 

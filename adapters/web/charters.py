@@ -9,11 +9,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from adapters.records import ChangedTogether, what_can_be_read
 from runtime.core.address import Address
+from runtime.core.json_text import plain_data
 
 RoomKind = Literal["open", "private", "direct"]
 
@@ -39,8 +41,7 @@ _PERSON = ":"
 """What the id of a person has, and that of a room has not."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoomCharter:
+class RoomCharter(Struct, frozen=True):
     """A room as its people made it. A room without a record is open, and nobody is known to have made it.
 
     `people` are names by id, of a room that is not open. A `direct` room has two people, or a person and the `agent`.
@@ -75,7 +76,7 @@ class RoomCharter:
         return self.kind == "direct" and not self.agent
 
     def text(self) -> str:
-        return json.dumps({**asdict(self), "left": sorted(self.left)}, ensure_ascii=False)
+        return json.dumps({**plain_data(self), "left": sorted(self.left)}, ensure_ascii=False)
 
 
 def charter_of(room: str, text: str | None) -> RoomCharter:

@@ -72,8 +72,9 @@ very many pages are open.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from adapters.markdown.html_blocks import html_as_markdown
 from adapters.web.charters import RoomCharter
@@ -89,24 +90,21 @@ MARKS = ("👍", "❤️", "😂", "🎉", "🤔", "👎")
 RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
 
 
-@dataclass(frozen=True, slots=True)
-class WebVisitor:
+class WebVisitor(Struct, frozen=True):
     """The person at a page. `id` starts with `web:` and stays the same in the same browser."""
 
     id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Presence:
+class Presence(Struct, frozen=True):
     """The people who look at a room: some of them by name, and their number."""
 
     people: Sequence[WebVisitor]
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class RoomHead:
+class RoomHead(Struct, frozen=True):
     """A room in the list, with the place of its newest message, and its charter where it has one."""
 
     id: str
@@ -186,16 +184,14 @@ def _room(room: RoomHead, person_id: str) -> dict[str, Any]:
     return {"id": room.id, "seq": room.seq} | {name: value for name, value in extras.items() if value}
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMessage:
+class ShownMessage(Struct, frozen=True):
     """A message as a room shows it now."""
 
     message: RoomMessage
     live: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RoomCut:
+class RoomCut(Struct, frozen=True):
     """A room at one moment, for a page without earlier state (`reset`) or with everything up to a version."""
 
     messages: tuple[ShownMessage, ...]

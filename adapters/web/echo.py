@@ -19,10 +19,10 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
+from msgspec import Struct
 
 from adapters.web.codec import Presence, WebVisitor, common_length
 from runtime.core.clock import Clock, SystemClock
@@ -304,8 +304,7 @@ class Echo:
             self._followers.pop(room, None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     presence: Presence
     until_s: float
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.records import Records
 from adapters.web import codec
@@ -90,8 +92,7 @@ class _NotDone(Exception):
     """The text says why, for the person."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoomGatherings:
+class RoomGatherings(Struct, frozen=True):
     """Raises StorageUnavailable."""
 
     board: RoomBoard

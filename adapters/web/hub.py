@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice, takewhile
 
 import anyio
+from msgspec.structs import replace
 
 from adapters.web import codec
 from adapters.web.codec import Presence, RoomHead, WebVisitor

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 MAX_ROOM_NAME = 40
 MAX_WORDS = 200
@@ -20,14 +21,12 @@ class BadFrame(ValueError):
     """The page sent an invalid frame; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(Struct, frozen=True):
     room: str
     version: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SayInRoom:
+class SayInRoom(Struct, frozen=True):
     id: str
     room: str
     thread: str | None
@@ -37,112 +36,94 @@ class SayInRoom:
     """Ids of files posted before, with their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     id: str
     room: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TakeBack:
+class TakeBack(Struct, frozen=True):
     id: str
     room: str
 
 
-@dataclass(frozen=True, slots=True)
-class React:
+class React(Struct, frozen=True):
     id: str
     room: str
     mark: str
 
 
-@dataclass(frozen=True, slots=True)
-class Press:
+class Press(Struct, frozen=True):
     id: str
     room: str
     choice: str
 
 
-@dataclass(frozen=True, slots=True)
-class StopAgents:
+class StopAgents(Struct, frozen=True):
     room: str
     thread: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Older:
+class Older(Struct, frozen=True):
     room: str
     before: int
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRoom:
+class SearchRoom(Struct, frozen=True):
     """`room` is empty for all that the person sees."""
 
     room: str
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Typing:
+class Typing(Struct, frozen=True):
     room: str
     thread: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateRequest:
+class PrivateRequest(Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class DirectRequest:
+class DirectRequest(Struct, frozen=True):
     """`person` by id, or `agent` by name; the other is empty."""
 
     person: str
     agent: str
 
 
-@dataclass(frozen=True, slots=True)
-class MembersRequest:
+class MembersRequest(Struct, frozen=True):
     room: str
 
 
-@dataclass(frozen=True, slots=True)
-class InviteRequest:
+class InviteRequest(Struct, frozen=True):
     room: str
     person: str
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveRoom:
+class LeaveRoom(Struct, frozen=True):
     room: str
 
 
-@dataclass(frozen=True, slots=True)
-class RetitleRequest:
+class RetitleRequest(Struct, frozen=True):
     room: str
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveRoom:
+class ArchiveRoom(Struct, frozen=True):
     room: str
     archived: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListPeople:
+class ListPeople(Struct, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Ping:
+class Ping(Struct, frozen=True):
     pass
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import uuid4
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.capabilities import Budget
 from adapters.pacing.bucket import KeyedBudgets
@@ -71,8 +72,7 @@ class PageLink(Protocol):
     async def close(self, code: int, reason: str, /) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class House:
+class House(Struct, frozen=True):
     """The parts that all visits share. `commands` are the menu's commands, with their descriptions; `voice_s` as
     `RoomRules` has it."""
 

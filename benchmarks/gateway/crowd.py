@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -164,6 +166,6 @@ async def _copy(
         id_, address = SessionId(f"copy{number}"), room(number)
         shard = shard_of(address.key)
         facts = tuple(replace(fact, tape=TapeId(f"{id_}/{fact.tape.rpartition('/')[2]}")) for fact in whole.facts)
-        record = replace(whole.record, id=id_, address=address, seq=0)
+        record = dataclasses.replace(whole.record, id=id_, address=address, seq=0)
         lease = Lease(shard, tokens[shard])
         await store.commit(Commit(lease, id_, 0, facts=facts, awake=False, begin=record))

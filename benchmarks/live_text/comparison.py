@@ -6,7 +6,8 @@ import random
 import statistics
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from benchmarks.live_text.optimum import optimum
 from benchmarks.live_text.policies import OURS, POLICIES
@@ -20,8 +21,7 @@ SHARED_TEXT_CHARS = 3000
 _RESAMPLES = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """One text, or several in one bucket; with faults of the wire or without."""
 
     profile: str
@@ -43,8 +43,7 @@ class Scenario:
         return [Speech(source.uniform(0, STARTS_SPREAD_S), steady_chars(SHARED_TEXT_CHARS)) for _ in range(self.texts)]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """What a policy made of a scenario; means over its runs, ratios as ratios of sums. `optimum_s` of single texts."""
 
     scenario: Scenario

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from benchmarks.live_text.traces import Chunk, Trace
 
@@ -13,16 +14,14 @@ NEVER_AFTER_S = 150.0
 """What was not shown by so long after the end counts as shown then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """The state of a conversation from `at` seconds on: its messages in order."""
 
     at: float
     messages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(Struct, frozen=True):
     """One text. `delay_s` is the mean delay of a character, `gap_s` the longest; times in seconds.
 
     `whole`: at the end every character stood there once and nothing else. `fell`: how often text vanished again.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+
+from msgspec import Struct
 
 from benchmarks.live_text.optimum import Plan
 from benchmarks.live_text.policies import OURS, POLICIES
@@ -22,8 +23,7 @@ _WIDTH, _HEIGHT = 560, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 14, 34, 40
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """A length over time. `steps`: it stays as it is until the next point."""
 
     name: str

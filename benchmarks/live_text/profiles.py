@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from adapters.capabilities import Budget, CallWindow
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """One bucket. A refused call closes it for `penalty_s`. The optimum is planned in ticks of `tick_s`.
 
     `nonces`: a post that is repeated is known again; elsewhere it is looked for.

@@ -6,11 +6,11 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from multiprocessing import get_context
 
 import anyio
+from msgspec import Struct
 from pydantic import SecretStr
 
 from adapters.adapter import Adapter, HoldsConnections
@@ -37,8 +37,7 @@ _READY_S = 5.0
 """Between the start of the platforms and the first text, seconds: all have started then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A text to be shown on a platform over a wire."""
 
     platform: str
@@ -62,8 +61,7 @@ class Answer:
         return words(length)[: length - len(self.end)] + self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """What became of it. `lateness_s` is the 99 % point of how late our own process fed a chunk."""
 
     answer: Answer

@@ -11,12 +11,12 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
 import aiohttp
 import anyio
 from aiohttp import web
+from msgspec import Struct, field
 
 from benchmarks.live_text.measures import Seen
 from runtime.core.address import Address
@@ -39,8 +39,7 @@ GREETING = "hello"
 """A message that does not count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
+class Wire(Struct, frozen=True):
     """What happens between us and the platform. `lost_answers` and `spikes` are shares of calls."""
 
     latency_s: tuple[float, float] = (0.06, 0.06)
@@ -50,8 +49,7 @@ class Wire:
     seed: int = 0
 
 
-@dataclass(slots=True)
-class Heard:
+class Heard(Struct):
     """What the platform has to say at the end."""
 
     seen: list[Seen] = field(default_factory=list)
@@ -60,8 +58,7 @@ class Heard:
     lost: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Stand:
+class Stand(Struct, frozen=True):
     """A platform that can be served: where we speak, and what people see there."""
 
     serving: Callable[[], AbstractAsyncContextManager[str]]

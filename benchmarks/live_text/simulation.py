@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.frame_policy import FramePolicy
@@ -20,8 +21,7 @@ from runtime.core.page import PageSpec
 from tests.fakes.platforms.bucket_platform import BucketPlatform, Faults, SearchedPlatform, make_capabilities
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What became of the texts of one run, and what it cost. `unchanged` edits are those that changed nothing."""
 
     texts: Sequence[Freshness]
@@ -37,8 +37,7 @@ class Run:
         return bool(self.floods) or any(not text.whole or text.fell for text in self.texts)
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(Struct, frozen=True):
     """A text that begins at `starts_at` in its own thread of the one conversation: numbered words, if not `said`."""
 
     starts_at: float
@@ -50,8 +49,7 @@ class Speech:
         return self.said or words(self.chunks[-1].length)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """Where texts are shown, and what goes wrong there. `true_rate` is the platform's as a part of the configured."""
 
     profile: Profile

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 STEADY_CHARS_PER_S = 200
 CHUNK_CHARS = 4
 LONGEST_BURSTY_S = 25.0
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """The text is `length` characters long from `at` seconds on."""
 
     at: float

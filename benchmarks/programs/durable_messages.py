@@ -7,11 +7,11 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
+from msgspec.structs import replace
 from redis.asyncio import ConnectionPool, Redis, UnixDomainSocketConnection
 
 from benchmarks.nobody import Awaiting

@@ -13,12 +13,12 @@ import time
 import tracemalloc
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from benchmarks.table import Row, show
 from runtime.bus import Bus

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import anyio
+from msgspec import Struct
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from benchmarks.table import Row, show
@@ -78,8 +78,7 @@ _WATCH = """() => {
 }"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """The document's nodes, and the worst frames in ms: while the whole history loads, while it is scrolled, while an
     answer grows and somebody types, and when the window's width changes."""
 

@@ -18,10 +18,12 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import fields
 
 from adapters.web.codec import WebVisitor
 from benchmarks.table import Row, show
@@ -50,8 +52,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _START_LIMIT_S = 30.0
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Struct, frozen=True):
     """How much is said and by whom. `idle` pages look at a room of their own and say nothing."""
 
     pages: int = 200

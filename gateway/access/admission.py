@@ -5,11 +5,11 @@ from __future__ import annotations
 import hmac
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Literal
 
 import anyio
+from msgspec import Struct, field
 
 from adapters.adapter import Inbound
 from gateway.access.people import AccessRequest, KnownPeople, KnownPerson, Role, is_code, new_code, role_named
@@ -55,8 +55,7 @@ class AccessVerdict(Enum):
     IGNORE = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class AccessJudgement:
+class AccessJudgement(Struct, frozen=True):
     """The verdict, the role of an admitted person, and the request if one was made, with its lifetime in minutes."""
 
     verdict: AccessVerdict
@@ -65,8 +64,7 @@ class AccessJudgement:
     minutes: float = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AccessRules:
+class AccessRules(Struct, frozen=True):
     """The rules of access to one platform. People, chats and spaces are the platform's ids, without its name;
     `friends`, who may be on other platforms, with it.
 
@@ -88,8 +86,7 @@ class AccessRules:
     enclosed: bool = False
 
 
-@dataclass(slots=True)
-class _Stranger:
+class _Stranger(Struct):
     attempts: list[float] = field(default_factory=list)
 
 

@@ -15,9 +15,11 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
 from runtime.core.address import Address, address_from
@@ -59,8 +61,7 @@ def role_named(word: str) -> Role | None:
     return next((role for role in Role if role.word == word.strip().lower()), None)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPerson:
+class KnownPerson(Struct, frozen=True):
     """A person whose role was given by an owner or by the start-up code."""
 
     id: str
@@ -72,8 +73,7 @@ class KnownPerson:
         return f"{self.name} ({self.id})" if self.name else self.id
 
 
-@dataclass(frozen=True, slots=True)
-class AccessRequest:
+class AccessRequest(Struct, frozen=True):
     """Somebody who asks to be let in, with the code that an owner approves; void after `expires_at`. `source` is where
     strangers come from: a platform, or a workspace or server there."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
 from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 from starlette.applications import Starlette
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gateway.access.admission import PlatformOwners
 from gateway.access.people import OwnerNotices
@@ -55,8 +56,7 @@ _FRONT_WEIGHT = 0.25
 """A front's part of a platform's limits, compared with a node's: it says only what needs no session. Chosen."""
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayFoundation:
+class GatewayFoundation(Struct, frozen=True):
     """The basis of all other parts, from the settings to the connection of the database."""
 
     settings: Settings
@@ -91,8 +91,7 @@ class GatewayFoundation:
         return GatewayDatabase(self.settings, self.connection, self.archive)
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """The other processes, and what we share with them. `patient` holds what the gateway's loop renews itself; the
     `node` of a front does not run.
     """

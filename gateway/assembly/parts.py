@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from pydantic import SecretStr
 
 from gateway.settings.operation import NO_ARCHIVE
@@ -49,8 +49,7 @@ def plain(secret: SecretStr | None) -> str | None:
     return None if secret is None else secret.get_secret_value()
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
+class Engine(Struct, frozen=True):
     """The parts that execute programs: the models, a line about them for people, and the workers for what they write.
     `seen` is how models and servers of tools have answered since the start.
     """

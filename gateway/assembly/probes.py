@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+from msgspec import Struct
 
 from adapters.adapter import HoldsConnections
 from gateway.assembly.parts import ask_keys, open_archive, open_sandbox
@@ -34,8 +34,7 @@ _PLATFORM_LIMIT_S = 20.0
 _STORAGE_LIMIT_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class HealthProbe:
+class HealthProbe(Struct, frozen=True):
     """Something to ask. `ask` returns one line for a person; it raises a ParleyError when the answer is bad and
     TimeoutError when there is none. Where it is None or returns None, it is not set up, and `note` says how to."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from adapters.records import ChangedTogether
 from adapters.web.echo import RoomNews
@@ -69,8 +69,7 @@ async def versions_of(
     return versions, pinned
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
+class Affected(Struct, frozen=True):
     platforms: Mapping[str, ServedPlatform]
     owners: PlatformOwners
     limits: UsageLimits

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TextIO, TypeAlias
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
@@ -60,16 +62,14 @@ ReadLine = Callable[[], Awaitable[str | None]]
 """The person's next line; None when there will be no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class StandaloneOutcome:
+class StandaloneOutcome(Struct, frozen=True):
     """The outcome: "done", "failed", or "waiting" for a person who will say nothing more."""
 
     how: str
     why: str = ""
 
 
-@dataclass(slots=True)
-class TerminalOutput:
+class TerminalOutput(Struct):
     """The output on a terminal: agents' messages on `out`, everything else on `beside`."""
 
     out: TextIO

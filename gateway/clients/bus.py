@@ -5,10 +5,10 @@ tasks, participants and clients.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -94,8 +94,7 @@ class _TaskRoutes:
         return client, await self._tasks.find(client, SessionId(str(request.path_params["task"])), action)
 
 
-@dataclass(frozen=True, slots=True)
-class ClientBus:
+class ClientBus(Struct, frozen=True):
     """The parts that the routes share. `feed` has to run."""
 
     admission: ClientAdmission
@@ -141,8 +140,7 @@ def _document(name: str) -> Callable[[Request], Awaitable[Response]]:
     return read
 
 
-@dataclass(frozen=True, slots=True)
-class ParticipantRegisters:
+class ParticipantRegisters(Struct, frozen=True):
     living: Callable[[], Awaitable[LivingNodes]]
     fronts: Callable[[], Awaitable[LivingNodes]]
     catalog: SessionCatalog

@@ -9,11 +9,12 @@ import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import anyio
+from msgspec import Struct
 
 from adapters.records import Records, what_can_be_read
 from gateway.clients.journals import ClosedRooms
@@ -22,6 +23,7 @@ from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, matches
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
+from runtime.core.json_text import plain_data
 from runtime.stores.event_log import Cursor, EventLog, LoggedEvent, cursor_from, moved
 from runtime.tape.view import session_in
 
@@ -48,8 +50,7 @@ _SHORTEST_S = 0.5
 _LAST_WRITE_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class WantedEvents:
+class WantedEvents(Struct, frozen=True):
     """A client's selection: events of types that fit one of the patterns, of one subject if it names one."""
 
     types: tuple[str, ...] = (">",)
@@ -176,8 +177,7 @@ def _place(logged: LoggedEvent) -> tuple[int, int]:
     return int(first), int(second)
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """A reading client: the types that it may read, the types it asks for, and the subject."""
 
     may: tuple[str, ...]
@@ -247,7 +247,7 @@ class ClientReaders:
                 await self._remove()
                 return
             expiry = (self._clock.now() + timedelta(seconds=VALID_S)).timestamp()
-            data = {"until": expiry, "readers": [asdict(reader) for reader in readers]}
+            data = {"until": expiry, "readers": [plain_data(reader) for reader in readers]}
             await self._records.put(self._process, json.dumps(data))
         except StorageUnavailable:
             self._changed.set()  # it is written as soon as that is possible

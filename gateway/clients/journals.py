@@ -8,9 +8,9 @@ import hashlib
 import uuid
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -45,8 +45,7 @@ class _Asked(Protocol):
     def number(self, name: str, /) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ClientJournals:
+class ClientJournals(Struct, frozen=True):
     """Sends what is asked for into the inbox. `known` finds an event that was taken in at an address, by its id."""
 
     catalog: SessionCatalog

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
+
+from msgspec import Struct
 
 from runtime.core.address import CLIENT
 from runtime.core.cloud_event import is_pattern, matches
@@ -38,8 +39,7 @@ _FORMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClientScopes:
+class ClientScopes(Struct, frozen=True):
     """The scopes of one client. Without any it may do nothing."""
 
     events_read: tuple[str, ...] = ()

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket
@@ -42,8 +42,7 @@ CLOSE_SLOW = 4408
 CLOSE_GONE = 4410
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
+class _Ending(Struct, frozen=True):
     code: int
     reason: str
 

@@ -13,12 +13,12 @@ import math
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
 from typing import Literal
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.to_thread import run_sync
+from msgspec import Struct
 
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -39,16 +39,14 @@ Opened = Callable[[], AbstractAsyncContextManager[Stores]]
 Runner = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
-@dataclass(eq=False, slots=True)
-class _Call:
+class _Call(Struct, eq=False):
     """Whether a call is under way. `over` is set in the gateway's loop when it ends and a task waits for that."""
 
     under_way: bool = False
     over: anyio.Event | None = None
 
 
-@dataclass(eq=False, slots=True)
-class _Kept(_Call):
+class _Kept(_Call, eq=False):
     """A lease. `until` is the time, by our clock, from which it may be another node's. It is renewed until it is
     `lost`.
     """

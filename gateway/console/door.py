@@ -10,13 +10,14 @@ import hmac
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -66,8 +67,7 @@ MAX_LOGINS = 200
 """The log-ins that are kept; when there is one more, the one that ends first goes, of the role and name with most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(Struct, frozen=True):
     """A log-in. `proof` is a digest of the password that it was made with: another password makes it void. `name` is
     what who logged in calls themselves, "" where they gave none."""
 
@@ -194,8 +194,7 @@ def client_of(login: Login, *, acts: bool, private: bool) -> BusClient:
     return BusClient(f"console.{OWNER}", scopes, shown=login.name or OWNER)
 
 
-@dataclass(frozen=True, slots=True)
-class ConsoleDoor:
+class ConsoleDoor(Struct, frozen=True):
     """The parts that the routes share. `owner` finds the owner of the chat that a request comes from. `acts`: whether
     owners may change something; `private`: and read what is said in private and direct rooms. `tell` hears who comes
     and goes."""

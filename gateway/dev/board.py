@@ -7,13 +7,13 @@ import re
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio import to_thread
 from anyio.abc import TaskStatus
+from msgspec import Struct
 
 from gateway.catalog import is_web
 from gateway.dev.folder import ProgramTemplate
@@ -132,8 +132,7 @@ def _shown(values: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """A step that ran in a room: its place among all, and its line."""
 
     number: int

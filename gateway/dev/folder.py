@@ -8,8 +8,9 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.packaged import packaged
 
@@ -139,8 +140,7 @@ WantedBy=multi-user.target
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramTemplate:
+class ProgramTemplate(Struct, frozen=True):
     """A program to begin with, its talks beside it. `source` is its place among the examples."""
 
     name: str
@@ -171,8 +171,7 @@ def template(name: str) -> ProgramTemplate | None:
     return next((one for one in TEMPLATES if one.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class WantedFolder:
+class WantedFolder(Struct, frozen=True):
     """The wishes for a new folder. `platform` is "" for the browser alone, and `secrets` are the variables that
     switch it on, perhaps with their values; `model` is "" for that of the environment."""
 

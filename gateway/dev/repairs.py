@@ -7,9 +7,10 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from gateway.settings.sources import flat, variable_name
 from gateway.settings.tree import NAMED_TABLES, TABLES, keys, secret_keys
@@ -19,8 +20,7 @@ _KEY = re.compile(r"(\s*)([\w-]+)(\s*=.*)", re.DOTALL)
 _PLAIN = re.compile(r"[\w.:/@+=-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """Something that is wrong, and what is done about it; `do` does it. Raises OSError."""
 
     what: str

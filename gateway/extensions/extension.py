@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from adapters.adapter import Adapter
 from adapters.records import Records
 from gateway.built_in_calls import SIGNATURES
@@ -29,8 +31,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Observer = TypeVar("Observer", bound=StreamObserver)
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformParts:
+class PlatformParts(Struct, frozen=True):
     """The parts from which an adapter is made. `settings` is the platform's own section; `records` opens a durable
     table by its name; `commands` are the commands for the platform's menu with their descriptions; `texts` are Parley's
     own sentences.
@@ -43,8 +44,7 @@ class PlatformParts:
     texts: Texts
 
 
-@dataclass(frozen=True, slots=True)
-class ExtensionPlatform:
+class ExtensionPlatform(Struct, frozen=True):
     """A platform of an extension.
 
     `make` returns None if the settings leave it off, and `switch` names the setting that switches it on, such as

@@ -7,13 +7,13 @@ import inspect
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
+from msgspec import Struct
 
 from adapters.asides import HandsOver
 from gateway.extensions.extension import API_VERSION, Extension, ExtensionPlatform
@@ -54,8 +54,7 @@ def waiting_for(platform: str, extensions: Sequence[Extension]) -> list[str]:
     return [one.name for one in extensions if platform in one.native_callbacks]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedExtensions:
+class LoadedExtensions(Struct, frozen=True):
     """All extensions in use, in loading order. No name occurs twice."""
 
     loaded: tuple[Extension, ...] = ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from gateway.access.people import Role
 from runtime.core.texts import Texts, other_texts
@@ -25,8 +26,7 @@ PROGRAM_ROLE = Role.MEMBER
 """The lowest role that may start a program by its route's command."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A chat command. `least` is the lowest role that may give it.
 
     `free`: it has no limit, since it costs nothing, or ends work that costs. `as_kind` is its name for sessions, if

@@ -8,11 +8,12 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, Inbound
 from adapters.asides import CanReadBack
@@ -51,8 +52,7 @@ Take = Callable[[Inbound], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ContextLimits:
+class ContextLimits(Struct, frozen=True):
     """The number of earlier messages that a program is told, their characters and their age; no messages is none. At
     most so many of their files are read. For `keep_hours` it is kept what platforms do not tell again.
     """

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from adapters.adapter import Inbound
 from adapters.records import Records, readable
@@ -31,8 +32,7 @@ CHOSEN_TABLE = "programs:chosen"
 """The table of programs that people chose, by conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class GivenCommand:
+class GivenCommand(Struct, frozen=True):
     """A command or a choice for the gateway. `program` is the one that serves there; `private`: nobody else reads the
     answer."""
 
@@ -43,8 +43,7 @@ class GivenCommand:
     private: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CommandAnswer:
+class CommandAnswer(Struct, frozen=True):
     """The answer for who gave a command, whom a platform answers so that the others do not see it, if it can; everybody
     may read what came of a choice."""
 
@@ -97,8 +96,7 @@ class ConversationOrigins:
         return readable(address.key, kept, lambda text: address_from(json.loads(text)))
 
 
-@dataclass(frozen=True, slots=True)
-class Entrance:
+class Entrance(Struct, frozen=True):
     """The parts that the routers of all platforms share. `features` is what all features do together."""
 
     inbox: Inbox

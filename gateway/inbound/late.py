@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from adapters.records import Records, what_can_be_read
@@ -45,8 +46,7 @@ Say = Callable[[Address, str], Awaitable[None]]
 """Tells a conversation something outside any session."""
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     address: Address
     due_s: float
     watched: bool = False

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
 from functools import partial
 
 import anyio
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, BringsTogether, CanDelete, CanTellAlone, Inbound
 from gateway.access.admission import AccessCommands, AccessJudgement, AccessVerdict, PlatformAccess
@@ -23,6 +23,7 @@ from gateway.inbound.sanitizing import says_something, tidied
 from runtime.core.address import GATEWAY
 from runtime.core.background import beside
 from runtime.core.errors import AdapterError, ConversationFull, InboxFull
+from runtime.core.json_text import plain_data
 from runtime.core.message import Choice
 from runtime.core.plain_text import whole_number
 from runtime.events.service import AccessPaired, AccessRefused
@@ -61,7 +62,7 @@ def inbox_event(event: Inbound, kind: str, text: str, program: str, *, rated: bo
         text=text,
         sent_at=event.sent_at,
         kind=kind,
-        attachments=tuple(asdict(attachment) for attachment in event.attachments),
+        attachments=tuple(plain_data(attachment) for attachment in event.attachments),
         message_id=event.message_id,
         quote=event.quote,
         around=event.around,

@@ -8,9 +8,10 @@ event ──> its command is a route's? ──yes──> routes with that comman
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from adapters.adapter import Inbound
 from gateway.settings.execution import Busy, RouteSettings
@@ -20,8 +21,7 @@ from runtime.core.near_names import name_advice
 Condition = Literal["platform", "space", "chat", "thread"]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """A program and the places it serves. `places` holds only the conditions that are given."""
 
     name: str

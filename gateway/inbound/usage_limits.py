@@ -8,8 +8,9 @@ import json
 import math
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from adapters.adapter import Inbound
 from adapters.records import Records, readable, what_can_be_read
@@ -61,8 +62,7 @@ class UsageCounters(Protocol):
         """The sums of these names, in order; 0 for an unknown one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Limit:
+class _Limit(Struct, frozen=True):
     scope: Scope
     measure: _Measure
     window_s: int
@@ -72,8 +72,7 @@ class _Limit:
         return f"{self.scope}:{whose}:{self.measure}:{self.window_s}:{int(now_s // self.window_s)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Over:
+class _Over(Struct, frozen=True):
     """The sentence that says why a message is not taken. `tell`: it was not said recently."""
 
     sentence: str

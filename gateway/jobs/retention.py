@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
+
+from msgspec import Struct
 
 from gateway.jobs.runner import Job, every
 from gateway.settings.operation import RetentionSettings
@@ -41,8 +42,7 @@ _InRoom = Callable[[Address], bool]
 """Whether a conversation is in a room that Parley keeps itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErasedData:
+class ErasedData(Struct, frozen=True):
     """The deleted data: sessions by id, and the number of other entries. `rewritten`: the server's file was rewritten
     as well.
     """
@@ -52,8 +52,7 @@ class ErasedData:
     rewritten: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """What a person has to do with a session: whether they took part, and were alone in it, in private, and their names
     there. `orderer` is the session that ordered it, where it is a task.
     """
@@ -64,8 +63,7 @@ class _Part:
     orderer: SessionId | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     """The session of a task, and the session that ordered it."""
 
     known: KnownSession
@@ -269,8 +267,7 @@ def _messages(fact: Fact) -> list[str]:
     return [pid for pid in found if isinstance(pid, str)]
 
 
-@dataclass(frozen=True, slots=True)
-class RetentionStep:
+class RetentionStep(Struct, frozen=True):
     """The action for one session, and the setting that demands it."""
 
     session: KnownSession
@@ -278,8 +275,7 @@ class RetentionStep:
     rule: str
 
 
-@dataclass(slots=True)
-class RetentionResult:
+class RetentionResult(Struct):
     """The numbers of archived and deleted sessions; `left` were busy, or others continue them."""
 
     archived: int = 0

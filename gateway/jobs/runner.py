@@ -8,10 +8,10 @@ sleep until it is due ──> lease job:<name> ──> still due? ──> run, a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import anyio
+from msgspec import Struct
 
 from adapters.records import Records
 from runtime.bus import Bus
@@ -26,8 +26,7 @@ RETRY_S = 30.0
 """The pause after a failed job. Chosen: long enough for a readable log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """Work with a unique and lasting name.
 
     `next_run` gives the first time after another, in UTC. `run` is given the time for which it runs. It may run again

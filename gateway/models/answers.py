@@ -9,12 +9,13 @@ import io
 import wave
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gateway.access.people import OwnerNotices
 from runtime.bus import Bus, EventStream
@@ -22,6 +23,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMUnavailable, StorageUnavailable
 from runtime.core.ids import SessionId
+from runtime.core.json_text import plain_data
 from runtime.core.texts import Texts
 from runtime.events.frames import AskedPrompt, LLMAnswered, LLMBrokeOff, LLMFailed
 from runtime.events.happening import Tell
@@ -51,8 +53,7 @@ _UNHEARD_FAILURES = 1_000
 _SHOWN_CHARS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class BilledPerson:
+class BilledPerson(Struct, frozen=True):
     """The person whose limits count, and who is told that a model was asked."""
 
     session: SessionId
@@ -91,8 +92,7 @@ def counted(  # noqa: PLR0913 - as the event
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BilledModel:
+class BilledModel(Struct, frozen=True):
     """A model that is asked outside of steps. `may_ask` says why none is asked for somebody in a conversation."""
 
     llm: LLMClient
@@ -115,8 +115,7 @@ class BilledModel:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAmounts:
+class ModelAmounts(Struct, frozen=True):
     """Answers, tokens as providers count them, those from the cache among those in, and the price in US dollars.
 
     `estimated` of the answers ended before they were counted; their tokens are an estimate by length. `unpriced` of
@@ -195,7 +194,7 @@ class CallKeeper:
     async def _keep(self, what: LLMAnswered | LLMBrokeOff, at: datetime) -> None:
         try:
             if isinstance(what, LLMAnswered):
-                await self._calls.spend(SessionId(what.session_id), asdict(amounts_of(what)))
+                await self._calls.spend(SessionId(what.session_id), plain_data(amounts_of(what)))
             if what.prompt is not None:
                 await self._calls.keep(call_of(what, what.prompt, at))
         except StorageUnavailable:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Literal, TextIO
 
 import structlog
+from msgspec import Struct
 
 from gateway.observability.watching import MASK, SECRET_KEY, SecretMasking
 from runtime.bus import Bus
@@ -34,8 +34,7 @@ _REMARKS = "adapters"
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({})))
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(Struct, frozen=True):
     """`format` "auto" is "human" when `stream` is a terminal, else "json". `stream` None is standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"

@@ -5,7 +5,7 @@ Labels have few values: platforms, programs, models, rules. Nothing is labelled 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 import anyio
@@ -29,7 +29,7 @@ ASKED_WITHIN_S = 2.0
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120)
 
-_OUTCOMES = {
+_OUTCOMES: Mapping[type[Happening], str] = {
     talk.PageSettled: "finished",
     talk.PageCutShort: "closed",
     talk.PageRefused: "refused",
@@ -37,7 +37,11 @@ _OUTCOMES = {
     talk.PageOrphaned: "orphaned",
     talk.PageDiverged: "diverged",
 }
-_LIVES = {sessions.SessionStarted: "started", sessions.SessionRestored: "restored", sessions.SessionRested: "rested"}
+_LIVES: Mapping[type[Happening], str] = {
+    sessions.SessionStarted: "started",
+    sessions.SessionRestored: "restored",
+    sessions.SessionRested: "rested",
+}
 _LOST = (talk.ObserverFailed, talk.WatcherFailed)
 _FAILED = (
     talk.AdapterFailed,

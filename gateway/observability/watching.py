@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 from anyio.abc import TaskStatus
+from msgspec import Struct
 
 from runtime.bus import Bus
 from runtime.events.talk import MessageAdmitted, MessageReceived, PageSent
@@ -95,8 +95,7 @@ def _remember(remembered: dict[str, Any], key: str, value: Any) -> None:
     remembered[key] = value
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGauges:
+class NodeGauges(Struct, frozen=True):
     """The sources of current values. `waiting` gives the events in inboxes and the pages in outboxes of shards."""
 
     shards: Callable[[], Collection[int]]

@@ -6,10 +6,10 @@ import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, CanDownload, FileData
 from adapters.pages.presenter import PagePresenter

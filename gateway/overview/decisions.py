@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,8 +23,7 @@ _MAX_AMOUNT = 1e12
 """Less than this is a limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleRoutes:
+class PeopleRoutes(Struct, frozen=True):
     door: FeatureDoor
     people: KnownPeople
     limits: PersonLimits
@@ -121,8 +120,7 @@ def _is_amount(amount: Any) -> bool:
     return type(amount) in (int, float) and 0 <= amount < _MAX_AMOUNT
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionRoutes:
+class DecisionRoutes(Struct, frozen=True):
     """The requests about who asks to get in, and about dead letters."""
 
     door: FeatureDoor

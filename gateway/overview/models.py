@@ -5,11 +5,11 @@ servers of remote agents, and the calls of their tools.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,8 +31,7 @@ _TRIED_WITHIN_S = 30.0
 """The time limit of a test call to one model."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRoutes:
+class ModelRoutes(Struct, frozen=True):
     """The requests about models. `models` are None where this process executes no programs; `tell` hears what test
     calls have used. `of_features` is what features show of models, these and others, by name.
     """
@@ -131,8 +130,7 @@ def _cooling(found: ModelCooldown | None) -> dict[str, Any] | None:
     return {"until": until, "times": found.times, "why": found.why}
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRoutes:
+class ToolRoutes(Struct, frozen=True):
     door: FeatureDoor
     programs: Mapping[str, Program]
     seen: SharedServices

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio.to_thread import run_sync
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -44,8 +44,7 @@ _PAGE = 200
 _AT_ONCE = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramRoutes:
+class ProgramRoutes(Struct, frozen=True):
     door: FeatureDoor
     programs: Mapping[str, Program]
 
@@ -130,8 +129,7 @@ class SeenRefusals:
         self.known.pop(what.program, None)
 
 
-@dataclass(frozen=True, slots=True)
-class PracticeRoute:
+class PracticeRoute(Struct, frozen=True):
     """The requests. `versions` are the records of `gateway.programs.versions`; `tell_pins` has all nodes look at
     `pins`.
     """

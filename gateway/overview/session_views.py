@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +16,7 @@ from gateway.clients.journals import ClosedRooms, journal_of, tape_name
 from gateway.clients.requests import BusClient, ClientAdmission, answer, number
 from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
 from runtime.core.ids import SessionId
+from runtime.core.json_text import plain_data
 from runtime.language.program import PlaybookSpec, Program, Step
 from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.sessions.commands.alter import changeable
@@ -42,8 +43,7 @@ _FAILED_BEFORE = 20
 _OF_TASKS = {TaskOrdered.kind, TaskOver.kind}
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(Struct, frozen=True):
     """The program that a session had. Its lines are those of the file where it is `served`; of an earlier version the
     steps are kept, and not the file."""
 
@@ -55,8 +55,7 @@ class _Version:
         return None if agent is None else agent.playbook(name)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionViews:
+class SessionViews(Struct, frozen=True):
     """The requests about what went on in a session. `programs` are those that are served now, `versions` those that
     were."""
 
@@ -200,7 +199,7 @@ def _call(call: ModelCall, version: _Version) -> dict[str, Any]:
         **_place(version, call.klass, call.playbook, call.step),
         "model": call.model,
         "purpose": call.purpose,
-        "prompt": [asdict(message) for message in call.prompt],
+        "prompt": [plain_data(message) for message in call.prompt],
         "reply": call.reply,
         "whole": call.whole,
         "seconds": round(call.seconds, 3),

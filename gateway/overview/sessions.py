@@ -9,12 +9,12 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
+from msgspec import Struct, field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -56,7 +56,7 @@ GREETING = "Hello!"
 _LOOKING = "parley-debug"
 """The program that looks into failures: with one node, owners see it where they ask for it."""
 
-_MEASURES = [one.name for one in fields(ModelAmounts)]
+_MEASURES = ModelAmounts.__struct_fields__
 
 _WITHIN_S = 60.0
 """The time limit of making a talk."""
@@ -66,8 +66,7 @@ _TALKS = ".test.md"
 _ANSWERS = ".recorded.json"
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     state: str
     program: str
     text: str
@@ -83,8 +82,7 @@ class _Wanted:
         return not self.text or self.text in f"{record.address.key} {record.id} {record.program}".lower()
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRoutes:
+class SessionRoutes(Struct, frozen=True):
     """The requests about sessions as a whole; their facts are read from their tapes."""
 
     door: FeatureDoor
@@ -263,8 +261,7 @@ class NotSaved(Exception):
     """No talk could be made; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class _SavedTalk:
+class _SavedTalk(Struct, frozen=True):
     """The files of a talk by their names beside the program: the talk, the recorded answers of the model where there
     are any, and the files that people sent."""
 
@@ -272,8 +269,7 @@ class _SavedTalk:
     files: Mapping[str, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class TalkMaker:
+class TalkMaker(Struct, frozen=True):
     """Makes one talk at a time. `export` gives the lines of a session's file."""
 
     export: Callable[[SessionId], AsyncIterator[str]]
@@ -317,8 +313,7 @@ def _why(output: str) -> str:
     return " ".join(said)[-1_000:] or "The conversation could not be held again."
 
 
-@dataclass(frozen=True, slots=True)
-class SavingRoutes:
+class SavingRoutes(Struct, frozen=True):
     """The request for a talk. The conversation is held again for it, so it needs the scope `gateway:write`."""
 
     catalog: SessionCatalog

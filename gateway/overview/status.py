@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import anyio
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -41,8 +41,7 @@ PLATFORMS_TABLE = "nodes:platforms"
 """What each process has seen, by its node, JSON."""
 
 
-@dataclass(slots=True)
-class SeenPlatform:
+class SeenPlatform(Struct):
     """One platform. Times are UTC, None for what has not happened yet; `trouble` says why it is off."""
 
     connected_at: datetime | None = None
@@ -137,8 +136,7 @@ def _latest(times: Iterable[str | None]) -> str | None:
     return max((one for one in times if one is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRoutes:
+class NodeRoutes(Struct, frozen=True):
     """The requests about nodes. `tell` has the nodes look at what is marked."""
 
     drains: NodeDrains
@@ -177,8 +175,7 @@ class NodeRoutes:
         return node
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayShards:
+class GatewayShards(Struct, frozen=True):
     """The nodes, who holds which shard, how many sessions are at work, and how many events and pages wait in shards."""
 
     nodes: NodeStore
@@ -193,8 +190,7 @@ class GatewayShards:
         return frozenset((*living.nodes, *fronts.nodes))
 
 
-@dataclass(frozen=True, slots=True)
-class StatusRoute:
+class StatusRoute(Struct, frozen=True):
     door: FeatureDoor
     shards: GatewayShards
     platforms: Callable[[Collection[str]], Awaitable[Sequence[Mapping[str, Any]]]]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from adapters.markdown.html_blocks import html_as_markdown
 from runtime.core.ids import as_named
@@ -48,8 +49,7 @@ _ANSWER = "Answer"
 """The call by which a model answers a question of the runtime."""
 
 
-@dataclass(slots=True)
-class StripMark:
+class StripMark(Struct):
     """Something that happened from fact `first` to fact `last`; either is None where it lies outside of what was read.
 
     `key` is the same for both halves of a mark that two readings cut in two. `text` are words of people and models.
@@ -94,8 +94,7 @@ class StripMark:
         return found
 
 
-@dataclass(slots=True)
-class Strip:
+class Strip(Struct):
     """Facts in order, without a gap, as marks. `ordered`: the tasks that were ordered before and in them."""
 
     ordered: int = 0

@@ -8,11 +8,11 @@ import json
 import statistics
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, Self
 
 import anyio
+from msgspec import Struct, field
 
 from adapters.records import Records, what_can_be_read
 from runtime.bus import Bus
@@ -102,8 +102,7 @@ class SharedView:
         return float(written["at"]), written[self._name]
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Answers and failures of one thing that is asked. Times are in seconds."""
 
     answers: int = 0
@@ -213,8 +212,7 @@ class _SeenModels:
             self.tallies.of(what.model).failed(at, what.error)
 
 
-@dataclass(slots=True)
-class SeenServer:
+class SeenServer(Struct):
     """The server of an agent's tools. `trouble` says why there is no connection."""
 
     server: str = ""

@@ -7,8 +7,9 @@ import ast
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from runtime.core.errors import ProgramError
 from runtime.core.plain_text import enumerated

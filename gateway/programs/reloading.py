@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
+from msgspec import Struct, field
+from msgspec.structs import replace
 from watchfiles import Change, awatch
 
 from gateway.inbound.routing import Routes
@@ -60,8 +61,7 @@ _STEP_MS = 50
 _READ = frozenset({".pb", ".pbasm", ".md", ".py", ".toml", ".txt", ".env", ".lock"})
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """The keys that differ: those `in_force` after a reload, and those that `wait` for a restart."""
 
     in_force: tuple[str, ...] = ()
@@ -89,16 +89,14 @@ class TellOwners(Protocol):
     ) -> object: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ReloadSource:
+class ReloadSource(Struct, frozen=True):
     """The source of programs and settings: `files` of one program, else the routes of the settings."""
 
     read: Callable[[], Settings]
     files: Sequence[Path]
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramSet:
+class ProgramSet(Struct, frozen=True):
     """The source of programs, those that are served, the versions of them that are kept (None on a front), and those
     that were rolled back.
     """
@@ -109,8 +107,7 @@ class ProgramSet:
     pinned: PinnedPrograms
 
 
-@dataclass(frozen=True, slots=True)
-class ReloadResult:
+class ReloadResult(Struct, frozen=True):
     """The result of a reload: the programs that are served in another version now, by name, what was wrong with others,
     and the settings that changed. `held` are those that were rolled back, with the version that is served."""
 

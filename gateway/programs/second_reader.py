@@ -14,13 +14,13 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import regex
 from anyio import to_thread
+from msgspec import Struct
 
 from gateway.programs.explanation import Line, explanation_of, leads_back, row_of
 from gateway.programs.reloading import ProgramReloading, ReloadResult
@@ -70,16 +70,14 @@ OpenModel = Callable[[], AbstractAsyncContextManager[LLMClient | None]]
 """Opens the model that reads; None where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class SecondReading:
+class SecondReading(Struct, frozen=True):
     """What a model found: warnings, and for people one sentence about the reading, "" where there was none."""
 
     found: tuple[Diagnostic, ...] = ()
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A line of a program beside what is done. `step` is its place among the steps."""
 
     line: Line
@@ -213,8 +211,7 @@ class SecondReader:
         return _Kept(self._folder / f"second_reader_{_digest(program)}_{index}.json", _digest(_TASK, self._named, text))
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """The file of the last answer to a request of a program; `digest` is that of what is asked now."""
 
     path: Path

@@ -9,13 +9,14 @@ import json
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 
 from anyio import to_thread
+from msgspec import Struct
 
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, ProgramError
+from runtime.core.json_text import plain_data
 from runtime.core.near_names import name_advice
 from runtime.language.pbasm.notation import read
 from runtime.language.program import Program
@@ -116,8 +117,7 @@ class NoSuchVersion(ParleyError):
     """A version that is not kept, or that cannot be gone back to."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionPin:
+class VersionPin(Struct, frozen=True):
     """`version` is served where the files have `instead_of`; both are digests. `by`: who wanted it, `at`: when, in
     seconds since 1970.
     """
@@ -128,8 +128,7 @@ class VersionPin:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class KeptVersion:
+class KeptVersion(Struct, frozen=True):
     """A version of a program that is kept, and when a node took it up last, in seconds since 1970."""
 
     program: str
@@ -189,12 +188,12 @@ class VersionPins:
             await self._pins.remove(program)
         elif fitting[0] != served:
             new = VersionPin(fitting[0], newest, by, self._clock.now().timestamp())
-            await self._pins.put(program, json.dumps(asdict(new)))
+            await self._pins.put(program, json.dumps(plain_data(new)))
         return fitting[0]
 
     async def drop(self, program: str, pin: VersionPin) -> None:
         """Take out a pin, unless there is another one by now."""
-        await self._pins.change({program: (json.dumps(asdict(pin)), None)})
+        await self._pins.change({program: (json.dumps(plain_data(pin)), None)})
 
 
 def _newer(every: Sequence[KeptVersion], program: str, pin: VersionPin) -> str | None:

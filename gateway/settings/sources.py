@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
@@ -37,8 +37,7 @@ _LIKE_A_SECRET = re.compile(
 """Tokens of Telegram, Slack, model providers and Discord, and those that people generate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One place with settings: dotted keys to values as they are there. `spell` writes a dotted key in its style."""
 
     place: str

@@ -9,10 +9,10 @@ import resource
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
 import uvicorn
+from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gateway.socket_protocol import SocketProtocol
@@ -43,8 +43,7 @@ class _Waiting(Protocol):
     def give_way(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionBounds:
+class ConnectionBounds(Struct, frozen=True):
     """How many connections there may be at once, in all and from one address. Times are in seconds: for the head of a
     request, for its body beyond what comes with `bytes_per_s`, and for an answer of which nothing is fetched."""
 

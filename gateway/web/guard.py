@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
@@ -73,8 +73,7 @@ _NotReady = Callable[[], Sequence[str]]
 """The reasons why the service is not ready, one line each; empty when it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hosts:
+class Hosts(Struct, frozen=True):
     """Our host names, without port. `addresses`: any address as well, which no foreign page can have."""
 
     names: frozenset[str]
@@ -166,8 +165,7 @@ def _is_address(host: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsScrape:
+class MetricsScrape(Struct, frozen=True):
     """Answers requests that carry `token` as `Authorization: Bearer <token>` with `text`, of `content_type`."""
 
     token: str

@@ -9,12 +9,12 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import uvicorn
 from anyio.abc import TaskStatus
+from msgspec import Struct
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -149,8 +149,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     await JSONResponse({"error": text}, 503, {"retry-after": "5"})(scope, receive, send)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRules:
+class ServerRules(Struct, frozen=True):
     """What `trusted_proxies`, addresses and networks, say of who asks and by which scheme is believed, nobody else's.
     Without `bounds` there are as many connections as the process can have. `bus` hears of those that were ended. `role`
     is the service that is served in place of the web chat.

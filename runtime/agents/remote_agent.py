@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from runtime.bus import Bus
 from runtime.channels.mailbox import ParticipantSeat, SeatLetter, SeatMailboxes

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 
 from runtime.bus import Bus
 from runtime.channels.participant import Ack, MessageAcknowledgements, Participant
@@ -46,8 +46,7 @@ OPENING_LIMIT_S = 5.0
 """The time for which the callbacks for a new channel may delay its first message."""
 
 
-@dataclass(slots=True)
-class _Stream:
+class _Stream(Struct):
     start: StreamStart
     observers: list[StreamObserver]
     failed: list[StreamObserver] = field(default_factory=list)

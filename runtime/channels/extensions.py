@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 
 from runtime.bus import Bus
 from runtime.channels.channel import Channel, ChannelRegistry, OnCreated
@@ -33,8 +33,7 @@ OnDelivered = Callable[[MessageId, GuestId, bool], None]
 _Failed = type[ObserverFailed] | type[WatcherFailed] | type[MessageUndelivered]
 
 
-@dataclass(frozen=True, slots=True)
-class ExtensionGuest:
+class ExtensionGuest(Struct, frozen=True):
     """A participant that programs speak to by its name.
 
     At most `parallel` messages are delivered at the same time; with 1 they come in order.
@@ -44,8 +43,7 @@ class ExtensionGuest:
     parallel: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelExtension:
+class ChannelExtension(Struct, frozen=True):
     """The functions and participants of one extension. Functions may be plain or async; `on_channel` is called before
     anything is said.
     """
@@ -97,8 +95,7 @@ class _Calls:
         self._receive.close()
 
 
-@dataclass(eq=False, slots=True)
-class _Follower:
+class _Follower(Struct, eq=False):
     """Hands the streams of all channels to an observer. Of a stream at which it raised, it gets only the end."""
 
     observer: StreamObserver
@@ -128,8 +125,7 @@ class _Follower:
         await self.observer.on_stream_complete(event)
 
 
-@dataclass(eq=False, slots=True)
-class _StreamCallback:
+class _StreamCallback(Struct, eq=False):
     """Calls a function with each stream that begins."""
 
     function: OnStream

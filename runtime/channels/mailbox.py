@@ -6,8 +6,9 @@ a session's message is on its tape ──> put ──> mailbox ──> read by w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from runtime.core.address import Address
 from runtime.core.errors import MailboxFull
@@ -17,8 +18,7 @@ START = "0-0"
 """The position before everything in a mailbox."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParticipantSeat:
+class ParticipantSeat(Struct, frozen=True):
     """A participant's place in a session: the agent that it plays there. What it says goes to `address`.
 
     `stops` is how often people stopped what goes on there: what it does about something from before comes to nothing.
@@ -35,8 +35,7 @@ class ParticipantSeat:
         return f"{self.session}/{self.agent}" + (f"/{self.stops}" if self.stops else "")
 
 
-@dataclass(frozen=True, slots=True)
-class SeatLetter:
+class SeatLetter(Struct, frozen=True):
     """A message for a seat. `content` is what the participant reads, as JSON data."""
 
     seat: ParticipantSeat
@@ -48,24 +47,21 @@ class SeatLetter:
         return f"{self.seat.id}/{self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxEntry:
+class MailboxEntry(Struct, frozen=True):
     """A letter with its place in a mailbox; entry ids rise."""
 
     entry_id: str
     letter: SeatLetter
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxReader:
+class MailboxReader(Struct, frozen=True):
     """A reader of a mailbox. `connection` identifies it, and `news` is its knowledge of other readers."""
 
     connection: str
     news: str
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxRead:
+class MailboxRead(Struct, frozen=True):
     """The result of a read. `replaced`: another reader has taken over, and this one must stop."""
 
     mail: tuple[MailboxEntry, ...] = ()

@@ -7,11 +7,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import count, islice
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from runtime.core.clock import Clock
 from runtime.core.errors import QueueClosed, QueueFull, QueueTimeout
@@ -29,8 +29,7 @@ ADDRESSED_WAIT_S = 0.5
 _BATCH = 100
 
 
-@dataclass(eq=False, slots=True)
-class _Waiter:
+class _Waiter(Struct, eq=False):
     match: Match | None
     most: int
     woken: asyncio.Future[list[Message] | None]

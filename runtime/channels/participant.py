@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
 
 import anyio
+from msgspec import Struct, field
 
 from runtime.core.clock import Clock
 from runtime.core.ids import MessageId, ParticipantId
@@ -19,8 +19,7 @@ MAX_REMEMBERED = 1_000
 """The number of messages of one session whose acknowledgements are remembered; the oldest are forgotten first."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Participant:
+class Participant(Struct, frozen=True, eq=False):
     """Somebody in a channel. `klass` is the agent's class, or the person's.
 
     `deliver` takes a finished message; its result is to be awaited. It raises if the message cannot be taken, and then
@@ -34,8 +33,7 @@ class Participant:
     observe: Callable[[StreamStart], StreamObserver | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ack:
+class Ack(Struct, frozen=True):
     """A participant has a message; `at` is UTC."""
 
     message_id: MessageId
@@ -43,8 +41,7 @@ class Ack:
     at: datetime
 
 
-@dataclass(eq=False, slots=True)
-class _Expected:
+class _Expected(Struct, eq=False):
     awaited: set[ParticipantId]
     came: list[Ack] = field(default_factory=list)
     news: anyio.Event = field(default_factory=anyio.Event)

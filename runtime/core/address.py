@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.ids import FIRST_AGENT, SessionId
 
@@ -22,8 +24,7 @@ UNSEEN = frozenset({CLIENT, SCRATCH})
 """The platforms on which nothing is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """A conversation on a platform: chat, channel or thread. Opaque to all but the adapter that made it."""
 
     platform: str
@@ -77,8 +78,7 @@ def address_from(data: object) -> Address:
     raise ValueError(f"{data!r} is no address")
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(Struct, frozen=True):
     """The name under which a message appears: an agent's id and class, or the gateway itself (id "").
 
     `to` is the name of the one person it is meant for, where others read it too, `meeting` what the meeting is about in

@@ -7,9 +7,10 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.core.json_text import read_json
 
@@ -38,8 +39,7 @@ Attribute = str | bool | int
 """The value of an extension attribute."""
 
 
-@dataclass(frozen=True, slots=True)
-class CloudEvent:
+class CloudEvent(Struct, frozen=True):
     """One event. `id` is unique within `source`; the events of one source are in order.
 
     `data` is JSON data. `words` are the parts of it that people or models wrote: only who may read content gets them.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
 
 from runtime.core.errors import FileTooLarge
 
@@ -30,24 +31,21 @@ _MAX_NAME = 120
 _MAX_ENDING = 12
 
 
-@dataclass(frozen=True, slots=True)
-class FileHead:
+class FileHead(Struct, frozen=True):
     """A file's metadata without its content."""
 
     media_type: str
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
+class FileContent(Struct, frozen=True):
     """A file's content without its name, which belongs to the sender."""
 
     media_type: str
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FileBounds:
+class FileBounds(Struct, frozen=True):
     """Limits on stored bytes: in total, of one person's uploads without a message, and of one conversation."""
 
     total_bytes: int = 256 * 1024 * 1024

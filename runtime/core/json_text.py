@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec import Struct
+
 compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Data as a JSON text in one line. The encoder is made once: `json.dumps` with options makes one for each text."""
 
@@ -78,3 +80,16 @@ def _without_infinities(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_infinities(item) for item in value]
     return value
+
+
+def plain_data(value: Struct) -> dict[str, Any]:
+    """The fields of a value by their names, and so within: for JSON, or for a copy that may be changed."""
+    return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return plain_data(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.ids import ChannelId, MeetingId, MessageId, ParticipantId, StreamId, participant_id
 from runtime.core.quote import Quote, quote_from_data, quote_to_data, quotes_from_data, quotes_to_data
@@ -77,8 +79,7 @@ class MessageType(StrEnum):
     """The time of a playbook that is executed at times; the content is its trigger's code. No agent reads it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FilePart:
+class FilePart(Struct, frozen=True):
     """A picture or a text that a model is given of a file. `url` is where Parley's own store keeps it, `size_bytes` its
     length; `page` counts from 1, and is 0 for the whole file."""
 
@@ -88,8 +89,7 @@ class FilePart:
     page: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """A file that came with a message; `url` is where the adapter keeps it, or Parley's own store.
 
     Of one that was read, `parts` are what a model is given of it, and `note` says what is not, or what is seen on it.
@@ -119,8 +119,7 @@ def attachment_from(data: Mapping[str, Any]) -> Attachment:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SpokenMessage:
+class SpokenMessage(Struct, frozen=True):
     """A message that was spoken: the words of its recordings, their language, and what was written
     beside them. Where the recordings have no words for us, `why` is the sentence about it.
     """
@@ -138,8 +137,7 @@ class SpokenMessage:
         return f"{self.beside}\n\n{said}"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One of the answers a question offers. `id` is at most 60 ASCII characters and unique in its conversation.
 
     `free`: it opens room for an answer in the person's own words, which comes back as a message of theirs; it has no
@@ -151,8 +149,7 @@ class Choice:
     free: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One utterance; immutable. `recipient_id` is None for a broadcast, `created_at` is UTC.
 
     `platform_id` is the platform's id of a person's message, `quote` what it replies to or puts a mark on, `around`
@@ -268,8 +265,7 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class StreamStart:
+class StreamStart(Struct, frozen=True):
     """`recipient_id` None means everyone in the channel."""
 
     stream_id: StreamId
@@ -279,8 +275,7 @@ class StreamStart:
     recipient_id: ParticipantId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StreamChunk:
+class StreamChunk(Struct, frozen=True):
     stream_id: StreamId
     text: str
     recipient_id: ParticipantId | None = None
@@ -288,8 +283,7 @@ class StreamChunk:
     """All of the text up to the end of this piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamComplete:
+class StreamComplete(Struct, frozen=True):
     """The end of a stream. `message` is None when it failed or was cancelled; `error` says why.
 
     `corrected`: the final text does not begin with what was streamed; show the message's content in its place.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice
 
 
-@dataclass(frozen=True, slots=True)
-class PageSpec:
+class PageSpec(Struct, frozen=True):
     """A page to be shown: one utterance of one speaker in one conversation.
 
     `parts` are the platform's message ids that are already known, by part number: long text is several messages.

@@ -5,9 +5,11 @@ said before it in its place.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 QuoteKind = Literal["answered", "forwarded", "shared", "card", "said", "bot"]
 """How a message is there: answered, passed on from elsewhere, shared with a link, shown as a card; or said before, by a
@@ -23,8 +25,7 @@ MAX_LEVELS: Final = 2
 """How deep quotes inside of quotes are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """A message that another one brings, perhaps shortened: the platform's id, the author's name and the text.
 
     `files` are the names of its files; they come with those of the message that brings it. `inside` is what it brings

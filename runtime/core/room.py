@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 from runtime.core.message import Attachment, Choice
 from runtime.core.quote import Quote
@@ -13,8 +14,7 @@ from runtime.core.quote import Quote
 AuthorKind = Literal["person", "agent", "notice"]
 
 
-@dataclass(frozen=True, slots=True)
-class RoomPost:
+class RoomPost(Struct, frozen=True):
     """A message as its writer gives it. `id` is the writer's own, for recognising a repetition; `sent_at` is UTC.
 
     `final` is False while the text still grows. `thread` is None for the room's main conversation. `quote` is what
@@ -36,16 +36,14 @@ class RoomPost:
     meeting: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MessageReaction:
+class MessageReaction(Struct, frozen=True):
     """A mark on a message, such as 👍, and the name of who put it there."""
 
     name: str
     mark: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoomMessage(RoomPost):
+class RoomMessage(RoomPost, frozen=True, kw_only=True):
     """A message as the room keeps it.
 
     `seq` is its place in the room, from 1, and never changes. `version` is the number of its latest change: every put
@@ -61,8 +59,7 @@ class RoomMessage(RoomPost):
     deleted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RoomChange:
+class RoomChange(Struct, frozen=True):
     """A change to a message; None leaves a part as it is. `reacted` sets the reaction of one person, by id, or removes
     it.
     """
@@ -76,8 +73,7 @@ class RoomChange:
     reacted: tuple[str, MessageReaction | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RoomInfo:
+class RoomInfo(Struct, frozen=True):
     """A room that has messages. `last_activity` is when its latest message was sent, UTC."""
 
     id: str

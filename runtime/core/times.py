@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
+from msgspec import Struct
 
 LONGEST = timedelta(days=3660)
 """No time is further away."""
@@ -49,8 +49,7 @@ _NAMED = r"(?:(?:cron|schedule)\s*:?\s*)?`?"
 _FIELD = r"[\d*/,A-Za-z#-]+"
 
 
-@dataclass(frozen=True, slots=True)
-class SetTimes:
+class SetTimes(Struct, frozen=True):
     """Set times. One of three: five fields of crontab in a zone's time, seconds between two times, or one time."""
 
     cron: str = ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from runtime.events.happening import Happening, happening, keys_of
 
 
-@dataclass(frozen=True, slots=True)
-class FrameAbout:
+class FrameAbout(Struct, frozen=True):
     """A frame in memory: whose it is, and which playbook of which `kind` it executes for whom."""
 
     session_id: str
@@ -26,8 +26,7 @@ class FrameAbout:
     meeting_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class OfFrame(Happening):
+class OfFrame(Happening, frozen=True):
     """Something of a frame as a whole."""
 
     about: FrameAbout
@@ -43,28 +42,28 @@ class OfFrame(Happening):
 
 
 @happening("frame.started", "debug")
-class FrameOpened(OfFrame):
+class FrameOpened(OfFrame, frozen=True):
     """A call of a playbook started."""
 
     arguments: Mapping[str, object] | Sequence[object]
 
 
 @happening("frame.restored", "debug")
-class FrameRestored(OfFrame):
+class FrameRestored(OfFrame, frozen=True):
     """It is back in memory after a restart or a rest."""
 
     arguments: Mapping[str, object] | Sequence[object]
 
 
 @happening("frame.returned", "debug")
-class FrameCompleted(OfFrame):
+class FrameCompleted(OfFrame, frozen=True):
     """It ended with a value."""
 
     value: object
 
 
 @happening("frame.failed", "debug")
-class FrameFailed(OfFrame):
+class FrameFailed(OfFrame, frozen=True):
     """It ended with an exception, which its caller may catch."""
 
     error_type: str
@@ -74,12 +73,11 @@ class FrameFailed(OfFrame):
 
 
 @happening("frame.stopped", "debug")
-class FrameStopped(OfFrame):
+class FrameStopped(OfFrame, frozen=True):
     """It was stopped, or its session leaves memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class InFrame(Happening):
+class InFrame(Happening, frozen=True):
     """Something that happens while a frame is executed."""
 
     session_id: str
@@ -92,7 +90,7 @@ class InFrame(Happening):
 
 
 @happening("frame.parked", "debug")
-class FrameWaiting(InFrame):
+class FrameWaiting(InFrame, frozen=True):
     """It waits for "people", "agents", a "meeting" or a "time", at most `until` (ISO 8601)."""
 
     waits_for: str
@@ -100,12 +98,11 @@ class FrameWaiting(InFrame):
 
 
 @happening("frame.resumed", "debug")
-class FrameResumed(InFrame):
+class FrameResumed(InFrame, frozen=True):
     """The wait is over: the expected has come, or the time is up."""
 
 
-@dataclass(frozen=True, slots=True)
-class AtWork(InFrame):
+class AtWork(InFrame, frozen=True):
     """Something that a frame does."""
 
     agent_id: str
@@ -113,14 +110,14 @@ class AtWork(InFrame):
 
 
 @happening("step.executed", "debug")
-class StepExecuted(AtWork):
+class StepExecuted(AtWork, frozen=True):
     """The frame goes to a step."""
 
     step: str | None
 
 
 @happening("step.rejected", "warning")
-class StepRejected(AtWork):
+class StepRejected(AtWork, frozen=True):
     """A rule refused a model's statement or answer before it was used."""
 
     rule: str
@@ -128,39 +125,38 @@ class StepRejected(AtWork):
 
 
 @happening("trigger.fired", "debug")
-class TriggerFired(AtWork):
+class TriggerFired(AtWork, frozen=True):
     """A trigger holds, and its playbook is called."""
 
     trigger: str
 
 
 @happening("turn.completed")
-class TurnCompleted(AtWork):
+class TurnCompleted(AtWork, frozen=True):
     """One reply of a model was read and run."""
 
 
 @happening("human.requested")
-class HumanRequested(AtWork):
+class HumanRequested(AtWork, frozen=True):
     """Somebody asked for a human being instead of the agent."""
 
 
 @happening("sandbox.failed", "error")
-class SandboxFailed(AtWork):
+class SandboxFailed(AtWork, frozen=True):
     """There is no process to run the model's code; the playbook continues when somebody writes."""
 
     error: str
 
 
 @happening("llm.requested")
-class LLMRequested(AtWork):
+class LLMRequested(AtWork, frozen=True):
     """A model is about to be asked."""
 
     model: str
     prompt: Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class AskedPrompt:
+class AskedPrompt(Struct, frozen=True):
     """What a model was sent: its messages without the bytes of pictures (`Prompted`), the step that asked, and the
     session's last facts when it was asked and when its last word came."""
 
@@ -171,7 +167,7 @@ class AskedPrompt:
 
 
 @happening("llm.answered")
-class LLMAnswered(AtWork):
+class LLMAnswered(AtWork, frozen=True):
     """A model has answered. `seconds` is the time until its last word, `purpose` "execute" or "summarize";
     `participant_id` is who pays, `task` the first of the tasks that led to it, if those have a limit. `cost_usd` is
     None where nobody knows the price."""
@@ -198,12 +194,12 @@ class LLMAnswered(AtWork):
 
 
 @happening("llm.answered_in_part", "debug")
-class LLMAnsweredInPart(LLMAnswered):
+class LLMAnsweredInPart(LLMAnswered, frozen=True):
     """An answer was left, or broke off, before its end; `reply` is what came of it."""
 
 
 @happening("llm.cut", "warning")
-class LLMCut(AtWork):
+class LLMCut(AtWork, frozen=True):
     """An answer has reached the greatest length that its provider allows: it may end in the middle."""
 
     model: str
@@ -212,7 +208,7 @@ class LLMCut(AtWork):
 
 
 @happening("llm.broke_off", "warning")
-class LLMBrokeOff(AtWork):
+class LLMBrokeOff(AtWork, frozen=True):
     """An answer failed or broke off: the model is asked again, or done without. `agent` and `prompt` are those of an
     answer of which nothing came."""
 
@@ -225,7 +221,7 @@ class LLMBrokeOff(AtWork):
 
 
 @happening("llm.failed", "error")
-class LLMFailed(AtWork):
+class LLMFailed(AtWork, frozen=True):
     """A request failed after all tries."""
 
     error: str

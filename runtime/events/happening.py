@@ -1,23 +1,23 @@
 """The form of events: a name of `<area>.<past tense>` and flat data under the standard keys.
 
 docs/reference/logging.md lists them.
-Each kind is a frozen dataclass of this package, a happening.
+Each kind is a frozen class of this package, a happening.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 _PARTS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(Struct, frozen=True):
     """The content of an event; a subclass for each kind. See `happening`."""
 
     name: ClassVar[str] = ""
@@ -42,29 +42,28 @@ def unheard(_what: Happening) -> None:
     """Publishes to nobody."""
 
 
-@dataclass_transform(frozen_default=True)
 def happening(name: str, level: Level = "info") -> Callable[[type[Kind]], type[Kind]]:
     """Make a class the content of events of this name; the log shows them at this level."""
 
     def declare(declared: type[Kind]) -> type[Kind]:
-        made: type[Kind] = dataclass(frozen=True, slots=True)(declared)
-        made.name, made.level = name, level
-        return made
+        declared.name, declared.level = name, level
+        return declared
 
     return declare
 
 
 def _parts(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of all fields of a dataclass, and of those whose default is None."""
+    """The names of all fields of a class, and of those whose default is None."""
     known = _PARTS.get(kind)
     if known is None:
-        of = fields(kind)
-        known = _PARTS[kind] = tuple(part.name for part in of), tuple(p.name for p in of if p.default is None)
+        names: tuple[str, ...] = kind.__struct_fields__
+        with_default = zip(reversed(names), reversed(kind.__struct_defaults__), strict=False)
+        known = _PARTS[kind] = names, tuple(name for name, default in with_default if default is None)
     return known
 
 
 def keys_of(kind: type[Any]) -> tuple[str, ...]:
-    """The names of a dataclass's fields."""
+    """The names of a class's fields."""
     return _parts(kind)[0]
 
 

@@ -6,7 +6,7 @@ from runtime.events.happening import Happening, happening
 
 
 @happening("storage.lost", "warning")
-class StorageLost(Happening):
+class StorageLost(Happening, frozen=True):
     """The database does not answer; everything waits."""
 
     reason: str
@@ -14,7 +14,7 @@ class StorageLost(Happening):
 
 
 @happening("storage.back")
-class StorageBack(Happening):
+class StorageBack(Happening, frozen=True):
     """It answers again, after `seconds`."""
 
     seconds: float
@@ -22,14 +22,14 @@ class StorageBack(Happening):
 
 
 @happening("storage.doubted", "warning")
-class StorageDoubted(Happening):
+class StorageDoubted(Happening, frozen=True):
     """The set-up of the database may lose data."""
 
     reason: str
 
 
 @happening("archive.failed", "error")
-class ArchiveFailed(Happening):
+class ArchiveFailed(Happening, frozen=True):
     """The archive does not answer, or lacks something; `conversation` if one waits for it."""
 
     error: str
@@ -37,7 +37,7 @@ class ArchiveFailed(Happening):
 
 
 @happening("sessions.retired")
-class SessionsRetired(Happening):
+class SessionsRetired(Happening, frozen=True):
     """Old sessions were archived and deleted; the numbers."""
 
     archived: int
@@ -46,14 +46,14 @@ class SessionsRetired(Happening):
 
 
 @happening("notebooks.retired")
-class NotebooksRetired(Happening):
+class NotebooksRetired(Happening, frozen=True):
     """Notebooks in which nobody has written for long were deleted; how many."""
 
     deleted: int
 
 
 @happening("connections.ended", "warning")
-class ConnectionsEnded(Happening):
+class ConnectionsEnded(Happening, frozen=True):
     """Connections to the web server were ended, `count` of them since the last such line: their requests were too slow,
     or they took the place of others. The last one came from `address`.
     """
@@ -64,7 +64,7 @@ class ConnectionsEnded(Happening):
 
 
 @happening("model.ready")
-class ModelReady(Happening):
+class ModelReady(Happening, frozen=True):
     """The process that asks the model has started, after `seconds`."""
 
     model: str
@@ -72,7 +72,7 @@ class ModelReady(Happening):
 
 
 @happening("model.lost", "warning")
-class ModelLost(Happening):
+class ModelLost(Happening, frozen=True):
     """That process has ended; it is started again."""
 
     model: str
@@ -80,7 +80,7 @@ class ModelLost(Happening):
 
 
 @happening("model.fell_back", "warning")
-class ModelFellBack(Happening):
+class ModelFellBack(Happening, frozen=True):
     """A model has failed. `following` is asked in its place; None where the answer had begun, or no other is ready."""
 
     model: str
@@ -89,7 +89,7 @@ class ModelFellBack(Happening):
 
 
 @happening("model.key_refused", "error")
-class ModelKeyRefused(Happening):
+class ModelKeyRefused(Happening, frozen=True):
     """The provider of a model that others stand in for refuses its key. `entry` is its name in the settings."""
 
     model: str
@@ -98,7 +98,7 @@ class ModelKeyRefused(Happening):
 
 
 @happening("model.not_offered", "error")
-class ModelNotOffered(Happening):
+class ModelNotOffered(Happening, frozen=True):
     """The provider of a model that others stand in for does not have it, or not for this key. `entry` is its name in
     the settings.
     """
@@ -109,14 +109,14 @@ class ModelNotOffered(Happening):
 
 
 @happening("sandbox.unjailed", "warning")
-class SandboxUnjailed(Happening):
+class SandboxUnjailed(Happening, frozen=True):
     """The processes that run code from models have no jail."""
 
     reason: str
 
 
 @happening("node.balanced")
-class NodeBalanced(Happening):
+class NodeBalanced(Happening, frozen=True):
     """This node holds this number of shards, among this number of nodes."""
 
     shards: int
@@ -124,47 +124,47 @@ class NodeBalanced(Happening):
 
 
 @happening("node.handed_over", "debug")
-class NodeHandedOver(Happening):
+class NodeHandedOver(Happening, frozen=True):
     """A shard became idle, and this node gave it back."""
 
     shard: int
 
 
 @happening("node.shard_lost", "warning")
-class NodeShardLost(Happening):
+class NodeShardLost(Happening, frozen=True):
     """Another node has a shard that this node held."""
 
     shard: int
 
 
 @happening("node.isolated", "warning")
-class NodeIsolated(Happening):
+class NodeIsolated(Happening, frozen=True):
     """The leases of these shards were not renewed for so long that another node may take over."""
 
     shards: int
 
 
 @happening("node.returned")
-class NodeReturned(Happening):
+class NodeReturned(Happening, frozen=True):
     """The leases are renewed again, after `seconds`."""
 
     seconds: float
 
 
 @happening("agents.absent", "warning")
-class AgentsAbsent(Happening):
+class AgentsAbsent(Happening, frozen=True):
     """No node serves conversations; this front keeps what people write."""
 
 
 @happening("agents.present")
-class AgentsPresent(Happening):
+class AgentsPresent(Happening, frozen=True):
     """A node serves conversations again, after `seconds`."""
 
     seconds: float
 
 
 @happening("node.draining")
-class NodeDraining(Happening):
+class NodeDraining(Happening, frozen=True):
     """The node is stopping: `busy` conversations have work in progress, for `seconds` at most."""
 
     seconds: float
@@ -172,12 +172,12 @@ class NodeDraining(Happening):
 
 
 @happening("node.drained")
-class NodeDrained(Happening):
+class NodeDrained(Happening, frozen=True):
     """It has given everything back."""
 
 
 @happening("job.failed", "error")
-class JobFailed(Happening):
+class JobFailed(Happening, frozen=True):
     """Background work or a schedule failed; it is tried again."""
 
     job: str
@@ -185,7 +185,7 @@ class JobFailed(Happening):
 
 
 @happening("failure.reported", "warning")
-class ReportOpened(Happening):
+class ReportOpened(Happening, frozen=True):
     """A failure that nobody caught is the first of a new report."""
 
     report: int
@@ -195,7 +195,7 @@ class ReportOpened(Happening):
 
 
 @happening("schedule.failing", "warning")
-class ScheduleFailing(Happening):
+class ScheduleFailing(Happening, frozen=True):
     """A schedule failed several times in a row, the last time with this type of error."""
 
     schedule: str
@@ -204,7 +204,7 @@ class ScheduleFailing(Happening):
 
 
 @happening("program.reloaded")
-class ProgramReloaded(Happening):
+class ProgramReloaded(Happening, frozen=True):
     """A program is served in another version from now on; `version` is the beginning of its digest."""
 
     program: str
@@ -212,7 +212,7 @@ class ProgramReloaded(Happening):
 
 
 @happening("program.rolled_back", "warning")
-class ProgramRolledBack(Happening):
+class ProgramRolledBack(Happening, frozen=True):
     """A program is served in another version than before because somebody wanted that; `version` is the beginning of
     its digest."""
 
@@ -222,7 +222,7 @@ class ProgramRolledBack(Happening):
 
 
 @happening("program.refused", "error")
-class ProgramRefused(Happening):
+class ProgramRefused(Happening, frozen=True):
     """A program, or the settings, could not be reloaded; what was served is served still."""
 
     program: str
@@ -230,7 +230,7 @@ class ProgramRefused(Happening):
 
 
 @happening("program.doubted", "warning")
-class ProgramDoubted(Happening):
+class ProgramDoubted(Happening, frozen=True):
     """A model, the second reader, understands the line at `place` otherwise than Parley; `why` has both readings."""
 
     program: str
@@ -239,14 +239,14 @@ class ProgramDoubted(Happening):
 
 
 @happening("programs.unwatched", "warning")
-class ProgramsUnwatched(Happening):
+class ProgramsUnwatched(Happening, frozen=True):
     """The files of programs cannot be watched; a reload has to be asked for."""
 
     reason: str
 
 
 @happening("settings.reloaded")
-class SettingsReloaded(Happening):
+class SettingsReloaded(Happening, frozen=True):
     """Settings have changed: those `in_force` now, and those that wait for a `restart`."""
 
     in_force: list[str]
@@ -254,7 +254,7 @@ class SettingsReloaded(Happening):
 
 
 @happening("access.refused", "warning")
-class AccessRefused(Happening):
+class AccessRefused(Happening, frozen=True):
     """A stranger wrote."""
 
     platform: str
@@ -262,7 +262,7 @@ class AccessRefused(Happening):
 
 
 @happening("access.paired")
-class AccessPaired(Happening):
+class AccessPaired(Happening, frozen=True):
     """A person got access with the code."""
 
     platform: str
@@ -270,7 +270,7 @@ class AccessPaired(Happening):
 
 
 @happening("console.entered")
-class ConsoleEntered(Happening):
+class ConsoleEntered(Happening, frozen=True):
     """Somebody has logged in to the console, from this address, by this name."""
 
     role: str
@@ -279,21 +279,21 @@ class ConsoleEntered(Happening):
 
 
 @happening("console.refused", "warning")
-class ConsoleRefused(Happening):
+class ConsoleRefused(Happening, frozen=True):
     """Somebody gave the console a wrong password."""
 
     source: str
 
 
 @happening("console.left")
-class ConsoleLeft(Happening):
+class ConsoleLeft(Happening, frozen=True):
     """Somebody has logged out of the console."""
 
     role: str
 
 
 @happening("console.acted")
-class ConsoleActed(Happening):
+class ConsoleActed(Happening, frozen=True):
     """Somebody has changed something at the console: the method and the path of the request."""
 
     role: str
@@ -303,24 +303,24 @@ class ConsoleActed(Happening):
 
 
 @happening("debugger.attached", "warning")
-class DebuggerAttached(Happening):
+class DebuggerAttached(Happening, frozen=True):
     """An editor debugs the sessions of this node, and can see and stop everything."""
 
 
 @happening("debugger.detached", "warning")
-class DebuggerDetached(Happening):
+class DebuggerDetached(Happening, frozen=True):
     """It has left."""
 
 
 @happening("debugger.refused", "warning")
-class DebuggerRefused(Happening):
+class DebuggerRefused(Happening, frozen=True):
     """A connection to the debug server was refused."""
 
     reason: str
 
 
 @happening("tracing.failed", "warning")
-class TracingFailed(Happening):
+class TracingFailed(Happening, frozen=True):
     """Spans could not be sent; `dropped` counts those lost since the start."""
 
     error: str
@@ -328,7 +328,7 @@ class TracingFailed(Happening):
 
 
 @happening("tracing.resumed")
-class TracingResumed(Happening):
+class TracingResumed(Happening, frozen=True):
     """Spans are sent again."""
 
     dropped: int

@@ -5,14 +5,12 @@ processes, and of the servers of remote agents.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from runtime.events.happening import Happening, happening
 
 
-@dataclass(frozen=True, slots=True)
-class OfSession(Happening):
+class OfSession(Happening, frozen=True):
     """Something of a session as a whole."""
 
     session_id: str
@@ -20,28 +18,28 @@ class OfSession(Happening):
 
 
 @happening("session.started")
-class SessionStarted(OfSession):
+class SessionStarted(OfSession, frozen=True):
     """A session started."""
 
     program: str
 
 
 @happening("session.restored")
-class SessionRestored(OfSession):
+class SessionRestored(OfSession, frozen=True):
     """A session was restored from its tapes."""
 
     program: str
 
 
 @happening("session.rested", "debug")
-class SessionRested(OfSession):
+class SessionRested(OfSession, frozen=True):
     """A session was idle for a while and left memory, `until` a time (ISO 8601) if it waits for one."""
 
     until: str | None = None
 
 
 @happening("session.failed", "error")
-class SessionFailed(OfSession):
+class SessionFailed(OfSession, frozen=True):
     """A session cannot go on."""
 
     error: str
@@ -49,22 +47,21 @@ class SessionFailed(OfSession):
 
 
 @happening("session.fenced", "warning")
-class SessionFenced(OfSession):
+class SessionFenced(OfSession, frozen=True):
     """Another node has its shard: a write was refused, and the session leaves memory."""
 
     reason: str
 
 
 @happening("content.locked", "error")
-class ContentIsLocked(Happening):
+class ContentIsLocked(Happening, frozen=True):
     """The content of a conversation is encrypted and cannot be read."""
 
     conversation: str
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class OfPlaybook(Happening):
+class OfPlaybook(Happening, frozen=True):
     """Something of a call that nobody in the session made."""
 
     session_id: str
@@ -73,7 +70,7 @@ class OfPlaybook(Happening):
 
 
 @happening("report.failed", "error")
-class ReportFailed(Happening):
+class ReportFailed(Happening, frozen=True):
     """A report about a failure could not be made."""
 
     session_id: str
@@ -81,17 +78,17 @@ class ReportFailed(Happening):
 
 
 @happening("playbook.started")
-class PlaybookStarted(OfPlaybook):
+class PlaybookStarted(OfPlaybook, frozen=True):
     """A call started."""
 
 
 @happening("playbook.returned")
-class PlaybookReturned(OfPlaybook):
+class PlaybookReturned(OfPlaybook, frozen=True):
     """It returned."""
 
 
 @happening("playbook.failed", "error")
-class PlaybookFailed(OfPlaybook):
+class PlaybookFailed(OfPlaybook, frozen=True):
     """It ended with an exception that nobody caught. `raised_at` is the place in one line, `lines` are the lines of
     Python that led to it."""
 
@@ -101,7 +98,7 @@ class PlaybookFailed(OfPlaybook):
 
 
 @happening("program.logged")
-class ProgramLogged(Happening):
+class ProgramLogged(Happening, frozen=True):
     """A program wrote a line, with values by name."""
 
     session_id: str
@@ -114,8 +111,7 @@ class ProgramLogged(Happening):
     values: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class OfMeeting(Happening):
+class OfMeeting(Happening, frozen=True):
     """Something of a meeting."""
 
     session_id: str
@@ -123,32 +119,31 @@ class OfMeeting(Happening):
 
 
 @happening("meeting.started")
-class MeetingStarted(OfMeeting):
+class MeetingStarted(OfMeeting, frozen=True):
     """A meeting started."""
 
 
 @happening("meeting.ended")
-class MeetingOver(OfMeeting):
+class MeetingOver(OfMeeting, frozen=True):
     """It ended."""
 
 
 @happening("meeting.placeless", "warning")
-class MeetingPlaceless(OfMeeting):
+class MeetingPlaceless(OfMeeting, frozen=True):
     """Its place could not be opened, or can no longer be used."""
 
     error: str
 
 
 @happening("task.untold", "warning")
-class TaskUntold(Happening):
+class TaskUntold(Happening, frozen=True):
     """The queue of the agent that ordered a task is full; it is not told the result."""
 
     session_id: str
     task: int
 
 
-@dataclass(frozen=True, slots=True)
-class OfMailbox(Happening):
+class OfMailbox(Happening, frozen=True):
     """Something of a message for a participant in another process."""
 
     session_id: str
@@ -158,32 +153,31 @@ class OfMailbox(Happening):
 
 
 @happening("participant.posted", "debug")
-class ParticipantPosted(OfMailbox):
+class ParticipantPosted(OfMailbox, frozen=True):
     """The message is in the participant's mailbox."""
 
 
 @happening("participant.refused", "warning")
-class ParticipantRefused(OfMailbox):
+class ParticipantRefused(OfMailbox, frozen=True):
     """The participant's mailbox is full; the sender was told."""
 
 
 @happening("participant.connected")
-class ParticipantConnected(Happening):
+class ParticipantConnected(Happening, frozen=True):
     """A participant in another process connected."""
 
     participant: str
 
 
 @happening("participant.left")
-class ParticipantDisconnected(Happening):
+class ParticipantDisconnected(Happening, frozen=True):
     """It left."""
 
     participant: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class OfServer(Happening):
+class OfServer(Happening, frozen=True):
     """Something of an agent's server."""
 
     agent: str
@@ -191,21 +185,21 @@ class OfServer(Happening):
 
 
 @happening("remote.connected")
-class RemoteConnected(OfServer):
+class RemoteConnected(OfServer, frozen=True):
     """The server answers and has listed its `tools`, which are counted."""
 
     tools: int
 
 
 @happening("remote.listed")
-class RemoteListed(OfServer):
+class RemoteListed(OfServer, frozen=True):
     """The server's tools have changed."""
 
     tools: int
 
 
 @happening("remote.returned", "debug")
-class RemoteReturned(OfServer):
+class RemoteReturned(OfServer, frozen=True):
     """A call of a tool has ended after `seconds`; `error` says how it failed."""
 
     playbook: str
@@ -214,7 +208,7 @@ class RemoteReturned(OfServer):
 
 
 @happening("remote.lost", "warning")
-class RemoteLost(OfServer):
+class RemoteLost(OfServer, frozen=True):
     """The connection ended while a call was under way."""
 
     playbook: str
@@ -222,7 +216,7 @@ class RemoteLost(OfServer):
 
 
 @happening("remote.unreachable", "warning")
-class RemoteUnreachable(OfServer):
+class RemoteUnreachable(OfServer, frozen=True):
     """There is no connection."""
 
     error: str
@@ -230,14 +224,14 @@ class RemoteUnreachable(OfServer):
 
 
 @happening("remote.progressed", "debug")
-class RemoteProgressed(OfServer):
+class RemoteProgressed(OfServer, frozen=True):
     """The progress of a call, in the server's words."""
 
     text: str
 
 
 @happening("remote.said", "debug")
-class RemoteSaid(OfServer):
+class RemoteSaid(OfServer, frozen=True):
     """A text from the server for people."""
 
     text: str

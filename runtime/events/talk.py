@@ -4,20 +4,18 @@ shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from runtime.events.happening import Happening, happening
 
 
 @happening("adapter.connected")
-class AdapterConnected(Happening):
+class AdapterConnected(Happening, frozen=True):
     """The connection to a platform is open."""
 
     platform: str
 
 
 @happening("message.admitted", "debug")
-class MessageAdmitted(Happening):
+class MessageAdmitted(Happening, frozen=True):
     """A person with access did something on a platform; it is kept for the conversation next."""
 
     platform: str
@@ -27,7 +25,7 @@ class MessageAdmitted(Happening):
 
 
 @happening("message.received")
-class MessageReceived(Happening):
+class MessageReceived(Happening, frozen=True):
     """A session took a person's message."""
 
     session_id: str
@@ -38,7 +36,7 @@ class MessageReceived(Happening):
 
 
 @happening("feedback.given")
-class AnswerRated(Happening):
+class AnswerRated(Happening, frozen=True):
     """A person rated what an agent said, or took that back: "none"."""
 
     session_id: str
@@ -51,8 +49,7 @@ class AnswerRated(Happening):
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class OfPagePart(Happening):
+class OfPagePart(Happening, frozen=True):
     """Something of one part of a page."""
 
     session_id: str
@@ -63,17 +60,16 @@ class OfPagePart(Happening):
 
 
 @happening("page.opened", "debug")
-class PageOpened(OfPagePart):
+class PageOpened(OfPagePart, frozen=True):
     """A part of a text is about to become visible."""
 
 
 @happening("page.sent", "debug")
-class PageSent(OfPagePart):
+class PageSent(OfPagePart, frozen=True):
     """It is visible."""
 
 
-@dataclass(frozen=True, slots=True)
-class OfPage(Happening):
+class OfPage(Happening, frozen=True):
     """Something of a page as a whole."""
 
     session_id: str
@@ -83,26 +79,25 @@ class OfPage(Happening):
 
 
 @happening("page.closed")
-class PageCutShort(OfPage):
+class PageCutShort(OfPage, frozen=True):
     """The text was closed unfinished, with a mark."""
 
 
 @happening("page.failed", "error")
-class PageFailed(OfPage):
+class PageFailed(OfPage, frozen=True):
     """The text could not be shown."""
 
     error: str
 
 
 @happening("page.finished")
-class PageSettled(OfPage):
+class PageSettled(OfPage, frozen=True):
     """The text has its final form; `delivered`: people see it."""
 
     delivered: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OnPlatform(Happening):
+class OnPlatform(Happening, frozen=True):
     """Something that only the pages of a platform know."""
 
     page_id: str
@@ -110,7 +105,7 @@ class OnPlatform(Happening):
 
 
 @happening("page.refused", "warning")
-class PageRefused(OnPlatform):
+class PageRefused(OnPlatform, frozen=True):
     """The platform refused the text permanently."""
 
     part: int
@@ -118,7 +113,7 @@ class PageRefused(OnPlatform):
 
 
 @happening("page.checked", "debug")
-class PageChecked(OnPlatform):
+class PageChecked(OnPlatform, frozen=True):
     """The platform shows the text that was said, in `parts` messages, and nothing else of the page."""
 
     parts: int
@@ -126,7 +121,7 @@ class PageChecked(OnPlatform):
 
 
 @happening("page.diverged", "warning")
-class PageDiverged(OnPlatform):
+class PageDiverged(OnPlatform, frozen=True):
     """The platform shows something different, in another place or too much."""
 
     cause: str
@@ -135,7 +130,7 @@ class PageDiverged(OnPlatform):
 
 
 @happening("page.orphaned", "warning")
-class PageOrphaned(OnPlatform):
+class PageOrphaned(OnPlatform, frozen=True):
     """A crash or a lost answer may have left a message that nobody finishes."""
 
     part: int
@@ -143,7 +138,7 @@ class PageOrphaned(OnPlatform):
 
 
 @happening("adapter.rate_limited", "warning")
-class AdapterRateLimited(OnPlatform):
+class AdapterRateLimited(OnPlatform, frozen=True):
     """A platform asked for a pause."""
 
     part: int
@@ -151,7 +146,7 @@ class AdapterRateLimited(OnPlatform):
 
 
 @happening("adapter.failed", "error")
-class AdapterFailed(Happening):
+class AdapterFailed(Happening, frozen=True):
     """A platform refuses the token or the permissions."""
 
     platform: str
@@ -159,7 +154,7 @@ class AdapterFailed(Happening):
 
 
 @happening("adapter.broke", "error")
-class AdapterBroke(Happening):
+class AdapterBroke(Happening, frozen=True):
     """The connection to a platform ended by a fault; it is opened again after a pause."""
 
     platform: str
@@ -168,7 +163,7 @@ class AdapterBroke(Happening):
 
 
 @happening("channel.created")
-class ChannelCreated(Happening):
+class ChannelCreated(Happening, frozen=True):
     """A channel was created; `participants` are counted."""
 
     channel_id: str
@@ -176,7 +171,7 @@ class ChannelCreated(Happening):
 
 
 @happening("channel.watcher_failed", "warning")
-class WatcherFailed(Happening):
+class WatcherFailed(Happening, frozen=True):
     """An observer of channels raised an exception, or an extension's function took too long."""
 
     error: str
@@ -185,7 +180,7 @@ class WatcherFailed(Happening):
 
 
 @happening("stream.started", "debug")
-class StreamStarted(Happening):
+class StreamStarted(Happening, frozen=True):
     """An utterance is in progress."""
 
     stream_id: str
@@ -194,7 +189,7 @@ class StreamStarted(Happening):
 
 
 @happening("stream.completed", "debug")
-class StreamCompleted(Happening):
+class StreamCompleted(Happening, frozen=True):
     """An utterance is complete, `corrected` after it was shown; or it has no message (`failed`)."""
 
     stream_id: str
@@ -205,7 +200,7 @@ class StreamCompleted(Happening):
 
 
 @happening("stream.observer_failed", "warning")
-class ObserverFailed(Happening):
+class ObserverFailed(Happening, frozen=True):
     """An observer of a stream raised an exception, or an extension's function took too long."""
 
     error: str
@@ -215,7 +210,7 @@ class ObserverFailed(Happening):
 
 
 @happening("message.routed", "debug")
-class MessageRouted(Happening):
+class MessageRouted(Happening, frozen=True):
     """An agent is about to say something: to whom in its own words, and how many characters."""
 
     session_id: str
@@ -227,7 +222,7 @@ class MessageRouted(Happening):
 
 
 @happening("message.delivered")
-class MessageDelivered(Happening):
+class MessageDelivered(Happening, frozen=True):
     """An utterance reached its channel."""
 
     session_id: str
@@ -238,7 +233,7 @@ class MessageDelivered(Happening):
 
 
 @happening("message.undelivered", "warning")
-class MessageUndelivered(Happening):
+class MessageUndelivered(Happening, frozen=True):
     """A message reached nobody, or not this participant."""
 
     error: str

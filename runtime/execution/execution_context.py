@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import BuiltinCalls
@@ -36,8 +37,7 @@ Told = Callable[[FrameState, str, str], Awaitable[str | None]]
 """
 
 
-@dataclass(slots=True)
-class ContextWindow:
+class ContextWindow(Struct):
     """Learns from answers. `window_tokens` is 0 until one says how much the model takes."""
 
     window_tokens: int = 0
@@ -59,8 +59,7 @@ class ContextWindow:
         return max(0, int((self.window_tokens - kept) * self.chars_per_token) - other_chars)
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionContext(SessionContext):
+class ExecutionContext(SessionContext, frozen=True):
     """The parts that execute a session.
 
     `steers`: what people say to an agent at work is shown to the work. A past of more than `transcript_chars` is summed

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError, UnknownTarget
 from runtime.core.ids import AgentId
@@ -43,8 +44,7 @@ async def _nothing(_when: When, _frame: Frame) -> None:
     """Nothing is wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaybookTriggers:
+class PlaybookTriggers(Struct, frozen=True):
     """Work around a program's playbooks: before and after each, and the playbooks that changed variables of an agent
     start."""
 

@@ -5,10 +5,10 @@ session and may delay it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
@@ -18,8 +18,7 @@ from runtime.tape.facts.content import FactContent
 from runtime.tape.journal import Journal
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedSession:
+class WatchedSession(Struct, frozen=True):
     """A session in memory, as its watcher sees it. `conversation` is the key of its conversation."""
 
     conversation: str
@@ -67,8 +66,7 @@ WatchSession = Callable[[WatchedSession], StepWatcher]
 """Starts to watch a session that is loaded into memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionContext:
+class SessionContext(Struct, frozen=True):
     """The program of a session, its journal, the group of its tasks, and the debugger's watcher, if there is one."""
 
     program: Program

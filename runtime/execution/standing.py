@@ -9,7 +9,8 @@ what a frame hears ──┼ a task ──────────────�
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from runtime.core.address import Address
 from runtime.core.ids import PersonId, ScheduleId
@@ -19,8 +20,7 @@ from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.state.tasks import OrderState
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryStanding:
+class MemoryStanding(Struct, frozen=True):
     """The scope of what is remembered or recalled now, and whose words are answered; NOBODY where no person's are, or
     several people's at once."""
 

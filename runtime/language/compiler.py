@@ -7,15 +7,16 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio import to_thread
+from msgspec import Struct
 
 from runtime.core.errors import CompileError, ParleyError
+from runtime.core.json_text import plain_data
 from runtime.language.diagnostics import Diagnostic, DiagnosticList, Span
 from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, read_locks
 from runtime.language.locking.locked_steps import unused_entries, with_locked
@@ -32,8 +33,7 @@ _READING = (".py", ".grammar", ".md")
 """The endings of the files that decide what a program means."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompileProgress:
+class CompileProgress(Struct, frozen=True):
     """The state of an agent: "cached" without work, "compiled" by the lowerer, "given" if it was PBAsm or is a person,
     "remote" if its playbooks are a server's.
     """
@@ -44,14 +44,13 @@ class CompileProgress:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class CompileResult:
+class CompileResult(Struct, frozen=True):
     """The program, the lowerer's report, the parser's warnings, and the source lines by file and number."""
 
-    program: Program = field(repr=False)
+    program: Program
     report: LoweringReport
     warnings: tuple[Diagnostic, ...] = ()
-    lines: Mapping[tuple[str, int], str] = field(default_factory=dict, repr=False, compare=False)
+    lines: Mapping[tuple[str, int], str] = {}
 
 
 OnProgress = Callable[[CompileProgress], None]
@@ -221,7 +220,7 @@ def _read_cache(path: Path) -> LoweredAgent | None:
 
 
 def _write_cache(path: Path, lowered: LoweredAgent) -> None:
-    write_whole(path, json.dumps({"pbasm": lowered.pbasm, **asdict(lowered.report)}, ensure_ascii=False))
+    write_whole(path, json.dumps({"pbasm": lowered.pbasm, **plain_data(lowered.report)}, ensure_ascii=False))
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -238,9 +237,8 @@ def write_whole(path: Path, text: str) -> None:
 
 def to_json(program: Program) -> dict[str, Any]:
     """The program as plain values, for tools. Places are "file:line:column"."""
-    plain = _plain(asdict(replace(program, pbasm="")))
-    assert isinstance(plain, dict)
-    return {part.name: plain[part.name] for part in fields(program) if part.init and part.name != "pbasm"}
+    derived = ("pbasm", "remote_agents", "_by_name")
+    return {name: _plain(value) for name, value in plain_data(program).items() if name not in derived}
 
 
 def _plain(value: Any) -> Any:

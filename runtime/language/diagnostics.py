@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runtime.core.errors import ParseError
+from runtime.core.json_text import plain_data
 
 _WORD = re.compile(r"#{1,6}\s.*\S|[`~]{3,}\w*|!?\$?\w+(?:[.:\-/]\w+)*|\"[^\"]*\"|'[^']*'|<!--|-->|---|\*\*?|[-=]>")
 """The text that a caret underlines completely: a heading, a word, a name with its dots, a text in quotes, a mark."""
@@ -20,8 +23,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 _MOST = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A place in a source file; lines and columns count from 1."""
 
     file: str
@@ -32,8 +34,7 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One thing that is wrong: what, where, the line itself, and what was expected or what to do.
 
     A "warning" does not keep the program from being used, nor does a "note", which says what may be meant so. `width`
@@ -71,7 +72,7 @@ class Diagnostic:
 
     def as_json(self) -> dict[str, Any]:
         """The diagnostic for editors, flat: its fields, and `file`, `line`, `column` and the `end_column` behind it."""
-        plain = asdict(self)
+        plain = plain_data(self)
         del plain["width"]
         end = self.span.column + max(1, self.width, len(self.meant))
         return {**plain.pop("span"), "end_column": end, **plain}
@@ -101,8 +102,7 @@ class ProgramRejected(ParseError):
         self.diagnostics = tuple(diagnostics)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
+class SourceLine(Struct, frozen=True):
     """A line and its place in its file. `shift` columns of `text` are the indentation of an import."""
 
     text: str

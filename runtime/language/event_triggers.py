@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from runtime.core.cloud_event import CloudEvent, is_pattern
 from runtime.language.program import PlaybookSpec, Program, TriggerKind
@@ -26,8 +27,7 @@ _CONDITION = phrase("state")
 _OF_OTHERS = phrase("event of another program")
 
 
-@dataclass(frozen=True, slots=True)
-class EventPlaybook:
+class EventPlaybook(Struct, frozen=True):
     """A playbook of an agent class that begins on events of a pattern. `program` is its name in the settings."""
 
     program: str

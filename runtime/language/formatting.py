@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from runtime.core.errors import ParleyError
 from runtime.language.compiler import compile_parsed
@@ -73,8 +74,7 @@ def _head(rows: Sequence[str], lines: Sequence[SourceLine]) -> int:
     return max(hidden, default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """Rows that belong together, and what the language reads there: None for those of a comment."""
 
     rows: Sequence[str]
@@ -104,8 +104,7 @@ def _first(block: Block) -> SourceLine:
     return block.opening if isinstance(block, FencedBlock) else block.line
 
 
-@dataclass(slots=True)
-class _Layout:
+class _Layout(Struct):
     """The rows so far. Blank rows wait until it is known what follows them."""
 
     rows: list[str] = field(default_factory=list)
@@ -161,8 +160,7 @@ def _heading(row: str) -> str:
     return row.rstrip() if match is None else f"{match[1]} {match[2] or ''}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(Struct, frozen=True):
     """An item that more may belong to: where it began, where it begins now, and where its words begin."""
 
     before: int
@@ -170,8 +168,7 @@ class _Open:
     words: int
 
 
-@dataclass(slots=True)
-class ListLayout:
+class ListLayout(Struct):
     """One list, row by row, read as the language reads it."""
 
     _open: list[_Open] = field(default_factory=list)

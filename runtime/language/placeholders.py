@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from runtime.language.syntax.signature import parse_python
 from runtime.language.value_types import VARIABLE, python_name
@@ -19,8 +20,7 @@ _DATA = (ast.Set, ast.Tuple, ast.Dict)
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
+class Placeholder(Struct, frozen=True):
     """One `{…}`: `text[start:end]` with its braces, `said` without them.
 
     `code` is its Python expression with variables by their plain names (`$x` is `x`); "" when it is in natural

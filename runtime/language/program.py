@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from runtime.language.diagnostics import Span
 from runtime.language.value_types import may_be_none
@@ -56,8 +58,7 @@ class OpCode(StrEnum):
     ELS = "ELS"
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(Struct, frozen=True):
     """`T1:EVT When …`; `code` is "T1"."""
 
     code: str
@@ -66,8 +67,7 @@ class Trigger:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(Struct, frozen=True):
     """A parameter. `state` when it was written with `$`: then it is also a variable of the agent.
 
     `default` is Python source of a literal (of any expression in a python playbook), None when the parameter is
@@ -93,8 +93,7 @@ def coded(text: str) -> tuple[str, str, str] | None:
     return (line, code, "".join(rest).rstrip()) if written else None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One instruction. `line` is "01" or "02.01"; `text` is what follows the code."""
 
     line: str
@@ -110,8 +109,7 @@ class Step:
             yield from child.walk()
 
 
-@dataclass(frozen=True, slots=True)
-class PlaybookSpec:
+class PlaybookSpec(Struct, frozen=True):
     """A procedure. Only "llm" ones have steps; the code of "python" ones is in their agent's fences, "remote" ones are
     tools of their agent's server and stand in no file, "extension" ones are calls that an extension adds."""
 
@@ -169,16 +167,14 @@ class PlaybookSpec:
         return next((step for step in self.walk_steps() if step.line == line), None)
 
 
-@dataclass(frozen=True, slots=True)
-class PythonFence:
+class PythonFence(Struct, frozen=True):
     """Trusted code of the program's author, as it is in the file; `span` is its first line of code."""
 
     source: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSpec:
+class AgentSpec(Struct, frozen=True):
     """An agent class: a `# H1` and what is below it."""
 
     name: str
@@ -204,8 +200,7 @@ class AgentSpec:
         return next((playbook for playbook in self.playbooks if playbook.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """A whole program. `digest` changes with its compiled text, `pbasm`."""
 
     name: str
@@ -213,14 +208,14 @@ class Program:
     pbasm: str
     digest: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    remote_agents: frozenset[str] = field(init=False, repr=False, compare=False)
+    remote_agents: frozenset[str] = frozenset()
     """The names of the agents whose playbooks are a server's tools."""
-    _by_name: Mapping[str, AgentSpec] = field(init=False, repr=False, compare=False)
+    _by_name: Mapping[str, AgentSpec] = {}
 
     def __post_init__(self) -> None:
         remote = frozenset(agent.name for agent in self.agents if agent.kind.on_server)
-        object.__setattr__(self, "remote_agents", remote)
-        object.__setattr__(self, "_by_name", {agent.name: agent for agent in reversed(self.agents)})
+        force_setattr(self, "remote_agents", remote)
+        force_setattr(self, "_by_name", {agent.name: agent for agent in reversed(self.agents)})
 
     @property
     def entry(self) -> tuple[AgentSpec, PlaybookSpec] | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Program
@@ -32,8 +33,7 @@ PARTICIPANT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The form of a participant's name in programs and settings."""
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteSpec:
+class RemoteSpec(Struct, frozen=True):
     """The way to a server of remote playbooks.
 
     "stdio" starts `command`, or the Python file `url`, with `args` in `directory`, with the variables named in `env`;

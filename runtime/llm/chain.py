@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Protocol
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.clock import Clock
 from runtime.core.errors import (
@@ -29,6 +30,7 @@ from runtime.core.errors import (
     LLMUnavailable,
     StorageUnavailable,
 )
+from runtime.core.json_text import plain_data
 from runtime.events.happening import Tell
 from runtime.events.service import ModelFellBack, ModelKeyRefused, ModelNotOffered
 from runtime.llm.answering import AnsweringClient, StreamedAnswer
@@ -203,7 +205,7 @@ class ModelCooldowns:
         self._known[name] = begun
         if self._records is not None:
             with anyio.move_on_after(_STORE_LIMIT_S):
-                await _unless_away(self._records.put(name, json.dumps(asdict(begun))))
+                await _unless_away(self._records.put(name, json.dumps(plain_data(begun))))
         return begun
 
     async def end(self, name: str) -> None:
@@ -222,8 +224,7 @@ class ModelCooldowns:
             self._known = {name: ModelCooldown(**json.loads(text)) for name, text in kept.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCooldown:
+class ModelCooldown(Struct, frozen=True):
     """A model is not asked before `until_s` (since the epoch). It has failed `times` in a row; `why` is the name of the
     last error."""
 

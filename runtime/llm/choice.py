@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx
+from msgspec import Struct
 
 OLLAMA_URL = "http://127.0.0.1:11434"
 _OLLAMA_LIMIT_S = 2.0
@@ -48,8 +49,7 @@ class ModelChoice:
     api_key_variable: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NoModel:
+class NoModel(Struct, frozen=True):
     """No model is available; `reason` is one sentence that says what to set."""
 
     reason: str

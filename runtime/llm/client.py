@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 DESCRIBE = "describe"
 """The purpose of a request that has pictures put into words: a model for that alone answers it, where one is set."""
@@ -30,8 +31,7 @@ MAX_SPEECH_CHARS = 6_000_000
 Service = Literal["transcription", "speech", "embedding"]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTimeouts:
+class ModelTimeouts(Struct, frozen=True):
     """Seconds: to connect, from the request to the first piece, between two pieces, and for the whole answer."""
 
     connect_s: float = 10.0
@@ -40,8 +40,7 @@ class ModelTimeouts:
     whole_s: float = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class TokenPrices:
+class TokenPrices(Struct, frozen=True):
     """US dollars for a million tokens: those in, those in that come from the cache, and those out."""
 
     usd_in: float
@@ -54,8 +53,7 @@ class TokenPrices:
         return (fresh * self.usd_in + tokens_cached * self.usd_cached + tokens_out * self.usd_out) / 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
+class ModelOptions(Struct, frozen=True):
     """A model and the way to ask it.
 
     `name` is litellm's (`openai/gpt-…`, `anthropic/claude-…`). `base_url` ends before `/chat/completions`; with it a
@@ -66,7 +64,7 @@ class ModelOptions:
 
     name: str
     base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     timeouts: ModelTimeouts = ModelTimeouts()
     max_retries: int = 4
     temperature: float | None = None
@@ -78,14 +76,17 @@ class ModelOptions:
     speaker: str = ""
     """Whose voice speaks, by the provider's name."""
 
+    def __repr__(self) -> str:
+        """Its name alone: a key is never written anywhere."""
+        return f"ModelOptions({self.name!r})"
+
     @property
     def speaks_openai(self) -> bool:
         """Whether the model is on your own server that speaks OpenAI's protocol, which needs no library."""
         return self.base_url is not None and self.name.startswith("openai/")
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPicture:
+class PromptPicture(Struct, frozen=True):
     media_type: str
     data: str
 
@@ -94,8 +95,7 @@ class PromptPicture:
         return f"data:{self.media_type};base64,{self.data}"
 
 
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
+class ChatMessage(Struct, frozen=True):
     """One message of a prompt: a text, then pictures. `cacheable` marks the end of a prefix that repeats from turn to
     turn."""
 
@@ -105,8 +105,7 @@ class ChatMessage:
     pictures: tuple[PromptPicture, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class VoiceRecording:
+class VoiceRecording(Struct, frozen=True):
     """A recording to write down: Base64 of what its type says. Its name has the ending that belongs to the type."""
 
     name: str
@@ -114,8 +113,7 @@ class VoiceRecording:
     data: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionRequest:
+class CompletionRequest(Struct, frozen=True):
     """A request to a model.
 
     `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check",
@@ -134,8 +132,7 @@ class CompletionRequest:
     recording: VoiceRecording | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens, as the provider counts them, zeros where nobody says, and their price in US dollars, None where nobody
     knows it.
 

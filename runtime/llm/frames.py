@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import asdict, replace
 from typing import Any
 
 from anyio.abc import AnyByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
+from msgspec.structs import replace
 
 from runtime.core.errors import (
     ContextTooLong,
@@ -21,6 +21,7 @@ from runtime.core.errors import (
     LLMRefused,
     LLMUnavailable,
 )
+from runtime.core.json_text import plain_data
 from runtime.llm.client import (
     ChatMessage,
     CompletionRequest,
@@ -54,11 +55,11 @@ def packed_request(number: int, model: int, request: CompletionRequest) -> bytes
     """The frame that asks a model. Raises LLMRefused for one that is too large."""
     recording = request.recording
     if recording is None:
-        return packed({"ask": number, "model": model, "request": asdict(request)})
+        return packed({"ask": number, "model": model, "request": plain_data(request)})
     # Base64 has nothing to escape: 20 MiB would keep the loop for 80 ms.
     without = replace(request, recording=replace(recording, data=""))
     head, end, tail = json.dumps(
-        {"ask": number, "model": model, "request": asdict(without)}, separators=(",", ":")
+        {"ask": number, "model": model, "request": plain_data(without)}, separators=(",", ":")
     ).rpartition('"data":"')
     return _sized(b"".join([head.encode(), end.encode(), recording.data.encode("ascii"), tail.encode()]))
 

@@ -17,7 +17,6 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +30,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMProcessLost
+from runtime.core.json_text import plain_data
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ModelLost, ModelReady
 from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage
@@ -351,7 +351,7 @@ def _unnamed_file(models: Sequence[ModelOptions]) -> IO[bytes]:
         file = os.fdopen(os.memfd_create("model"), "wb")
     else:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - ModelProcess closes it
-    file.write(json.dumps([asdict(options) for options in models]).encode())
+    file.write(json.dumps([plain_data(options) for options in models]).encode())
     file.flush()
     return file
 

@@ -7,8 +7,9 @@ active, and has ended. It ends from every state, and never goes back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
+
+from msgspec import Struct
 
 from runtime.core.address import Address
 from runtime.core.errors import UnknownTarget
@@ -123,8 +124,7 @@ def stays_away(state: SessionState, meeting: MeetingState, person: ParticipantId
     return any(answer == LEFT or answer.startswith(rejected("")) for answer in answers)
 
 
-@dataclass(frozen=True, slots=True)
-class MeetingHabits:
+class MeetingHabits(Struct, frozen=True):
     """The settings for meetings: whether those with people get places, and how much is shown of those among agents."""
 
     threads: bool = True

@@ -6,8 +6,9 @@ Nothing here waits. What belongs together is noted in one go, so that a commit h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from runtime.bus import Bus
 from runtime.core.clock import EXACT_S, Clock

@@ -9,12 +9,12 @@ from collections import ChainMap, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from runtime.core.errors import PlaybookError, Unjournaled
 from runtime.execution.frames.frame import SENT_BYTES, FrameCall, HandedResult
@@ -72,8 +72,7 @@ def seen_by_code(call: str, value: Any) -> Any:
     return value
 
 
-@dataclass(slots=True)
-class _Lent:
+class _Lent(Struct):
     """A list or dictionary that the code was given, or has assigned.
 
     `of` is the variable's value, `before` the `copy` as it was then: when `copy` is another now, the code has
@@ -348,8 +347,7 @@ def place_of(line: FrameType) -> str:
     return f"{line.f_code.co_filename}:{line.f_lineno}"
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(Struct, frozen=True):
     """Returned by an endless Python playbook: begin again with these arguments, and let the journal collapse."""
 
     args: tuple[Any, ...] = ()

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 MAX_DEPTH = 64
 MAX_CHARS = 1_000_000
@@ -15,8 +16,7 @@ MAX_INT_BITS = 4096
 """The longest whole number, about 1,200 digits: Python does not write much longer ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostCall:
+class HostCall(Struct, frozen=True):
     """A call that the code made to a host function. `number` counts the statement's calls from 0, in the order in
     which their call expressions were evaluated."""
 
@@ -26,16 +26,14 @@ class HostCall:
     kwargs: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
+class CallOutcome(Struct, frozen=True):
     """The outcome of a host call: a value, or an exception by type name and text."""
 
     value: Any = None
     error: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GuestError:
+class GuestError(Struct, frozen=True):
     """The failure of the code: exception type, text and the line of the statement (from 1)."""
 
     type: str
@@ -43,8 +41,7 @@ class GuestError:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CodeSnippet:
+class CodeSnippet(Struct, frozen=True):
     """A statement to run.
 
     `names` are the variables it sees (JSON data). `functions` are the host functions it may call, dotted names

@@ -19,11 +19,11 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Self, cast, get_args
 
 import anyio
 import pydantic_monty as monty
+from msgspec import Struct
 
 from runtime.core.errors import NoWorker, SandboxError
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
@@ -43,8 +43,7 @@ _NOT_A_FUNCTION_TEXT = "host calls are not made while definitions are read"
 Snapshot = monty.AsyncFunctionSnapshot | monty.AsyncNameLookupSnapshot | monty.AsyncFutureSnapshot | monty.MontyComplete
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxLimits:
+class SandboxLimits(Struct, frozen=True):
     """Bounds of one evaluation. `feed_s` is execution time between two host calls, waiting not counted; `printed_bytes`
     is what `print` may write (it goes nowhere); `parked_bytes` is the size of a waiting snippet."""
 

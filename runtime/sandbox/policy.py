@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from runtime.sandbox.executor import MAX_INT_BITS
 
@@ -50,8 +51,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Found = tuple[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """The reason why a statement may not run. `rule` is one word for records, `line` counts from 1 within the
     statement.
     """
@@ -61,8 +61,7 @@ class Violation:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A node and its surroundings."""
 
     node: ast.AST

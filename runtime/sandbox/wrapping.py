@@ -13,10 +13,10 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+from msgspec import Struct
 
 from runtime.sandbox import landlock
 from runtime.sandbox.landlock import LIBRARIES
@@ -26,8 +26,7 @@ LANDLOCK = Path(landlock.__file__)
 """The script that starts a program behind Landlock and seccomp."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerWrapper:
+class WorkerWrapper(Struct, frozen=True):
     """`wrapper` is the program to start workers with, None for the bare worker; `reason` says why, for people."""
 
     wrapper: Path | None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from runtime.agents.continuity import VersionContinuity
 from runtime.agents.dispatcher import MessageDispatcher
@@ -61,8 +61,7 @@ from runtime.stores.sessions import TIMER, SessionRecord
 from runtime.tape.journal import Journal
 
 
-@dataclass(frozen=True, slots=True)
-class Assembly:
+class Assembly(Struct, frozen=True):
     """The parts that a session itself turns to."""
 
     pages: SessionPages

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from runtime.core.address import CLIENT, SCRATCH, TASK_PLATFORM, session_of
 from runtime.core.ids import SessionId
@@ -21,8 +22,7 @@ _ELSEWHERE: Mapping[str, frozenset[str]] = {
 """The kinds of events with which a session begins, by the platform of its address, where no people talk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """An event with which a session begins. Nothing else begins one: `of` makes it from what an inbox has."""
 
     entry: InboxEntry

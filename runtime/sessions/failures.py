@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from runtime.core.address import Address
 
 FailureKind = Literal["uncaught", "dead_letter", "schedule"]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFailure:
+class SessionFailure(Struct, frozen=True):
     """Something that failed: fact `seq` of a session says how. `mark` tells it from others."""
 
     kind: FailureKind
@@ -28,8 +28,7 @@ class SessionFailure:
     mark: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReportReference:
+class ReportReference(Struct, frozen=True):
     """The report that a failure is in: its number, and how many failures it has."""
 
     number: int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.registry import AgentRegistry
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from runtime.sessions.node_context import NodeContext
 
 
-@dataclass(frozen=True, slots=True)
-class SessionParts:
+class SessionParts(Struct, frozen=True):
     """The parts of a session that features build on."""
 
     record: SessionRecord

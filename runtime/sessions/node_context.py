@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.bus import Bus
 from runtime.channels.outbox import Outbox
@@ -28,8 +30,7 @@ Busy = Literal["queue", "steer", "interrupt"]
 """What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramHabits:
+class ProgramHabits(Struct, frozen=True):
     """How programs are executed. By their names: what becomes of messages to agents at work, "queue" where it says
     nothing, and what answers where a program does not say. The past of a playbook is summed up when it has more than
     `transcript_chars`. `alone`: each question is asked alone, for small models. `seen`: other programs see events."""
@@ -42,8 +43,7 @@ class ProgramHabits:
     seen: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NodeContext:
+class NodeContext(Struct, frozen=True):
     """The parts that all sessions of a node share.
 
     `programs` are those served now, by the name that a conversation's record keeps. Without `places` meetings are held

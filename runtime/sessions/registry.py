@@ -7,10 +7,10 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 
 from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY, platform_in, session_of
@@ -92,8 +92,7 @@ class Comebacks:
         race.cancel_scope.cancel()
 
 
-@dataclass(slots=True, eq=False)
-class _Living:
+class _Living(Struct, eq=False):
     """A conversation in memory, under the one lease for which its backlog was read."""
 
     conversation: ConversationTask

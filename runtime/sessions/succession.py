@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import SessionId
@@ -23,8 +25,7 @@ _JOINER = "\u200d"
 """The character that joins several into one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSuccession:
+class SessionSuccession(Struct, frozen=True):
     """A session that is to go on from its parent: what people are told first, which session it stands in for, and, of a
     fork, where its result goes. `places` are those of the meetings of the session that it stands in for, and
     `taken_in` is that of its record."""

@@ -15,9 +15,11 @@ import binascii
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError, Divergence
@@ -105,8 +107,7 @@ def files_of(facts: Iterable[Fact]) -> Sequence[str]:
     return list(found)
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """The progress of reading a file."""
 
     about: Mapping[str, Any] | None = None

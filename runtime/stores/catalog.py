@@ -5,9 +5,10 @@ beside the tapes.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, TypeVar
+
+from msgspec import Struct
 
 from runtime.core.address import Address
 from runtime.core.errors import SessionBusy
@@ -21,8 +22,7 @@ _READ_AT_ONCE = 200
 _FEW = 20
 
 
-@dataclass(frozen=True, slots=True)
-class KnownSession:
+class KnownSession(Struct, frozen=True):
     """A session as the store has it.
 
     `awake` says whether it has work to do without a further event, `pages` are those that no platform has in final
@@ -54,8 +54,7 @@ class KnownSession:
         return self.node is not None and self.state == "working"
 
 
-@dataclass(frozen=True, slots=True)
-class WholeSession:
+class WholeSession(Struct, frozen=True):
     """A whole session, as an export has it. `facts` are numbered from 1 without a gap, including its parents'."""
 
     record: SessionRecord
@@ -64,8 +63,7 @@ class WholeSession:
     facts: Sequence[Fact]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPage:
+class SessionPage(Struct, frozen=True):
     """A page of sessions, the most recently active first. `next` is the mark for the next page, "" at the end. `marks`
     has one for each session: a page after it goes on behind that."""
 
@@ -154,8 +152,7 @@ async def among_sessions(
             return found, mark
 
 
-@dataclass(frozen=True, slots=True)
-class PersonKeys:
+class PersonKeys(Struct, frozen=True):
     """A person by id, the keys of the conversations that were theirs alone, the sessions they took part in, and the
     names they had there."""
 

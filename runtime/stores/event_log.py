@@ -9,8 +9,9 @@ import base64
 import binascii
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from runtime.core.cloud_event import CloudEvent
 from runtime.stores.sessions import SHARDS
@@ -28,8 +29,7 @@ _PLACE = struct.Struct(">BQI")
 _FIRST = "0-0"
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedEvent:
+class LoggedEvent(Struct, frozen=True):
     """An event at its place in the log of a shard."""
 
     shard: int

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from runtime.core.address import Address, platform_in
 from runtime.core.clock import Clock
@@ -97,8 +98,7 @@ SECONDS = "seconds"
 has for it, and the length of a sound, by what its container says."""
 
 
-@dataclass(frozen=True, slots=True)
-class InboxEvent:
+class InboxEvent(Struct, frozen=True):
     """Something a person did in a conversation, or that we have to say there. `id` is the platform's own, for
     recognising a repetition.
 
@@ -147,8 +147,7 @@ class InboxEvent:
         return person_id(self.person_id)
 
 
-@dataclass(frozen=True, slots=True)
-class InboxEntry:
+class InboxEntry(Struct, frozen=True):
     """An event at its place in a shard's inbox; ids grow within a shard."""
 
     shard: int
@@ -156,8 +155,7 @@ class InboxEntry:
     event: InboxEvent
 
 
-@dataclass(frozen=True, slots=True)
-class KnownEvent:
+class KnownEvent(Struct, frozen=True):
     """An event that was taken in: the program that it may begin, "" for none, and whether it waits still."""
 
     program: str
@@ -208,8 +206,7 @@ class Inbox(Protocol):
         """Take out an entry that needed no session and was dealt with. Raises LeaseLost for a stale token."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
+class DeadLetter(Struct, frozen=True):
     """An event that was set aside. `id` is `<shard>-<number>-<number>`; `died_at` is UTC; `entry_id` was its place in
     the inbox.
     """
@@ -261,8 +258,7 @@ def letter_place(letter: str) -> tuple[int, str]:
     return (which, number) if which is not None and whole else (-1, "")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCommand:
+class SessionCommand(Struct, frozen=True):
     """A command. `unanswered` is the text where there is no session; None for one that needs none.
 
     `whole`: it is about the session as a whole, and has to be given where that lives. `agents`: it needs agents who

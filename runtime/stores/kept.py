@@ -5,9 +5,10 @@ and what models were sent and replied, for owners who ask why something was said
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
@@ -30,8 +31,7 @@ MOST_FAILED: Final = CallBounds(20, 128 * 1024)
 """Of those that failed, which push no others out."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptMessage:
+class PromptMessage(Struct, frozen=True):
     """One message of a prompt; `pictures` are told by type and size alone."""
 
     role: str
@@ -39,8 +39,7 @@ class PromptMessage:
     pictures: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(Struct, frozen=True):
     """One call of a model.
 
     `asked_seq` is the last fact of the session when the model was asked, `heard_seq` when its last word had come; `at`
@@ -86,8 +85,7 @@ class KeptCalls(Protocol):
         that no key opens are missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptWords:
+class KeptWords(Struct, frozen=True):
     """What somebody said in a conversation, and the files of it."""
 
     said: Quote

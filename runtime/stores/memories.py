@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, Self
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from runtime.core.ids import SessionId
 
@@ -23,8 +24,7 @@ def scope_kind(text: str) -> ScopeKind:
     return found[text]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryScope:
+class MemoryScope(Struct, frozen=True):
     """The scope of a memory: in the private chats of one person, in one place, or wherever the program serves.
 
     `whose` is a person's id, the key of a conversation, or "". Memories of one program are of no use to another.
@@ -46,8 +46,7 @@ class MemoryScope:
         return cls(scope_kind(kind), unquote(program), whose)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMemory:
+class StoredMemory(Struct, frozen=True):
     """A memory. `owner` is whose words it comes from, and in whose turns alone it is used; NOBODY for one about a place
     or a program.
 

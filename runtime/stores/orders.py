@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Self
 
+from msgspec import Struct
+
 from runtime.core.address import session_of
 from runtime.core.ids import SessionId
+from runtime.core.json_text import plain_data
 from runtime.stores.inbox import TASK_OVER, InboxEvent
 from runtime.tape.facts.content import ADDRESS, RAISED_AT
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import TaskStatus
 
 
-class JsonLetter:
+class JsonLetter(Struct, frozen=True):
     """What goes between sessions as the text of an event."""
 
     def __str__(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)  # type: ignore[call-overload]
+        return json.dumps(plain_data(self), ensure_ascii=False)
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -28,8 +30,7 @@ class JsonLetter:
         return cls(**json.loads(text))
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOrder(JsonLetter):
+class TaskOrder(JsonLetter, frozen=True):
     """The order with number `number` of the session `orderer`, which is in the conversation `home`. People see the
     task's messages at `place`; both addresses are as `ADDRESS` writes them. All tasks that come of the task `root` may
     use `tokens` and `dollars` together, 0 for any number. `event` is the type of the event of a client on which it
@@ -62,8 +63,7 @@ class TaskOrder(JsonLetter):
         return cls(**fields)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskResult(JsonLetter):
+class TaskResult(JsonLetter, frozen=True):
     """The end of task `number` of the session `orderer`. The facts `first` to `last` of the session `task` say how
     it came about. `where` is the place where an error of the type `error_type` was raised, as `RAISED_AT` writes it."""
 
@@ -84,8 +84,7 @@ class TaskResult(JsonLetter):
         return None if self.where is None else RAISED_AT.read(self.where)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskAgain(JsonLetter):
+class TaskAgain(JsonLetter, frozen=True):
     """Task `number` of the session that reads it is to be ordered again, as the task `task`, with these arguments."""
 
     number: int
@@ -93,8 +92,7 @@ class TaskAgain(JsonLetter):
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskLimits:
+class TaskLimits(Struct, frozen=True):
     """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, how long each
     may take, and how many tokens and US dollars a task and all that it starts may use, 0 for any number."""
 
@@ -105,8 +103,7 @@ class TaskLimits:
     dollars: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpending:
+class ModelSpending(Struct, frozen=True):
     """The cost of models so far."""
 
     tokens: float = 0

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from msgspec import Struct
+
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.tape.snapshot import Snapshot
@@ -21,8 +23,7 @@ TIMER = "timer"
 """The kind of an inbox event that only loads its session, which knows itself what is due."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """The right to write in a shard. A greater token makes every smaller one void."""
 
     shard: int
@@ -55,8 +56,7 @@ class SessionRecord:
         return TapeBranch(self.parent.session if inherited and self.parent is not None else self.id, seq)
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """Everything that becomes true at once, or not at all.
 
     `expect` is the `seq` of the session's last committed fact. `consume` are inbox entry ids of the session's shard.
@@ -125,8 +125,7 @@ class SessionStore(TapeStore, Protocol):
         """Sessions that are awake or have pages in the outbox, with those pages: what a restart continues."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseHolder:
+class LeaseHolder(Struct, frozen=True):
     """The holder of leases: a node's stable name, and the length of a lease without renewal."""
 
     node: str
@@ -163,8 +162,7 @@ class ShareStore(Protocol):
         """Announce that this node uses nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTimer:
+class SessionTimer(Struct, frozen=True):
     """A session that has left memory until a time: `due_s` is UTC, in seconds since the epoch."""
 
     session: SessionId
@@ -193,8 +191,7 @@ class SessionTimers(Protocol):
         """Take a timer away, unless it was set to another time meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldPlace:
+class HeldPlace(Struct, frozen=True):
     """The purpose of a place, in a session that lives in the conversation `home`: a meeting, by its id, or None for
     a thread below the question of an agent or a task."""
 
@@ -218,8 +215,7 @@ class PlaceStore(Protocol):
         """Make it an ordinary conversation, unless it is another session's place by now."""
 
 
-@dataclass(frozen=True, slots=True)
-class LivingNodes:
+class LivingNodes(Struct, frozen=True):
     """The live nodes by name, with the seconds for which each still counts as alive; `news` is the latest news.
 
     `left` are those who have said that they leave, for as long as they would else have counted as alive. Who is in

@@ -4,7 +4,7 @@ agents and its lineage (exchanges, branches, forks) are here, the others in `run
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from runtime.core.address import SCRATCH
 from runtime.core.errors import Divergence

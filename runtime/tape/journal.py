@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
@@ -37,8 +37,7 @@ _SMALL = 50_000
 """What has more characters and items is measured as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommitBatch:
+class CommitBatch(Struct, frozen=True):
     """The contents of one commit. `expect` is the last committed `seq`; `consume` are inbox entry ids."""
 
     expect: int
@@ -193,8 +192,8 @@ class Journal:
 
     def go_on_from(self, state: SessionState) -> None:
         """Begin with what the facts so far add up to, all of which are on the tape."""
-        for part in fields(state):
-            setattr(self.state, part.name, getattr(state, part.name))
+        for name in state.__struct_fields__:
+            setattr(self.state, name, getattr(state, name))
         self.committed = state.seq
 
     def restore(self, fact: Fact) -> None:

@@ -17,7 +17,6 @@ import sys
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib.resources import files
 from types import NoneType, UnionType
@@ -25,6 +24,7 @@ from typing import Any, Literal, NewType, Protocol, TypeVar, Union, get_args, ge
 
 import anyio
 import anyio.lowlevel
+from msgspec import Struct, field
 
 from runtime.core.errors import Divergence
 from runtime.core.ids import AgentId, ParticipantId, PersonId, SessionId, participant_id, person_id
@@ -51,8 +51,7 @@ _AT_ONCE = 200
 """The facts that are folded before others have a turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The state after fact `seq`, as JSON, by the rules of `version`."""
 
     seq: int
@@ -97,16 +96,14 @@ class MomentFacts(Protocol):
     def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SessionMoment:
+class SessionMoment(Struct, frozen=True):
     """A session after one of its facts. `trouble` says why its facts cannot be read up to there."""
 
     state: SessionState
     trouble: str = ""
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     """The states that are kept of one session, by their facts."""
 
     seqs: list[int] = field(default_factory=list)
@@ -186,7 +183,7 @@ def _writer(kind: Any) -> _Change:
     """The function that turns a value of a type into JSON data."""
     if kind is Message:
         return message_to_data
-    if is_dataclass(kind):
+    if _is_struct(kind):
         parts = {name: _writer(hint) for name, hint in _hints(kind).items()}
         return lambda value: {name: write(getattr(value, name)) for name, write in parts.items()}
     return _changed(kind, _writer, {CallKey: str})
@@ -199,8 +196,8 @@ def _reader(kind: Any) -> _Change:
         return message_from_data
     if kind in _IDS:
         return _IDS[kind]
-    if is_dataclass(kind):
-        make: Callable[..., Any] = kind  # type: ignore[assignment]
+    if _is_struct(kind):
+        make: Callable[..., Any] = kind
         parts = {name: _reader(hint) for name, hint in _hints(kind).items()}
         return lambda data: make(**{name: read(data[name]) for name, read in parts.items()})
     return _changed(kind, _reader, {CallKey: CallKey.parse, int: int, **_IDS})
@@ -218,7 +215,7 @@ def _changed(kind: Any, change: Callable[[Any], _Change], keys: Mapping[Any, _Ch
         item = change(parts[0])
         return _same if item is _same else lambda data: [item(one) for one in data]
     if origin is tuple:
-        part = change(parts[0]) if is_dataclass(parts[0]) else _same
+        part = change(parts[0]) if _is_struct(parts[0]) else _same
         return lambda data: tuple(map(part, data))
     if origin in (Union, UnionType) and NoneType in parts:
         (some,) = (change(part) for part in parts if part is not NoneType)
@@ -230,10 +227,14 @@ def _changed(kind: Any, change: Callable[[Any], _Change], keys: Mapping[Any, _Ch
     raise TypeError(f"A state has a value of the type {kind}, which a snapshot cannot keep.")
 
 
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
 def _same(value: Written) -> Written:
     return value
 
 
 def _hints(kind: Any) -> Mapping[str, Any]:
     hints = get_type_hints(kind)
-    return {part.name: hints[part.name] for part in fields(kind)}
+    return {name: hints[name] for name in kind.__struct_fields__}

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct
+
 from runtime.core.errors import Divergence
 from runtime.core.ids import as_named
 from runtime.core.message import Message
@@ -88,8 +90,7 @@ class _Open:
     """Whether the last line can be added to."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """A call that was printed: where, and what it gave once it is there."""
 
     stretch: StepStretch

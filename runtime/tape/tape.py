@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId, TapeId
@@ -39,8 +40,7 @@ def _short(value: Any) -> Any:
     return shortened(value, MAX_ERROR_CHARS) if isinstance(value, str) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """One entry of a tape.
 
     `seq` counts from 1 over all tapes of one session without a gap, so the session's tapes merge into one order.
@@ -54,8 +54,7 @@ class Fact:
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class TapeBranch:
+class TapeBranch(Struct, frozen=True):
     """The origin of a session: the facts of another one up to number `seq`, inclusive."""
 
     session: SessionId

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tests.chaos.places import Shown
 
@@ -13,8 +14,7 @@ _CHOSEN = re.compile(r"\s*\n✓\s[^\n]+\Z")
 text that is written once more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """`missing` sentences are still to come, `strange` is what nobody should see; `orphans` are copies, or beginnings,
     of a sentence that stands there once as well."""
 

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
 
 import anyio
 import httpx
+from msgspec import Struct
 from websockets.exceptions import WebSocketException
 
 from tests.chaos.stories import Said
@@ -31,8 +31,7 @@ _MADE = "opened this room."
 """The notice with which a room of the web chat begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A message that people see; `choices` can be pressed, `growing` says that it is not finished."""
 
     text: str

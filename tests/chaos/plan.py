@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct
+
 from tests.chaos.stories import STORIES, Said
 
 Shape = Literal["alone", "wired", "pair"]
@@ -72,16 +74,14 @@ _SECOND_STRIKES = 0.8
 """How often another fault strikes while the first is being recovered from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(Struct, frozen=True):
     """One conversation: where, and about which program."""
 
     place: PlaceKind
     story: str
 
 
-@dataclass(frozen=True, slots=True)
-class Deed:
+class Deed(Struct, frozen=True):
     """Something that is said in a conversation, `at_s` after its round begins."""
 
     cast: int
@@ -89,8 +89,7 @@ class Deed:
     said: Said
 
 
-@dataclass(frozen=True, slots=True)
-class Strike:
+class Strike(Struct, frozen=True):
     """A fault: `lasts_s` until it is taken away, `node` the gateway that it is about, `size_s` how far clocks jump."""
 
     kind: str
@@ -100,8 +99,7 @@ class Strike:
     size_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     deeds: tuple[Deed, ...]
     strikes: tuple[Strike, ...]
 

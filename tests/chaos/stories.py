@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 ROOT = Path(__file__).parents[2]
 HOUSE = ROOT / "tests" / "chaos" / "programs" / "house.pb"
@@ -18,8 +19,7 @@ BROKEN = "is broken"
 """What the error of a playbook says that is to fail."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One thing that a person says. `then` answers the question that it leads to, by a choice where there are any.
 
     `alone`: nothing else is said in the conversation until it is answered; what it does would differ.
@@ -35,8 +35,7 @@ Speaks = Callable[[random.Random, Sequence[Said], int], Said]
 """The next thing to be said: by chance, after what was said in this conversation; the number is no other's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(Struct, frozen=True):
     """A program and the conversation about it. `speakers` are the names that may stand above a text; `asks_on`: a
     question stays open below what was said last."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.platform_clock import clock_of
 from gateway.inbound.late import LateMessages

@@ -10,13 +10,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 from PIL import Image
 from playwright.async_api import Page, async_playwright
 

@@ -11,12 +11,12 @@ import json
 import shutil
 import sys
 import tempfile
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 from playwright.async_api import Browser, FilePayload, Page, Route, ViewportSize, async_playwright, expect
 
 from adapters.adapter import FileData

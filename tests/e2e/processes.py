@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+
+class Seen(Struct, frozen=True):
     """A process at the moment of looking."""
 
     id: int

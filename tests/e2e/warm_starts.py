@@ -25,12 +25,12 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import ClassVar, TypeAlias
 
 import anyio
+from msgspec import Struct
 
 PRODUCT = (
     "gateway.assembly.app",
@@ -233,8 +233,7 @@ async def _read(pipe: int, most_bytes: int) -> bytes:
     return os.read(pipe, most_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
+class _Copy(Struct, frozen=True):
     """A process, where its end is told, and the stand-in that asked for it."""
 
     pid: int

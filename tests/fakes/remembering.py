@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gateway.features.memories.books import Memories, Silence
 from gateway.features.memories.settings import MemorySettings

@@ -7,8 +7,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from adapters.capabilities import Capabilities, measure_of
 from adapters.discord.codec.addresses import render as discord
@@ -32,8 +33,7 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _PINGS = re.compile(r"<(?:[@#][UC]|!channel)|(?<!\w)@(?:here|everyone)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A platform: its limits, how Ada Lovelace is known there, and what a person sees of each page.
 
     `signs`: formulas stand between their signs.
@@ -64,8 +64,7 @@ PLATFORMS: dict[str, Shown] = {
 }
 
 
-@dataclass(slots=True)
-class Score:
+class Score(Struct):
     """Counts of texts that are as they were meant, and of characters with the right emphasis; and what differs."""
 
     texts: int = 0
@@ -136,8 +135,7 @@ def cut_everywhere(platform: Shown, written: Writer, least: int) -> Score:
     return score
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     """A text, its pages, and those of a random beginning of it."""
 
     seed: int

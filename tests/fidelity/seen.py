@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 INVISIBLE = "\u200b\u2060"
 PERSON = "person"
@@ -14,8 +15,7 @@ _ALIKE = str.maketrans("\u2217\u02cd\u223c\u02cb", "*_~`")
 """What looks like a sign, and the sign."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A character. `looks` has b, i, s for emphasis, c for code, d for the signs around a formula."""
 
     char: str

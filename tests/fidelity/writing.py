@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from html import escape
+
+from msgspec.structs import replace
 
 from tests.fidelity.seen import NAME, PERSON, Seen, seen
 from tests.fidelity.table_looks import Cell, rows_seen

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runtime.core.json_text import plain_data
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import CompileResult, compile_parsed
@@ -39,7 +40,7 @@ class Reader(Model):
         self._answers = Answers(rules)
 
     def stream(self, request: CompletionRequest, /) -> Any:
-        prompt = Prompt.read([asdict(message) for message in request.messages])
+        prompt = Prompt.read([plain_data(message) for message in request.messages])
         self._replies = [Reply(self._answers.reply(prompt))]
         return super().stream(request)
 

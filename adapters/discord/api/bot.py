@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from discord.http import Route
+from msgspec import Struct
 
 from adapters.discord.api.calls import DiscordCalls
 from adapters.discord.codec.addresses import DiscordBot, is_snowflake
@@ -20,8 +20,7 @@ THREAD_BITS = (1 << 35) | (1 << 38)
 """The permission to open a thread and speak in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """One permission: its name in Discord, its purpose, and whether nothing works without it."""
 
     name: str
@@ -30,8 +29,7 @@ class Permission:
     essential: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BotInvitation:
+class BotInvitation(Struct, frozen=True):
     """A link that lets the bot into a server, and the permissions it asks for."""
 
     link: str
@@ -76,8 +74,7 @@ _MESSAGE: Final = "/channels/{channel_id}/messages/{message_id}"
 _MARK: Final = _MESSAGE + "/reactions/{emoji}/@me"
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordServer:
+class DiscordServer(Struct, frozen=True):
     """A server of the bot, and the permissions of its roles there, as bits."""
 
     id: str
@@ -85,8 +82,7 @@ class DiscordServer:
     permissions: int
 
 
-@dataclass(frozen=True, slots=True)
-class ShardAdvice:
+class ShardAdvice(Struct, frozen=True):
     """The number of connections that Discord recommends, and the number that may start at once every five seconds."""
 
     shards: int

@@ -5,10 +5,10 @@ interactions (a command, a button, completion while typing), of which Discord wa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from discord.http import Route
+from msgspec import Struct
 
 from adapters.discord.api.bot import with_id
 from adapters.discord.api.calls import DiscordCalls
@@ -24,8 +24,7 @@ _SAY, _SAY_LATER, _CHANGE_LATER, _SUGGEST = 4, 5, 6, 8
 _LONGEST_SUGGESTION: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordHook:
+class DiscordHook(Struct, frozen=True):
     """A webhook of ours; `token` is as secret as the bot's."""
 
     id: str
@@ -34,8 +33,7 @@ class DiscordHook:
     server: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookSpot:
+class WebhookSpot(Struct, frozen=True):
     """The place where a webhook speaks: a channel, or a thread of it."""
 
     channel: str

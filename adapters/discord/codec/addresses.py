@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
 from urllib.parse import quote
 
 from markdown_it.token import Token
+from msgspec import Struct
 
 from adapters.capabilities import measure_utf16
 from adapters.discord.codec.payload import DiscordWords, Name
@@ -34,8 +34,7 @@ _SNOWFLAKE = re.compile(r"\d{1,20}", re.ASCII)
 _REFUSED_IN_NAMES = (("discord", "disc-ord"), ("clyde", "cl-yde"))
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordBot:
+class DiscordBot(Struct, frozen=True):
     """The identity of a bot on Discord; the ids of a bot and of its application are often, but not always, the same.
 
     `commands` are the words that are commands also where people talk with each other and other bots.

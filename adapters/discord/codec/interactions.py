@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, DiscordBot, address_of, moment_of, snowflake

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import FileData
 from adapters.discord.limits import MAX_BUTTON_LABEL, MAX_BUTTONS, MAX_FILE_WORDS, MAX_OPTIONS
@@ -30,8 +32,7 @@ _SAMPLES_A_SECOND: Final = 48_000
 _MAX_PAGES: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class VoiceNote:
+class VoiceNote(Struct, frozen=True):
     """The length of a recording in seconds, and its waveform in Base64."""
 
     seconds: float
@@ -84,8 +85,7 @@ def _waveform(sizes: list[int], seconds: float) -> str:
     return base64.b64encode(bytes(round(255 * value / loudest) for value in loudness)).decode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordWords:
+class DiscordWords(Struct, frozen=True):
     """A text in Discord's form, and the ids of the people it may ping."""
 
     text: str
@@ -95,14 +95,12 @@ class DiscordWords:
         return replace(self, text=f"{heading}\n{self.text}")
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     name: str
     avatar_url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordPost:
+class DiscordPost(Struct, frozen=True):
     """A new message. `reply_to` and `nonce` are for the bot's own, `name` is for a webhook's. With `voice`, the file is
     a voice message and has no text beside it."""
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from adapters.decoding import GONE, UNREAD, files_answered, rating_of_one
@@ -36,8 +38,7 @@ _Json: TypeAlias = Mapping[str, Any]
 MAX_REMEMBERED: Final = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     address: Address
     person_id: str
     person_name: str
@@ -67,8 +68,7 @@ class RecentMessages:
         return self._names.get(person_id) or ""
 
 
-@dataclass(frozen=True, slots=True)
-class MessagePlace:
+class MessagePlace(Struct, frozen=True):
     """The part of a message's place that the message does not state.
 
     `parent`: the channel a thread belongs to, None outside threads. `ours`: a thread that we opened or speak in.
@@ -191,8 +191,7 @@ def deletion_of(message_id: str, us: DiscordBot, known: Remembered | None, now: 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(Struct, frozen=True):
     """A reaction: `there` when it was put, False when it was taken away. `name` is its person's, "" if unknown."""
 
     message_id: str
@@ -289,8 +288,7 @@ def _quoted(replied: _Json, known_as: str, place: MessagePlace) -> Quote:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """A text without the parts that only name its addressee."""
 
     text: str

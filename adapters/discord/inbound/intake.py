@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.discord.api.bot import PAGE, DiscordApi
@@ -66,8 +67,7 @@ _STARTER: Final = 21
 """The type of the first message of a thread, which points to the message that the thread began with."""
 
 
-@dataclass(frozen=True, slots=True)
-class BotParts:
+class BotParts(Struct, frozen=True):
     """The parts of one bot beside its connection. `known_as` gives our id of a message by Discord's. With
     `opens_threads`, a message to the bot in a channel is answered in a thread.
     """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
 import discord
+from msgspec import Struct
 
 from adapters.discord.api.bot import THREAD_BITS, DiscordApi, ShardAdvice
 from adapters.discord.api.calls import NO_ANSWER
@@ -37,8 +37,7 @@ _OPENING: Final = (discord.ChannelType.text, discord.ChannelType.news)
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class LastSaid:
+class LastSaid(Struct, frozen=True):
     """A channel or thread of a server, and the id of the last message in it."""
 
     guild: str

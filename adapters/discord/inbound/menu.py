@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from adapters.adapter import NOT_UNDERSTOOD, Admits, Inbound
 from adapters.capabilities import measure_utf16
@@ -56,8 +57,7 @@ MAX_COMMANDS: Final = 5
 """The number of commands of one person in one channel that wait for answers."""
 
 
-@dataclass(slots=True)
-class _Receipt:
+class _Receipt(Struct):
     text: str | None
     interaction: Mapping[str, Any]
     heard_at_s: float

@@ -10,11 +10,11 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 import anyio
 import discord
+from msgspec import Struct
 
 from adapters.adapter import NOT_UNDERSTOOD
 from adapters.asides import HandsOver, to_nobody
@@ -53,8 +53,7 @@ _log = logging.getLogger(__name__)
 _IDS: Final = frozenset({"id", "channel_id", "guild_id", "message_id", "user_id"})
 
 
-@dataclass(frozen=True, slots=True)
-class ShardEvent:
+class ShardEvent(Struct, frozen=True):
     """An event's name and its data, as Discord wrote them, and an id that is the same when it is replayed."""
 
     name: str
@@ -76,8 +75,7 @@ def heard_of(name: str, frame: Mapping[str, Any], session_id: str) -> ShardEvent
     return ShardEvent(name, data, f"{session_id}.{frame['s']}")
 
 
-@dataclass(frozen=True, slots=True)
-class ShardSession:
+class ShardSession(Struct, frozen=True):
     """The parameters of connections. `shards` None: as many as Discord recommends."""
 
     token: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from adapters.adapter import Call, FileData
 from adapters.capabilities import Budget
@@ -49,8 +50,7 @@ _CHANGING: Final = frozenset[Call]({"edit", "offer"})
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordText:
+class DiscordText(Struct, frozen=True):
     """A text to post, with its place and speaker; the fields are those of `Adapter.send` and `CanUpload.upload`."""
 
     to: Address

@@ -11,11 +11,11 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
 import anyio
+from msgspec import Struct, field
 
 from adapters.discord.api.bot import PAGE, DiscordApi
 from adapters.discord.api.calls import HookGone
@@ -52,8 +52,7 @@ MAX_ELSEWHERE: Final = 10_000
 KEPT_FOR: Final = timedelta(days=7)
 
 
-@dataclass(frozen=True, slots=True)
-class UnconfirmedPost:
+class UnconfirmedPost(Struct, frozen=True):
     """A post that may be there: who said it, digests of its attempts, and the id that anything posted since exceeds."""
 
     name: str
@@ -143,8 +142,7 @@ def seat_of(speaker_id: str) -> int:
     return sum(speaker_id.encode()) % HOOKS_PER_CHANNEL
 
 
-@dataclass(slots=True)
-class _Pool:
+class _Pool(Struct):
     """The webhooks of one channel by seat, and all that may have posted there."""
 
     seats: dict[int, DiscordHook] = field(default_factory=dict)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from adapters.slack.api.calls import SlackCalls, told
 from adapters.slack.api.web import nonce_data
@@ -13,16 +14,14 @@ from adapters.slack.codec.addresses import AuthorFace
 TaskStatus = Literal["in_progress", "complete"]
 
 
-@dataclass(frozen=True, slots=True)
-class StreamReader:
+class StreamReader(Struct, frozen=True):
     """The reader of a stream in a channel, and that person's workspace."""
 
     user: str
     team: str
 
 
-@dataclass(frozen=True, slots=True)
-class StreamTask:
+class StreamTask(Struct, frozen=True):
     """An activity of an agent, shown in its stream; the same id replaces it."""
 
     id: str
@@ -34,8 +33,7 @@ class StreamTask:
         return {"type": "task_update", "id": self.id, "title": self.title, "status": self.status}
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPlan:
+class TaskPlan(Struct, frozen=True):
     """The title above an agent's tasks, for its work as a whole."""
 
     title: str
@@ -48,8 +46,7 @@ class TaskPlan:
 Doing: TypeAlias = StreamTask | TaskPlan
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEnd:
+class StreamEnd(Struct, frozen=True):
     """What a stream ends with: activities, and blocks below it. `works_on`: its agent goes on working; else Slack takes
     the stop button away."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from adapters.capabilities import measure_utf16
 from adapters.markdown.paging import split_pages
@@ -26,8 +27,7 @@ _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 
 
-@dataclass(frozen=True, slots=True)
-class SlackBot:
+class SlackBot(Struct, frozen=True):
     team_id: str
     team: str
     user_id: str
@@ -39,8 +39,7 @@ class SlackBot:
         return team in (None, self.team_id)
 
 
-@dataclass(frozen=True, slots=True)
-class SlackPerson:
+class SlackPerson(Struct, frozen=True):
     """A person's name, their language in Slack's form (`de-DE`), and their workspace."""
 
     name: str
@@ -48,8 +47,7 @@ class SlackPerson:
     team: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorFace:
+class AuthorFace(Struct, frozen=True):
     username: str
     icon_emoji: str
 

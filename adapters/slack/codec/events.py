@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from adapters.adapter import Act, Inbound
 from adapters.decoding import GONE, UNREAD, rating_of_one
@@ -28,8 +30,7 @@ _COMMAND = re.compile(r"[/!]([a-z]+)(?:\s+|$)", re.IGNORECASE)
 _Json: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SlackHappening:
+class SlackHappening(Struct, frozen=True):
     """Something a person did to a message, in Slack's terms. `at` is when, `ts` which message.
 
     `thread` is None outside of threads. Of a reaction it is not told: `thread_told` is False. `brings` is the message

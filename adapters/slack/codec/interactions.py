@@ -5,9 +5,11 @@ Slack's.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from adapters.decoding import DOWN, UP
@@ -32,8 +34,7 @@ FEEDBACK_ACTION: Final = "feedback"
 _MARKS: Final[Mapping[str, tuple[Rating, str]]] = {"up": ("up", UP), "down": ("down", DOWN)}
 
 
-@dataclass(frozen=True, slots=True)
-class SlackEntry:
+class SlackEntry(Struct, frozen=True):
     """What a person gave by `/parley name argument`, by a form, or by a button that opens one. `name` is empty for what
     is no command.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markdown_it.token import Token
+from msgspec import Struct
 
 from adapters.capabilities import measure_utf16
 from adapters.markdown.reading import parsed
@@ -76,16 +76,14 @@ def _formatted(source: str) -> str:
         return ""
 
 
-@dataclass(slots=True)
-class _Mark:
+class _Mark(Struct):
     """A mark that was opened. `sign` is empty inside an equal one."""
 
     sign: str
     begins_at: int = 0
 
 
-@dataclass(slots=True)
-class _Link:
+class _Link(Struct):
     """A link that was opened: its target, and whether Slack accepts it. Of a `complete` one the label is written."""
 
     url: str

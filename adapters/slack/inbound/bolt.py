@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.authorization.async_authorize import AsyncAuthorize
@@ -66,8 +66,7 @@ _BOLTS: Final = "x-slack-bolt-"
 """Headers by which Bolt calls itself, to which nobody else has a right."""
 
 
-@dataclass(slots=True)
-class _Outcome:
+class _Outcome(Struct):
     """The outcome of a request: it must come again, it is stored, a listener of an extension failed."""
 
     arrived_at: float = field(default_factory=anyio.current_time)

@@ -9,11 +9,11 @@ import logging
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeGuard, TypeVar
 
 import anyio
+from msgspec import Struct, field
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.records import Records, what_can_be_read
@@ -51,8 +51,7 @@ FindPerson = Callable[[str, SlackWorkspace], Awaitable[SlackPerson | None]]
 """Tells a person by their id; None where Slack does not answer now."""
 
 
-@dataclass(slots=True)
-class SlackTalk:
+class SlackTalk(Struct):
     """A conversation: the time stamp of the newest message that was taken, and of our threads' roots, the last one
     written in at the end."""
 

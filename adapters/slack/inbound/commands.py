@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from adapters.adapter import Admits, Inbound
 from adapters.markdown.mentions import with_mentions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import anyio
+from msgspec import Struct, field
 
 from adapters.recent import RecentValues
 from adapters.slack.codec.events import is_said
@@ -22,8 +22,7 @@ Kind = Literal["event", "command", "choice", "rating", "answer", "form"]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """A delivery to the app in the workspace `team`. `again`: Slack has sent it before."""
 
     event_id: str
@@ -33,8 +32,7 @@ class Delivery:
     kind: Kind = "event"
 
 
-@dataclass(slots=True, eq=False)
-class _Pending:
+class _Pending(Struct, eq=False):
     settled: anyio.Event = field(default_factory=anyio.Event)
     safe: bool = False
     words: Mapping[str, Any] | None = None

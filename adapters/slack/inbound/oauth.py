@@ -8,10 +8,10 @@ from __future__ import annotations
 import hmac
 import html
 import secrets
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from slack_bolt.oauth.async_callback_options import AsyncCallbackOptions, AsyncFailureArgs, AsyncSuccessArgs
 from slack_bolt.oauth.async_oauth_flow import AsyncOAuthFlow
 from slack_bolt.oauth.async_oauth_settings import AsyncOAuthSettings
@@ -33,8 +33,7 @@ STATE_COOKIE: Final = "parley_slack_state"
 STATE_LASTS_S: Final = 600
 
 
-@dataclass(frozen=True, slots=True)
-class AppKeys:
+class AppKeys(Struct, frozen=True):
     """The proof to Slack that the app is ours (Basic Information, App Credentials)."""
 
     client_id: str

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.recent import RecentValues
@@ -91,8 +92,7 @@ class AppContexts:
         return name
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """The result of a delivery: an event for the gateway, words for its author, work for afterwards.
 
     `taken` is called once the event is safe.

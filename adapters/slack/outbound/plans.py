@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import anyio
+from msgspec import Struct, field
 
 from adapters.recent import RecentValues
 from adapters.slack.api.workspaces import SlackWorkspace
@@ -33,8 +33,7 @@ MAX_STATUS: Final = 100
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(Struct):
     """What is done in a thread. `tasks` are titles by ids, `working` those that are not done."""
 
     title: str

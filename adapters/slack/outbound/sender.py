@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.adapter import FileData

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from adapters.recent import RecentValues
 from adapters.slack.api.streams import NO_MORE, Doing, StreamEnd, StreamReader, StreamTask, TaskPlan
@@ -30,8 +32,7 @@ MAX_PLAN_TITLE: Final = 100
 """The number of characters shown of a plan's title; Slack names no limit."""
 
 
-@dataclass(slots=True)
-class OpenStream:
+class OpenStream(Struct):
     """A stream that takes text. Of what was given to append, the first `sent` characters are shown; `planned`: it has
     a title.
     """
@@ -54,8 +55,7 @@ class OpenStream:
         return shown
 
 
-@dataclass(slots=True)
-class Streams:
+class Streams(Struct):
     """The open streams of this process, by their messages' time stamps."""
 
     _faces: AgentIcons

@@ -9,11 +9,11 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 import anyio
 import httpx
+from msgspec import Struct
 from telegram import Bot, InputFile
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest, RequestData
@@ -94,8 +94,7 @@ class Parameters:
         return {name: value.field_tuple for name, value in self._values.items() if isinstance(value, InputFile)}
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramTarget:
+class TelegramTarget(Struct, frozen=True):
     """The destination of a message, and the number of the message that it answers; `alone_to` is that of one which only
     we see."""
 

@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from adapters.adapter import NOT_UNDERSTOOD
 from runtime.core.address import Address
 
@@ -19,8 +21,7 @@ FIRST_SUPERGROUP: Final = -(10**12)
 Json: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramBot:
+class TelegramBot(Struct, frozen=True):
     """One of our bots. `username` is without the @; `agent` is whom it speaks for, None for the main bot.
 
     `hears_all` says that privacy mode is off: in groups it sees every message.
@@ -87,8 +88,7 @@ def is_private(address: Address) -> bool:
     return chat_id_of(address) > 0
 
 
-@dataclass(frozen=True, slots=True)
-class MessageId:
+class MessageId(Struct, frozen=True):
     """A message's number, and the agent's bot that owns the message or alone knows it by this number."""
 
     number: int
@@ -107,8 +107,7 @@ class Names(Protocol):
     def get(self, username: str, /) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateEnvelope:
+class UpdateEnvelope(Struct, frozen=True):
     """The message that an update is about: its chat, topic and number.
 
     `is_new`: it has just been posted. `sender` is the user name, in lower case, and the name of the person who wrote
@@ -123,8 +122,7 @@ class UpdateEnvelope:
     alone: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KnownChat:
+class KnownChat(Struct, frozen=True):
     """Our knowledge of an update's chat.
 
     `home` is the chat's first id; None if that is the update's own. `speaks`: we speak in its topic. `post` is the

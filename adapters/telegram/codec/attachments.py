@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from adapters.adapter import FileData
 from adapters.telegram.codec.addresses import Json
@@ -41,8 +42,7 @@ _SENT_AS: Mapping[str, str] = {
 """The kinds that Telegram plays or shows in the chat (Bot API, sendPhoto, sendVideo, sendAudio, sendVoice)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileRef:
+class FileRef(Struct, frozen=True):
     """A file on Telegram's servers. Its id is valid for the bot that received it. `bot_id` None is the main bot."""
 
     file_id: str

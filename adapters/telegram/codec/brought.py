@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from adapters.telegram.codec.addresses import PLATFORM, Json, Names, OurBots, TelegramBot, name_of
 from adapters.telegram.codec.attachments import attachments_of
@@ -20,8 +21,7 @@ _NOTHING: Final[Json] = {}
 _LINE_END: Final = "\n".encode("utf-16-le")
 
 
-@dataclass(frozen=True, slots=True)
-class SaidText:
+class SaidText(Struct, frozen=True):
     """A text. `to` are the bots it is meant for; mentioned people are in it as `@Name`."""
 
     text: str
@@ -30,8 +30,7 @@ class SaidText:
     for_another_bot: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     entity: Entity
     becomes: str = ""
     to: TelegramBot | None = field(default=None)

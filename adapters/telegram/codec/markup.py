@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import regex
 from markdown_it.token import Token
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.capabilities import measure_utf16
 from adapters.markdown.reading import ADDRESS, TooMuchMarkdown, parsed
@@ -37,8 +38,7 @@ _SPACE, _HARD_SPACE = " ".encode("utf-16-le"), "\u00a0".encode("utf-16-le")
 _KINDS: dict[MarkKind, str] = {"heading": "bold", "strong": "bold", "em": "italic", "s": "strikethrough"}
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Struct, frozen=True):
     """Formatting of a piece of a text; `kind` is the Bot API's type, offset and length are UTF-16 units.
 
     `person` is the id of whom a text_mention mentions.
@@ -52,8 +52,7 @@ class Entity:
     person: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedText:
+class RenderedText(Struct, frozen=True):
     """The content of a message: bare text, and its formatting in the order of the offsets."""
 
     text: str
@@ -105,8 +104,7 @@ def _unmentioned(text: str) -> str:
     return str(_USER_NAME.sub(lambda found: found["kept"] or _BREAK, text))
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A piece that has started. `shown` is False inside an equal one, and for a piece without meaning. A `bare` one is
     an address, which Telegram makes a link itself.
     """
@@ -209,8 +207,7 @@ class _Writer(MarkdownWriter):
         self._units += measure_utf16(text)
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedPage:
+class RenderedPage(Struct, frozen=True):
     """CommonMark under its speaker's name; `name` is empty where none is shown."""
 
     markdown: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.decoding import UNREAD, files_answered, rating_of_all
@@ -35,8 +37,7 @@ CUSTOM_EMOJI = "\N{WHITE MEDIUM STAR}"
 """The character for a mark that is a picture of Telegram's."""
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramReceiver:
+class TelegramReceiver(Struct, frozen=True):
     """The bot that received an update, among all our bots. With `hears_topics` everything in a topic where we speak is
     addressed to us.
     """
@@ -51,38 +52,33 @@ class TelegramReceiver:
         return self.bot.id if self.bot.agent is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class ButtonPress:
+class ButtonPress(Struct, frozen=True):
     """A press of a button, which waits for an answer. Without an item Telegram no longer knows the message."""
 
     query_id: str
     item: Inbound | None
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """A group has become a supergroup. Telegram tells both chats."""
 
     old: int
     new: int
 
 
-@dataclass(frozen=True, slots=True)
-class TopicClosed:
+class TopicClosed(Struct, frozen=True):
     chat_id: int
     topic: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(Struct, frozen=True):
     """The bot was added to a chat or got other permissions there; without `present` it was removed."""
 
     chat_id: int
     present: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Ignored:
+class Ignored(Struct, frozen=True):
     """An update without news for us, and the reason. `detail` says what could not be read."""
 
     reason: Literal["another kind", "no person", "no content", "for another bot", "not understood"]
@@ -100,8 +96,7 @@ def decode(updates: Sequence[Json], receiver: TelegramReceiver, known: KnownChat
         return Ignored("not understood", repr(error))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     receiver: TelegramReceiver
     known: KnownChat
 

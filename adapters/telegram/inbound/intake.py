@@ -8,13 +8,13 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 
 from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
 from adapters.retrying import PlatformPatience
@@ -46,8 +46,7 @@ Take = Callable[[Sequence[Json]], Awaitable[bool]]
 """Takes an update, or an album's updates, and returns True once their content is stored."""
 
 
-@dataclass(eq=False, slots=True)
-class _Album:
+class _Album(Struct, eq=False):
     bot_id: int | None
     id: AlbumId
     updates: dict[int, Json]
@@ -134,8 +133,7 @@ MAX_WAIT_S: Final = 20.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False, slots=True)
-class _Given:
+class _Given(Struct, eq=False):
     item: Inbound
     done: anyio.Event = field(default_factory=anyio.Event)
     kept: bool = False
@@ -189,8 +187,7 @@ class UpdateFeed:
         self._receive.close()
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramWebhook:
+class TelegramWebhook(Struct, frozen=True):
     """The address to which Telegram sends one bot's updates. The secret is derived from the token, so that every node
     knows it.
     """

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
+from msgspec import Struct, field
 
 from adapters.recent import RecentValues
 from adapters.telegram.chat_state import MAX_RECENT
@@ -35,8 +35,7 @@ SEARCHED_S: Final = 120.0
 MAX_LOST: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """A place in a chat. `bot` is the agent's bot that posts there, None the main one."""
 
     chat_id: int
@@ -44,8 +43,7 @@ class Spot:
     bot: int | None
 
 
-@dataclass(slots=True)
-class LostPost:
+class LostPost(Struct):
     """A post without a clear answer. Its number is above `since`, which is None where that cannot be known; `first` is
     the `since` of its first try and `tried` the numbers where it is not."""
 

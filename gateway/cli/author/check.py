@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+from msgspec.structs import replace
 
 from gateway.cli.output.diagnosis import checked, counted, overview
 from gateway.cli.output.terminal import (

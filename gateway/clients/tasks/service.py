@@ -7,10 +7,11 @@ import math
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from gateway.clients.feed import EventFeed
@@ -40,8 +41,7 @@ class TaskStore(SessionStore, TapeReader, Protocol):
     """Finds and reads sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDoor:
+class TaskDoor(Struct, frozen=True):
     """The parts behind clients' tasks. `known` finds an event that was taken in at an address, by its id."""
 
     programs: Mapping[str, Program]
@@ -112,8 +112,7 @@ _ANY = 1e12
 """More tokens and dollars than any task costs."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientTask:
+class ClientTask(Struct, frozen=True):
     """A task as its client sees it. `program` is "" while it has not begun."""
 
     id: SessionId

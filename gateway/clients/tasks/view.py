@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
@@ -29,8 +31,7 @@ _NO_SPEECH = frozenset({"ask", "file", "notice"})
 """Pages that are no utterances of an agent."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskUtterance:
+class TaskUtterance(Struct, frozen=True):
     """An utterance of a task, or of its client (`own` is False). `seq` is the number of its fact, `id` the client's own
     name for its message, and `page` the number of what the task says among all its facts."""
 
@@ -42,8 +43,7 @@ class TaskUtterance:
     page: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionOfTask:
+class QuestionOfTask(Struct, frozen=True):
     """A question that waits for an answer. `ask` is its id. `asker` is the task of the task that asks, None for the
     task itself."""
 
@@ -61,8 +61,7 @@ class QuestionOfTask:
         return {"ask": self.ask, "text": self.text, "options": list(self.options)}
 
 
-@dataclass(slots=True)
-class TaskView:
+class TaskView(Struct):
     """A task as its facts up to number `seq` tell it. `home` is the address of who ordered it."""
 
     seq: int = 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from a2a.server.context import ServerCallContext
@@ -41,6 +40,8 @@ from a2a.utils.errors import (
 )
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 from google.protobuf.timestamp_pb2 import Timestamp
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from gateway.clients.requests import BusClient
@@ -87,8 +88,7 @@ _MOST = 2**31 - 1
 Choose = Callable[[KnownSession], Awaitable[ClientTask | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
+class _Sent(Struct, frozen=True):
     """A message that was taken: what it went to, the question that it answered, the names of the task."""
 
     task: ClientTask
@@ -335,8 +335,7 @@ class TaskListing:
         return found if own and program is not None and exposed(program) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where a page goes on: behind a mark of the sessions, after so many of the tasks that are found there. `before` is
     the number of those in front of the mark."""
 

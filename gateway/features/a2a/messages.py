@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from a2a.types import (
     AgentCapabilities,
     AgentCard,
@@ -78,8 +78,7 @@ _FLAG = "a2a"
 _SCHEME = "client"
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True):
     """A public playbook of a program that says `a2a: true`."""
 
     program: str
@@ -155,8 +154,7 @@ def _described(skill: Skill) -> AgentSkill:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """The position up to which somebody has been told of a task."""
 
     seq: int
@@ -169,8 +167,7 @@ class Mark:
         return cls(task.view.seq, task.view.status, None if task.question is None else task.question.ask)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """The names of a task: its id, and what it belongs to for its client."""
 
     task: str

@@ -7,7 +7,6 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
 from ipaddress import ip_address
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -19,6 +18,8 @@ from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedErr
 from a2a.utils.proto_utils import to_stream_response
 from anyio.abc import TaskGroup
 from google.protobuf.json_format import MessageToDict
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.records import Records, what_can_be_read
 from gateway.clients.feed import EventFeed
@@ -28,6 +29,7 @@ from gateway.features.a2a.messages import GrowingTexts, Mark, Named, updates_of
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId
+from runtime.core.json_text import plain_data
 from runtime.stores.sessions import LeaseHolder, LeaseStore
 
 PIECES_S = 1.0
@@ -112,8 +114,7 @@ class Telling:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Push:
+class Push(Struct, frozen=True):
     """One URL of a task. `told` is what the URL's server has taken."""
 
     client: str
@@ -131,7 +132,7 @@ class Push:
         return f"{self.task}/{self.id}"
 
     def __str__(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(plain_data(self))
 
     @classmethod
     def read(cls, text: str) -> Push:

@@ -8,11 +8,11 @@ The questions that wait for people's answer, as their sessions have them now, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
+from msgspec import Struct
 
 from adapters.records import Records, what_can_be_read
 from gateway.feature import FeatureGround, ServingGround
@@ -53,8 +53,7 @@ _LOOKED_AT = 2_000
 """The facts after a question among which its answer is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionPlace:
+class QuestionPlace(Struct, frozen=True):
     """A question of a session, by the call that asks it: when it was noted, and the number that its fact was to get."""
 
     session: SessionId
@@ -123,8 +122,7 @@ async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
     return {"decisions": {"questions": sum(place.approval for place in await register_in(ground).all())}}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
+class OpenQuestion(Struct, frozen=True):
     """A question of a session, which is in this state."""
 
     record: SessionRecord
@@ -146,8 +144,7 @@ class OpenQuestion:
         return [] if self.asked.of is None else [self.state.called(self.asked.of)]
 
 
-@dataclass(frozen=True, slots=True)
-class GivenAnswer:
+class GivenAnswer(Struct, frozen=True):
     """The answer to a question: the words, and who said them, "" where nobody did."""
 
     answer: str
@@ -156,8 +153,7 @@ class GivenAnswer:
     """The id of the event that brought the answer, "" for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionsView:
+class QuestionsView(Struct, frozen=True):
     """Reads what is noted, and forgets of that what is no longer open. Raises StorageUnavailable."""
 
     register: QuestionRegister

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,8 +27,7 @@ MOST = 50
 """The most questions of one page: each is looked up in its session."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionRoutes:
+class QuestionRoutes(Struct, frozen=True):
     questions: QuestionsView
     inbox: Inbox
     clock: Clock

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gateway.cli.operate.database import nothing_kept, say_json, say_table, with_database
 from gateway.cli.output.terminal import ConfigOption, say
+from runtime.core.json_text import plain_data
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def feedback(
     rows = [] if nothing_kept(config) else _rows(config, days)
     if json:
         for row in rows:
-            say_json({**asdict(row), "day": row.day.isoformat()})
+            say_json({**plain_data(row), "day": row.day.isoformat()})
         return
     if not rows:
         say("Nobody rated an answer in this period.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from operator import attrgetter
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from adapters.records import Records, what_can_be_read
 from gateway.feature import FeatureGround, ServingGround
@@ -30,8 +31,7 @@ _MOST_STEPS: Final = 50
 By = Literal["day", "program", "step", "model"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
+class Rated(Struct, frozen=True):
     day: date
     program: str
     step: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import mimetypes
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gateway.features.files.describing import FileDescriber
 from gateway.models.answers import BilledPerson

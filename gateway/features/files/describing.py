@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from gateway.models.answers import BilledPerson, counted
 from runtime.core.address import Address

@@ -11,12 +11,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import anyio
 from anyio.abc import Process
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gateway.features.files.reading import (
     TEXT_TYPE,
@@ -33,6 +34,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, ContentLocked, NotDelivered
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, PICTURE_TYPE, FileAccess, FileStore
+from runtime.core.json_text import plain_data
 from runtime.core.message import Attachment, FilePart
 from runtime.core.texts import Texts
 from runtime.execution.prompt.with_files import FileContents
@@ -55,8 +57,7 @@ MAX_READ_BYTES: Final = 64 * 1024 * 1024
 """What a worker may write; more comes from none of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class TakenFile:
+class TakenFile(Struct, frozen=True):
     """A file as a session knows it, and what its sender is told about it. `seconds` is the length of a sound, by what
     its container says."""
 
@@ -73,8 +74,7 @@ class FileIntake(FileContents, Protocol):
         StorageError."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFileIntake:
+class StoredFileIntake(Struct, frozen=True):
     """Implements `FileIntake` for the platforms of a node."""
 
     _files: FileAccess
@@ -184,7 +184,7 @@ class WorkerReader:
         """Whether the last worker had a jail around it; None before the first."""
 
     async def read(self, data: bytes, media_type: str, /) -> Reading:
-        head = {"type": media_type, "limits": asdict(self._limits)}
+        head = {"type": media_type, "limits": plain_data(self._limits)}
         given = json.dumps(head).encode() + b"\n" + data
         async with self._at_once:
             written = await self._decoded(given)

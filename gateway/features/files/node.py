@@ -7,7 +7,8 @@ until then. A crash in between repeats the work, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+
+from msgspec.structs import replace
 
 from gateway.feature import FeatureGround, ServingGround, TriedGround
 from gateway.features.files.calls import FileCalls
@@ -21,6 +22,7 @@ from gateway.settings.tree import process_environment
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileAccess
+from runtime.core.json_text import plain_data
 from runtime.core.message import attachment_from
 from runtime.llm.client import VisionRecord
 from runtime.llm.models import VISION
@@ -51,7 +53,7 @@ class SessionFiles(SessionPart):
             old = before.get(one.file.url)  # brought by the message that is changed: nothing about it is new
             file = old or await self._describer.described(one.file, payer)
             told = {REMARKS: () if old else one.remarks, CLAIMED: sent.media_type, SECONDS: one.seconds}
-            known.append({**asdict(file), **told})
+            known.append({**plain_data(file), **told})
         return replace(event, attachments=tuple(known))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
 
 PartKind = Literal["image", "text"]
 
@@ -13,8 +14,7 @@ TEXT_TYPE = "text/plain"
 UNKNOWN_TYPE = "application/octet-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLimits:
+class ReadLimits(Struct, frozen=True):
     """Limits of reading one file. `side` is the longer side of a picture for a model, in pixels; `pixels` is the size
     of the largest picture that is decoded; of a document at most `text_chars` of its text and `pictures` of its pages
     without text are kept, from its first `pages`. `unpacked_bytes` is what may come out of a packed document.
@@ -32,16 +32,14 @@ class ReadLimits:
     whole_s: float = 40.0
 
 
-@dataclass(frozen=True, slots=True)
-class FileRemark:
+class FileRemark(Struct, frozen=True):
     """Something to tell the person who sent a file: a text's key below `files.`, and its values."""
 
     key: str
     values: Mapping[str, str | int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPart:
+class ReadPart(Struct, frozen=True):
     """A picture (JPEG) or a text (UTF-8) of a file. `page` counts from 1; 0 is the whole file."""
 
     kind: PartKind
@@ -49,8 +47,7 @@ class ReadPart:
     page: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The part of a file that a model can be given. `media_type` is the type of its content, whatever it was said to
     be.
 

@@ -10,7 +10,6 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -28,6 +27,7 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
@@ -210,8 +210,7 @@ def _text(value: object) -> TextContent:
     return TextContent(type="text", text=text)
 
 
-@dataclass(frozen=True, slots=True)
-class PlaybookTool:
+class PlaybookTool(Struct, frozen=True):
     """A playbook that a client may order, and the tool by which it does."""
 
     program: str

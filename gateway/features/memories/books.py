@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self
 
 import anyio
 import anyio.lowlevel
+from msgspec import Struct, field
 
 from adapters.records import Records
 from gateway.features.memories.index import MemoryIndex, tokens
@@ -112,8 +112,7 @@ class Silence:
             await self._records.remove(f"{person} {program}")
 
 
-@dataclass(slots=True)
-class Book:
+class Book(Struct):
     """The memories of one scope, the oldest first, and those of them that no newer one replaces."""
 
     memories: Sequence[StoredMemory] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
+
+from msgspec import Struct, field
 
 from runtime.tape.facts.content import FactContent, fact, key
 from runtime.tape.facts.registry import rule
@@ -16,7 +17,7 @@ MAX_MADE = 1000
 
 
 @fact("memory", session=True)
-class MemoryMade(FactContent):
+class MemoryMade(FactContent, frozen=True):
     """Something is to be remembered. `scope` is the kind of where it may be used, `whose` the person or place.
 
     `made` is in seconds since the epoch, `message` the platform's id of the message that it comes from.
@@ -34,28 +35,27 @@ class MemoryMade(FactContent):
 
 
 @fact("memory_kept", session=True)
-class MemoryKept(FactContent):
+class MemoryKept(FactContent, frozen=True):
     """A memory is where other conversations find it."""
 
     id: str = key("id")
 
 
 @fact("memory_back", session=True)
-class MemoryWithdrawn(FactContent):
+class MemoryWithdrawn(FactContent, frozen=True):
     """A memory is to be forgotten, with the exchange in which it was made."""
 
     id: str = key("id")
 
 
 @fact("memory_gone", session=True)
-class MemoryGone(FactContent):
+class MemoryGone(FactContent, frozen=True):
     """A memory that was withdrawn is forgotten."""
 
     id: str = key("id")
 
 
-@dataclass(slots=True)
-class MadeMemory:
+class MadeMemory(Struct):
     """A memory that fact `seq` of the session made. `scope`, `whose`, `owner` and `about` are as the fact has them.
 
     A `new` one is to be kept, one that is `withdrawn` to be forgotten.
@@ -80,7 +80,6 @@ class MadeMemory:
 
 
 @state_part
-@dataclass(slots=True)
 class MadeMemories(StatePart):
     """What a session has remembered, by id; the oldest are forgotten beyond `MAX_MADE`."""
 

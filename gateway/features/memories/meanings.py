@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from heapq import nlargest, nsmallest
 from math import sqrt
 from operator import mul
 from typing import Protocol
 
 import anyio.lowlevel
+from msgspec import Struct, field
 
 from gateway.features.memories.books import AT_ONCE, indexed_text
 from gateway.models.answers import BilledPerson
@@ -88,8 +88,7 @@ class Embedder(Protocol):
         """A vector of signed bytes for each text, within a time limit; None where there are none now."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shelf:
+class _Shelf(Struct, frozen=True):
     """The vectors of an owner's memories in a scope. `numbered` are the memories that `nearest` numbers."""
 
     known: Mapping[str, bytes] = field(default_factory=dict)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from gateway.features.memories.books import Book, Memories
 from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
@@ -105,8 +106,7 @@ def _is_card(digits: str) -> bool:
     return sum(n if at % 2 == 0 else (2 * n - 9 if n > 4 else 2 * n) for at, n in enumerate(numbers)) % 10 == 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Meant:
+class _Meant(Struct, frozen=True):
     """A memory to be made: where it may be used, whose it is, and who else it is about."""
 
     scope: MemoryScope

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anyio.abc import TaskGroup
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -139,8 +139,7 @@ def _from(entry: NotebookEntry, name: str, where: dict[str, Any]) -> Draft:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TapeService:
+class TapeService(Struct, frozen=True):
     admission: ClientAdmission
     tapes: NamedTapes
     journals: ClientJournals

@@ -7,10 +7,10 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import anyio
+from msgspec import Struct
 
 from gateway.database import GatewayDatabase
 from gateway.feature import FeatureGround
@@ -300,8 +300,7 @@ def notebooks_in(database: GatewayDatabase) -> RedisNotebooks:
     return RedisNotebooks(database.connection, database.tapes.news, notebooks=bounds.notebooks, entries=bounds.entries)
 
 
-@dataclass(frozen=True, slots=True)
-class OldNotebook:
+class OldNotebook(Struct, frozen=True):
     """A notebook that the rule deletes, and when it was changed last."""
 
     name: str

@@ -11,8 +11,10 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
 from runtime.core.json_text import write_json
@@ -34,8 +36,7 @@ MAX_BRANCHES = 1_000
 KEY_KEPT_MS = 7 * 24 * 3600 * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRange:
+class EntryRange(Struct, frozen=True):
     """Entries `first` to `last` of a view: entry n is at the place n - offset in `notebook`."""
 
     notebook: str
@@ -44,8 +45,7 @@ class EntryRange:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class NotebookBranch:
+class NotebookBranch(Struct, frozen=True):
     """Entries after number `at` of the branch `parent`, or of `origin` where that is None: what was taken over from
     others. `head` is its last entry when it was left, None while it is the current one.
     """
@@ -57,8 +57,7 @@ class NotebookBranch:
     origin: tuple[EntryRange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """Entries of another notebook, up to `last` of its branch, were merged, which brought the head to `head`."""
 
     branch: int
@@ -66,8 +65,7 @@ class Merged:
     head: int
 
 
-@dataclass(frozen=True, slots=True)
-class Notebook:
+class Notebook(Struct, frozen=True):
     """A notebook as it was read. `head` is the number of its last entry, 0 while there is none, and `written` the
     number of places that are used, with those behind rollbacks. A fork goes on from `parent` after entry `at`.
     """
@@ -104,8 +102,7 @@ class Notebook:
         return (*cut(origin, top), *found[::-1])
 
 
-@dataclass(frozen=True, slots=True)
-class NotebookEntry:
+class NotebookEntry(Struct, frozen=True):
     """An entry. `line` is its JSON text: one that was appended has no `id`; one that was imported (`raw`) is as it was
     in the file. `sealed`: it is encrypted where it is kept; one that cannot be opened says so in its payload.
     """
@@ -130,8 +127,7 @@ class NotebookEntry:
         return self.line if self.raw else f'{{"id":{self.id},{self.line[1:]}'
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """An entry that is to be written; see `NotebookEntry`."""
 
     kind: str
@@ -139,8 +135,7 @@ class Draft:
     raw: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Merging:
+class Merging(Struct, frozen=True):
     """The entries that an append brings over: those of `notebook` up to `last` of its branch. `before` is what was
     brought over before that, as `Notebook.merged` has it.
     """
@@ -151,8 +146,7 @@ class Merging:
     before: Merged | None
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(Struct, frozen=True):
     """The numbers of the first and last entry. `known`: the key was used before, and nothing was written."""
 
     first: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from gateway.clients.journals import ClosedRooms
 from gateway.clients.scopes import JOURNAL, ClientScopes
@@ -20,8 +21,7 @@ from runtime.tape.tape import ANCHORS, Fact, TapeFollowing, TapeReader
 ANY_ANCHOR = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class TapeLine:
+class TapeLine(Struct, frozen=True):
     """An entry of a tape: its number and its kind. `text` makes JSON text of all of it."""
 
     id: int

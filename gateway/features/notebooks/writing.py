@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -62,8 +63,7 @@ class ReadFile:
     torn: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Portion:
+class Portion(Struct, frozen=True):
     """Some lines. The key follows from all lines up to them: what was taken of a file is known again."""
 
     drafts: list[Draft]
@@ -174,8 +174,7 @@ class Body:
         return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Writers:
+class Writers(Struct, frozen=True):
     admission: ClientAdmission
     notebooks: NotebookStore
     journals: ClientJournals

@@ -8,10 +8,10 @@ import hmac
 import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket
@@ -55,8 +55,7 @@ ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
 _NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class SeatOffice:
+class SeatOffice(Struct, frozen=True):
     """The parts that all visits share: the mail, the way for acts, and the length limit of a text."""
 
     mailboxes: SeatMailboxes
@@ -66,8 +65,7 @@ class SeatOffice:
     message_chars: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """The reason for the end of a visit; `code` is the WebSocket's."""
 
     code: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from runtime.channels.mailbox import MailboxEntry
 from runtime.core.json_text import read_json
@@ -38,16 +39,14 @@ class BadSeatFrame(Exception):
     """A frame that cannot be understood; the text gives its sender the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
+class Hello(Struct, frozen=True):
     """The first frame. `after` is the last acknowledged entry, as far as the participant knows."""
 
     version: int
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
+class Acknowledged(Struct, frozen=True):
     entry: str
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.records import ChangedTogether, what_can_be_read
 from runtime.core.clock import Clock
+from runtime.core.json_text import plain_data
 
 if TYPE_CHECKING:
     from gateway.features.pushes.encryption import PushKey
@@ -54,8 +56,7 @@ def is_service(endpoint: str) -> bool:
     return plain and known and endpoint.isascii() and endpoint.isprintable() and len(endpoint) <= MAX_ENDPOINT
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(Struct, frozen=True):
     """A browser. `device` is the log-in that it belongs to."""
 
     endpoint: str
@@ -64,8 +65,7 @@ class Subscription:
     device: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """The notifications that a person wants. `choices` are by room; without one it is mentions in open rooms, all in
     others. `shows`: notifications show the text.
     """
@@ -79,7 +79,7 @@ class Wishes:
         return (self.choices or {}).get(room, otherwise)
 
     def text(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(plain_data(self))
 
 
 def _wishes(kept: str | None) -> Wishes:

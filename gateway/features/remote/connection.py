@@ -8,7 +8,6 @@ import runpy
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 from urllib.parse import parse_qs
 
@@ -31,6 +30,7 @@ from mcp_types import (
     Tool,
     ToolListChangedNotification,
 )
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gateway.features.remote.tools import KEY
@@ -60,8 +60,7 @@ _SESSION_GONE = "Session terminated"
 """The SDK's text for that, if no other is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionWiring:
+class ConnectionWiring(Struct, frozen=True):
     """A connection's needs besides its spec: values of the variables, and who hears what.
 
     `variables` are those that the spec names, `environment` what every process gets. `progressed` hears how far a call
@@ -75,8 +74,7 @@ class ConnectionWiring:
     progressed: Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerLost:
+class AnswerLost(Struct, frozen=True):
     """The connection ended before an answer came. `sent`: the request may have reached the server."""
 
     sent: bool

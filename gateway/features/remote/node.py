@@ -4,11 +4,11 @@ allow."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from gateway.feature import FeatureGround, ServingGround
 from gateway.features.remote.tool_server import RemoteOptions, RemoteServer

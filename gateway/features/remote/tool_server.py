@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
+from msgspec import Struct, field
 
 from gateway.features.remote.connection import AnswerLost, ConnectionWiring, ToolServer, open_connection
 from gateway.features.remote.tools import remote_tools, wraps
@@ -124,8 +124,7 @@ def _plain_data(value: Any, depth: int) -> Any:
     return "…" if isinstance(value, int) and value.bit_length() > MAX_BITS else value
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteOptions:
+class RemoteOptions(Struct, frozen=True):
     """The operator's settings. `commands` are those that programs may start, "*" is any.
 
     `environment` is what every started process sees, `variables` the values of what programs name. `result_chars`

@@ -8,7 +8,6 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
+from msgspec import Struct
 
 from runtime.core.errors import RemoteUnavailable
 from runtime.core.plain_text import one_line
@@ -154,8 +154,7 @@ async def _stop(process: Process) -> None:
             await process.aclose()
 
 
-@dataclass(slots=True)
-class RequestAttempt:
+class RequestAttempt(Struct):
     """The known state of one request. `sent` is False if it certainly reached nobody; `status` is HTTP's."""
 
     sent: bool = True

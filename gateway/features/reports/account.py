@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from adapters.web.charters import is_closed
 from gateway.clients.journals import is_closed_task
@@ -69,8 +70,7 @@ _TEXTS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _OF_TYPE = {name: cause for cause, names in _TYPES.items() for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """An account, without secrets. `what` and `facts` are empty where the tape is gone or cannot be read, and `command`
     where there are no words to hear again."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from gateway.cli.operate.database import JsonOption, missing, say_json, say_table, shortened, when, with_database
 from gateway.cli.operate.letters import app as letters
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, say
+from runtime.core.json_text import plain_data
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> No
     reports = with_database(config, lambda database: _reports(database).all())
     if as_json:
         for report in reports:
-            say_json(asdict(report))
+            say_json(plain_data(report))
     elif not reports:
         say("There are no reports.")
     else:
@@ -52,7 +52,7 @@ def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOpti
 
     report, account, guess = with_database(config, ask)
     if as_json:
-        say_json({**asdict(report), **asdict(account), "guess": guess})
+        say_json({**plain_data(report), **plain_data(account), "guess": guess})
         return
     say(f"report   {report.number}, {report.count} times, last at {_last(report)} UTC, in {report.conversation}")
     for line in account.lines():

@@ -15,9 +15,11 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gateway.access.people import OwnerNotices
 from gateway.features.reports.account import Accounts, inert
@@ -102,8 +104,7 @@ async def {_PLAYBOOK}(report: int):
 _SPAN = Span("debug.pb", 1)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedModel:
+class AskedModel(Struct, frozen=True):
     """The model for each report. `wanted` True asks one about every failure, "auto" the program's own about those of
     conversations that it has answered: of several the one for choices, else the default, else another, and only one
     that has answered in that conversation.
@@ -153,8 +154,7 @@ def _named(program: Program) -> set[object]:
     return {*agents, *playbooks}
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A model's reply: what to look at next, or its guess; "" for no guess, None while it looks on."""
 
     look: str

@@ -7,9 +7,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Literal, Protocol
 
+from msgspec import Struct
+
+from runtime.core.json_text import plain_data
 from runtime.sessions.failures import FailureKind
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 
@@ -26,8 +28,7 @@ Decision = Literal["", "again", "left"]
 _HOUR_S = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Alike failures of one hour. Times are seconds since the epoch.
 
     `session` and `seq` are the branch of the first of them: the fact that says how it failed. `mark` is which failure
@@ -115,7 +116,7 @@ class RedisReports:
 
 
 def _written(report: Report) -> str:
-    return json.dumps(asdict(report), ensure_ascii=False)
+    return json.dumps(plain_data(report), ensure_ascii=False)
 
 
 def _read(kept: str) -> Report:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from gateway.cli.operate.database import JsonOption, missing, say_json, say_table, shortened, when, with_database
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
+from runtime.core.json_text import plain_data
 
 if TYPE_CHECKING:
     from gateway.database import GatewayDatabase
@@ -29,7 +30,7 @@ def list_schedules(as_json: JsonOption = False, config: ConfigOption = None) -> 
     entries = _entries(config)
     if as_json:
         for entry in entries:
-            say_json({**_data(entry), "last": asdict(entry.runs[-1]) if entry.runs else None})
+            say_json({**_data(entry), "last": plain_data(entry.runs[-1]) if entry.runs else None})
     elif not entries:
         say("Nothing is scheduled.")
     else:
@@ -43,7 +44,7 @@ def runs(name: NameArgument, as_json: JsonOption = False, config: ConfigOption =
     entry = _named(name, _entries(config))
     if as_json:
         for run in entry.runs:
-            say_json(asdict(run))
+            say_json(plain_data(run))
     elif not entry.runs:
         say(f"{name} has not run.")
     else:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from gateway.feature import FeatureGround
@@ -40,8 +41,7 @@ _MOST = 10_000
 """The schedules of one shard that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """One entry. `program` serves the place if a session starts now; `begins`: a session always starts. `rules` say
     what becomes of times that cannot be kept."""
 
@@ -150,8 +150,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 40 else f"{line[:39]}…"
 
 
-@dataclass(frozen=True, slots=True)
-class CronEntry:
+class CronEntry(Struct, frozen=True):
     """A schedule. `name` is that of the settings, or `<conversation>/<number>`; `key` is what its runs are kept under.
 
     `kept` is None for one of the settings.

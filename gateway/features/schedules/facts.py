@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
+
+from msgspec import Struct, field
 
 from runtime.tape.facts.content import FactContent, fact, key
 from runtime.tape.facts.registry import rule
@@ -14,22 +15,21 @@ SCHEDULE = "schedule"
 
 
 @fact("run", session=True)
-class RunBegun(FactContent):
+class RunBegun(FactContent, frozen=True):
     """An event of a schedule was taken, by its id."""
 
     run: str = key("run")
 
 
 @fact("run_over", session=True)
-class RunOver(FactContent):
+class RunOver(FactContent, frozen=True):
     """Nothing of a run goes on any more. `how` is "answered", "failed" or "stopped"."""
 
     run: str = key("run")
     how: str = key("how")
 
 
-@dataclass(slots=True)
-class RunState:
+class RunState(Struct):
     """A run. `seq` is the fact with which it began, `since` its time in seconds since the epoch; `error` is the type
     and text of the latest failure in it that nobody caught, and `failed` the number of that fact."""
 
@@ -40,7 +40,6 @@ class RunState:
 
 
 @state_part
-@dataclass(slots=True)
 class OpenRuns(StatePart):
     """The runs that have not ended, by the ids of their events. They stay with the session that took them."""
 

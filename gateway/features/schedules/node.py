@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
 
 from adapters.records import Records
 from gateway.feature import EnteredPlatform, FeatureGround, ServingGround

@@ -6,15 +6,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, Self
+
+from msgspec import Struct
 
 from adapters.records import what_can_be_read
 from gateway.features.schedules.facts import SCHEDULE
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import ScheduleId, person_id
+from runtime.core.json_text import plain_data
 from runtime.core.times import SetTimes
 from runtime.storage.redis.client.connection import RedisConnection, RedisScript, load_script
 from runtime.storage.redis.client.keys import ShardKeys
@@ -34,8 +36,7 @@ RunStatus = Literal["waiting", "working", "answered", "failed", "stopped", "skip
 _DUE = re.compile(r"(?P<of>.+)\.(?P<due>\d{4}-\d\d-\d\dT\S+)\Z", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """`text` is to be said at the times `timing`; `when` are the words in which they were given."""
 
     when: str
@@ -52,8 +53,7 @@ class Wanted:
         return cls(found["when"], SetTimes.read(found["timing"]), found["text"])
 
 
-@dataclass(frozen=True, slots=True)
-class KeptSchedule:
+class KeptSchedule(Struct, frozen=True):
     """Schedule `number` of a conversation, next due at `due_s`, in seconds since the epoch.
 
     `event` says who made it and where; its text is what `Wanted` writes.
@@ -100,8 +100,7 @@ class ScheduleStore(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleRun:
+class ScheduleRun(Struct, frozen=True):
     """One run, by the id of its event. Times are seconds since the epoch.
 
     `why` is the type of the failure, or of a skipped run "missed", "overlap" or "paused". `session` took the event, and
@@ -142,8 +141,7 @@ class RunStore(Protocol):
         """Whether it skips its times."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOf:
+class RunOf(Struct, frozen=True):
     schedule: str
     due: datetime
 
@@ -310,4 +308,4 @@ def _key(schedule: str) -> str:
 
 
 def _written(run: ScheduleRun) -> str:
-    return json.dumps(asdict(run), ensure_ascii=False)
+    return json.dumps(plain_data(run), ensure_ascii=False)

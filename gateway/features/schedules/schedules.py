@@ -12,10 +12,12 @@ a time has come ──> admit ──> inbox ──> a session takes it ──> n
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gateway.features.schedules.facts import SCHEDULE
 from gateway.features.schedules.redis import (
@@ -184,8 +186,7 @@ def _message(kept: KeptSchedule, text: str) -> InboxEvent:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Failing:
+class Failing(Struct, frozen=True):
     """A schedule, by its key, whose latest runs all failed; `run` is the last of them."""
 
     schedule: str

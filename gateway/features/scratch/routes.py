@@ -11,10 +11,11 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -57,8 +58,7 @@ class NotPossible(Exception):
     """A request cannot be done; the text says why, in a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A copy that was ordered: its session, the fact that it goes on from, and what was said next in the other one."""
 
     session: SessionId
@@ -67,8 +67,7 @@ class Copy:
     begun: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ScratchRooms:
+class ScratchRooms(Struct, frozen=True):
     """Raises NotPossible, InboxFull and StorageError."""
 
     catalog: SessionCatalog
@@ -182,8 +181,7 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:_ID_CHARS]
 
 
-@dataclass(frozen=True, slots=True)
-class ScratchRoutes:
+class ScratchRoutes(Struct, frozen=True):
     """The requests about scratch rooms. Each has a key: the same key is done once."""
 
     scratch: ScratchRooms

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 
 from anyio.abc import TaskGroup
 
@@ -80,7 +79,7 @@ class TaskWork(SessionPart):
     def begin(self, event: InboxEvent) -> None:
         """Take an order, and have its playbook executed; an order that cannot be executed is rejected."""
         order = TaskOrder.read(event.text)
-        same = {one.name: getattr(order, one.name) for one in fields(order) if one.name != "arguments"}
+        same = {name: getattr(order, name) for name in order.__struct_fields__ if name != "arguments"}
         places = {"home": ADDRESS.read(order.home), "place": ADDRESS.read(order.place)}
         self._journal.note(OrderTaken(**{**same, **places, "root": order.root or self._journal.session}))
         try:

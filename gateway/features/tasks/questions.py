@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from runtime.core.address import CLIENT, address_of, thread_name, threads_below
 from runtime.core.background import OnDemand
@@ -29,8 +29,7 @@ _Asking: TypeAlias = tuple[TaskState, str, TaskQuestion]
 """An open question with its id, and the task that asks it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskAsking(JsonLetter):
+class TaskAsking(JsonLetter, frozen=True):
     """Task `number` of the session that reads it waits for an answer, or no longer (`waits`).
 
     `ask` is the id of the question, which its choices begin with, `messages` are the platform's ids of what people see

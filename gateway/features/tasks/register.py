@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import anyio
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -51,8 +51,7 @@ class TaskInbox(Inbox, Protocol):
         """An event that was taken in there within the time that ids are remembered."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTask:
+class KnownTask(Struct, frozen=True):
     """A task that has begun, as its tape has it. `arguments` are by name, None where its playbook never began."""
 
     session: KnownSession
@@ -248,8 +247,7 @@ def register_in(database: GatewayDatabase, clock: Clock) -> TaskRegister:
     return TaskRegister(database.catalog, database.tapes, database.inbox, clock)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTaskRoutes:
+class KnownTaskRoutes(Struct, frozen=True):
     door: FeatureDoor
     register: TaskRegister
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from anyio.abc import TaskGroup
@@ -39,8 +38,7 @@ from runtime.tape.rules.tasks import seq_of
 from runtime.tape.state.tasks import WordState
 
 
-@dataclass(frozen=True, slots=True)
-class TaskWord(JsonLetter):
+class TaskWord(JsonLetter, frozen=True):
     """What an agent of the class `klass` says to task `number` of the session `orderer`, which is the session `task`,
     or `up` to that orderer. `hops` words between tasks and their orderers have led to it, itself included."""
 
@@ -53,8 +51,7 @@ class TaskWord(JsonLetter):
     hops: int
 
 
-@dataclass(frozen=True, slots=True)
-class TakenWords(JsonLetter):
+class TakenWords(JsonLetter, frozen=True):
     """The words up to that of fact `seq` were taken: those to task `number` of the session `orderer`, which is the
     session `task`, or those `up` to that orderer."""
 

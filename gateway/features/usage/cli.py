@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gateway.cli.operate.database import nothing_kept, say_json, say_table, with_database
 from gateway.cli.output.terminal import ConfigOption, note, say
+from runtime.core.json_text import plain_data
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def usage(
     rows = [] if nothing_kept(config) else _rows(config, days)
     if json:
         for used, amounts in rows:
-            say_json({**asdict(used), "day": used.day.isoformat(), **asdict(amounts)})
+            say_json({**plain_data(used), "day": used.day.isoformat(), **plain_data(amounts)})
         return
     if not rows:
         say("No model answered in this period.")

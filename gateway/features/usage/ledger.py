@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from typing import Any, Final, Literal, Protocol, get_args
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,7 +26,7 @@ from gateway.models.answers import ModelAmounts, amounts_of, in_words, shown
 from runtime.bus import EventStream
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
-from runtime.core.json_text import compact_json
+from runtime.core.json_text import compact_json, plain_data
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
 from runtime.storage.redis.client.connection import RedisConnection, load_script
@@ -47,8 +47,7 @@ _DAY_S = 86_400
 KEPT_DAYS: Final = 92
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(Struct, frozen=True):
     """The origin of use: a person's id, "" where nobody is known, names of the program, the agent and the model, and
     the purpose, as in `CompletionRequest`; "" where that was not kept yet.
     """
@@ -87,7 +86,7 @@ class RedisUsage:
     async def add(self, used: Used, amounts: ModelAmounts, /) -> None:
         rest = (used.program, used.agent, used.model, used.purpose)
         begins = [_field(used.person, *rest), _field("", *rest)]
-        pairs = [text for name, amount in asdict(amounts).items() if amount for text in (name, repr(amount))]
+        pairs = [text for name, amount in plain_data(amounts).items() if amount for text in (name, repr(amount))]
         if pairs:
             arguments: list[str | int] = [KEPT_DAYS * _DAY_S, MAX_FIELDS, *begins, *pairs]
             await self._connection.run(_ADD, [_key(used.day)], arguments, replicated=False)
@@ -105,7 +104,7 @@ class RedisUsage:
 
 
 def _amounts(part: dict[str, float]) -> ModelAmounts:
-    whole = {one.name: int(part.get(one.name, 0)) for one in fields(ModelAmounts) if one.name != "cost_usd"}
+    whole = {name: int(part.get(name, 0)) for name in ModelAmounts.__struct_fields__ if name != "cost_usd"}
     return ModelAmounts(**whole, cost_usd=part.get("cost_usd", 0.0))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
@@ -22,7 +24,7 @@ _SPOKEN = StoredForm(
 
 
 @fact("transcribed", session=True)
-class VoiceTranscribed(FactContent):
+class VoiceTranscribed(FactContent, frozen=True):
     """A message was spoken, or its words were corrected. `message` is the platform's id of it, `page` what shows its
     words to people.
     """
@@ -34,7 +36,7 @@ class VoiceTranscribed(FactContent):
 
 
 @fact("voice", session=True)
-class VoiceSwitched(FactContent):
+class VoiceSwitched(FactContent, frozen=True):
     """A person wants answers spoken from now on, or no longer."""
 
     person: PersonId = key("person")
@@ -42,7 +44,7 @@ class VoiceSwitched(FactContent):
 
 
 @fact("speech", session=True)
-class SpeechWanted(FactContent):
+class SpeechWanted(FactContent, frozen=True):
     """A page is to be spoken as well. `text` is what of it can be read aloud."""
 
     page: str = key("page")
@@ -52,15 +54,14 @@ class SpeechWanted(FactContent):
 
 
 @fact("spoken", session=True)
-class SpeechMade(FactContent):
+class SpeechMade(FactContent, frozen=True):
     """A page was spoken: its voice note is `note`, a page of its own. Without one it failed."""
 
     page: str = key("page")
     note: str = key("note", default="", always=True)
 
 
-@dataclass(slots=True)
-class VoiceState:
+class VoiceState(Struct):
     """A message that was spoken, by the platform's id, and the platform's ids of the quotation of its words."""
 
     message: str
@@ -69,8 +70,7 @@ class VoiceState:
     parts: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class SpeechState:
+class SpeechState(Struct):
     """A page that is to be spoken: what of it can be read aloud, who says it, and where."""
 
     agent: AgentId
@@ -79,7 +79,6 @@ class SpeechState:
 
 
 @state_part
-@dataclass(slots=True)
 class Voices(StatePart):
     """Words that people said, by the pages that quote it; who wants answers spoken; and what is to be spoken, by pages.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from gateway.features.voice.settings import VoiceSettings
 from gateway.inbound.usage_limits import DAY_S, UsageCounters
@@ -38,8 +38,7 @@ _ENDINGS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedSound:
+class ReceivedSound(Struct, frozen=True):
     """A recording that came with a message, which Parley keeps. `claimed` is what its platform says of its type,
     `seconds` its length by its container, None where that does not say; `before_s` are those of the same message."""
 
@@ -56,23 +55,20 @@ class ReceivedSound:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class VoiceTranscript:
+class VoiceTranscript(Struct, frozen=True):
     """The words of a recording, and their language as the provider names it, "" where it does not."""
 
     text: str
     language: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnheardReply:
+class UnheardReply(Struct, frozen=True):
     """The sentence for who sent a recording that has no words for us."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelListener:
+class ModelListener(Struct, frozen=True):
     """Puts recordings into words by the model for transcriptions."""
 
     _model: BilledModel

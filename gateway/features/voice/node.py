@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
 from gateway.features.voice.facts import (

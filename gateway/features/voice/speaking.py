@@ -7,9 +7,10 @@ import binascii
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from adapters.adapter import Inbound
 from adapters.records import Records
@@ -59,8 +60,7 @@ class VoiceCommand:
         return "usage" if word else "as_program" if known is None else f"is_{known}"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpeaker:
+class ModelSpeaker(Struct, frozen=True):
     """Speaks texts by the model for speech, up to `max_chars` characters of an answer."""
 
     _model: BilledModel

@@ -5,9 +5,10 @@ first, variables, sources.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gateway.observability.debugger.session_watch import SessionWatch
 from gateway.observability.debugger.sources import Place, ProgramSources, StopSpot, real_path, step_of
@@ -161,8 +162,7 @@ def _whole(request: Request, name: str) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _StackEntry:
+class _StackEntry(Struct, frozen=True):
     """A frame: `Main:03:QUE`, another agent's `Host.Main:03:QUE`. `place` is None where there is no file. `own`: it is
     executed on the agent whose stack this is.
     """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 import anyio
 from anyio.abc import ByteStream, TaskStatus
 from anyio.streams.stapled import MultiListener
+from msgspec import Struct
 
 from gateway.observability.debugger.editor import Editor
 from gateway.observability.debugger.inspection import AgentThreads
@@ -31,8 +31,7 @@ LAST_WORDS_S = 2.0
 """The time for an editor to read its last message."""
 
 
-@dataclass(frozen=True, slots=True)
-class DebugAddress:
+class DebugAddress(Struct, frozen=True):
     """The address for editors. `waits`: nothing is executed until the first one has connected, and then each session
     stops at its first playbook.
     """

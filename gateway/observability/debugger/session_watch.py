@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import anyio
+from msgspec import Struct
 
 from gateway.observability.debugger.sources import (
     Breakpoint,
@@ -36,8 +37,7 @@ from runtime.tape.state.frames import FrameState
 _WORDS = {"called": "A playbook is called", "returned": "A playbook has returned", "call": "A call"}
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
+class Why(Struct, frozen=True):
     """The reason for a stop: in the protocol's terms, in words, and with the breakpoints."""
 
     reason: str

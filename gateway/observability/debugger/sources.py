@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from gateway.observability.debugger.variables import parsed
 from runtime.core.errors import DebugError, ProgramError
 from runtime.language.diagnostics import Span
@@ -48,16 +50,14 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A line of a source, from 1: a file by its real path, or by its number the PBAsm of a program."""
 
     source: str | int
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class StopSpot:
+class StopSpot(Struct, frozen=True):
     """A place at which execution can stop: a call of a playbook (`step` is ""), one of its steps, or a line of Python,
     which belongs to no playbook here.
     """
@@ -208,8 +208,7 @@ def _continued(text: str) -> set[int]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A frame before what it does next: a playbook that was called, a step in English, a statement of one, a host call
     of Python; or with what came of it.
 
@@ -229,8 +228,7 @@ class Moment:
     again: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stepping:
+class Stepping(Struct, frozen=True):
     """A step from a frame of an agent to a nearby moment. `fine` stops at every statement."""
 
     how: Literal["next", "in", "out"]

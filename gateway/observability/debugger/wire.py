@@ -10,12 +10,12 @@ import itertools
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import anyio
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
+from msgspec import Struct, field
 
 from runtime.core.errors import DebugError, DebugProtocolError
 
@@ -34,8 +34,7 @@ _END = b"\r\n\r\n"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request of an editor. `arguments` are unchanged."""
 
     seq: int

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Protocol
 
+from msgspec import Struct, field
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Tracer
 from opentelemetry.sdk.trace.id_generator import IdGenerator
@@ -40,8 +40,7 @@ Key = tuple[str, str]
 _ENDS: Sequence[type[OfPage]] = (PageSettled, PageFailed, PageCutShort)
 
 
-@dataclass(slots=True)
-class SpanStretch:
+class SpanStretch(Struct):
     """The spans above a root frame; `agent` and `program` end with it."""
 
     program: Span
@@ -49,8 +48,7 @@ class SpanStretch:
     began: datetime
 
 
-@dataclass(slots=True)
-class OpenFrame:
+class OpenFrame(Struct):
     """A frame in memory. `span` is None while it waits, `before` where its last span was.
 
     `since` when it was taken up, for one that is at work and has no span yet.

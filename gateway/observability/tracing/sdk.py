@@ -8,9 +8,9 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -138,8 +138,7 @@ class _Remarks(logging.Handler):
         self._logger.propagate = self._propagated
 
 
-@dataclass(frozen=True, slots=True)
-class TracingOptions:
+class TracingOptions(Struct, frozen=True):
     """`endpoint` is the URL to post to, `headers` are sent along; see gateway/settings/operation.py."""
 
     endpoint: str

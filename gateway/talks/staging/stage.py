@@ -9,7 +9,7 @@ import itertools
 import mimetypes
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from runtime.channels.outbox import Outbox
 from runtime.core.clock import LOOK_S
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileContent, FileHead, file_id
 from runtime.core.ids import SessionId
+from runtime.core.json_text import plain_data
 from runtime.core.message import Attachment
 from runtime.core.texts import Texts, load_texts
 from runtime.execution.calls.extensions import with_calls
@@ -346,4 +347,4 @@ class TalkFiles:
         file = anyio.Path(path)
         size_bytes = (await file.stat()).st_size
         url = "" if size_bytes > MAX_FILE_BYTES else FILE_URL + await self.keep(await file.read_bytes(), media_type)
-        return asdict(Attachment(path.name, media_type, url, size_bytes))
+        return plain_data(Attachment(path.name, media_type, url, size_bytes))

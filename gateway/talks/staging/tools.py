@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from runtime.core.errors import RemoteUnavailable
 from runtime.execution.calls.remote import RemoteTool, RemoteTools, ToolRules

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
+from msgspec import Struct, field
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -92,8 +92,7 @@ class _Told(Protocol):
     ) -> None: ...
 
 
-@dataclass(eq=False, slots=True)
-class _Page:
+class _Page(Struct, eq=False):
     person: str
     admitted: _Admitted
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)

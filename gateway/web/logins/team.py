@@ -15,9 +15,10 @@ import hashlib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from adapters.records import ChangedTogether, readable
 from adapters.web.codec import WebVisitor
@@ -54,8 +55,7 @@ class NotAdmitted(Exception):
     """Somebody cannot come in, or cannot do it; the text says why, for the person."""
 
 
-@dataclass(frozen=True, slots=True)
-class _TeamInvitation:
+class _TeamInvitation(Struct, frozen=True):
     """A link that waits to be followed. `person` is the one whose further device it lets in, None for somebody new."""
 
     role: Role
@@ -64,8 +64,7 @@ class _TeamInvitation:
     person: WebVisitor | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _LoggedIn:
+class _LoggedIn(Struct, frozen=True):
     """A person on a new device; `secret` is what the device shows from now on."""
 
     person: WebVisitor

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import anyio
 import anyio.to_thread
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.errors import PlaybookError
 from runtime.execution.frames.signatures import parameters, type_text
@@ -20,8 +21,7 @@ CALL_LIMIT_S = 60.0
 """How long a call of an extension may take unless it says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExtensionCall:
+class ExtensionCall(Struct, frozen=True):
     """A function that programs call by its `spec`'s name. A plain one runs in a thread.
 
     `repeatable`: a call that a restart interrupted is made again; otherwise its outcome is unknown. `only_reads`: it

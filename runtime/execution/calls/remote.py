@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from runtime.core.errors import RemoteUnavailable
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
@@ -13,8 +14,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program
 Verdict = Literal["allow", "ask", "deny"]
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteTool:
+class RemoteTool(Struct, frozen=True):
     """A tool of a server as a playbook of its agent.
 
     `tool` is the server's own name for it, `arguments` its names for the parameters. `mismatch` says what is wrong
@@ -30,8 +30,7 @@ class RemoteTool:
     only_reads: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRules:
+class ToolRules(Struct, frozen=True):
     """The tools that programs may call, by patterns of their names, such as `Weather.*`.
 
     Of the patterns that fit the longest decides, of equally long ones the strictest. Where none fits a tool may be
@@ -95,8 +94,7 @@ class RemoteServers(Protocol):
         raise RemoteUnavailable(f"{agent.name}: {self.trouble(agent)}")
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteTools:
+class RemoteTools(Struct, frozen=True):
     """What a node has of remote agents: their servers, and which of their tools may be called."""
 
     servers: RemoteServers

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.signals import WakeSignal
@@ -46,8 +48,7 @@ class FrameCall:
         return self._digest
 
 
-@dataclass(frozen=True, slots=True)
-class HandedResult:
+class HandedResult(Struct, frozen=True):
     """A recorded result on its way to the code. `error` is exception type and text, raised at a place if known."""
 
     pos: str
@@ -57,8 +58,7 @@ class HandedResult:
     raised_at: RaisedAt | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KnownCall:
+class KnownCall(Struct, frozen=True):
     """A call that the tape has; `became` says in words how far it has come."""
 
     name: str

@@ -7,10 +7,11 @@ import re
 import sysconfig
 import traceback
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, cast
+
+from msgspec import Struct
 
 from runtime.bus import Bus
 from runtime.core.errors import (
@@ -198,8 +199,7 @@ def _plain_exceptions() -> dict[str, type[Exception]]:
 _EXCEPTIONS = _plain_exceptions()
 
 
-@dataclass(frozen=True, slots=True)
-class RaisedFailure:
+class RaisedFailure(Struct, frozen=True):
     error: Exception
     raised_at: RaisedAt
 

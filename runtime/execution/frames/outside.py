@@ -8,8 +8,10 @@ knows (OutcomeUnknown), for the code that made the call to decide.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, StorageError
 from runtime.execution.frames.drive import check_call
@@ -20,8 +22,7 @@ from runtime.tape.journal import Journal, as_data
 from runtime.tape.state.frames import CallKey, CallRecord, IntentState, RaisedAt
 
 
-@dataclass(frozen=True, slots=True)
-class OutsideEffect:
+class OutsideEffect(Struct, frozen=True):
     """Something that happens outside.
 
     `happen` takes the effect's key, the same at every repetition, and returns JSON data; where it cannot tell whether

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from math import nan
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
+
+from msgspec import Struct
 
 from runtime.core.errors import PlaybookError
 from runtime.core.message import MessageType
@@ -42,8 +43,7 @@ LONGEST_WAIT_S = 10 * 366 * 86_400.0
 """Ten years: what is to be waited for longer than that is a mistake."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallShape:
+class CallShape(Struct, frozen=True):
     """The parameters of a call. `names` are in order, `required` is the number that must be given."""
 
     names: tuple[str, ...]
@@ -85,8 +85,7 @@ class CallShape:
         return f"needs {missing[0]!r}; it takes {', '.join(self.names)}" if missing else None
 
 
-@dataclass(frozen=True, slots=True)
-class CallSignature:
+class CallSignature(Struct, frozen=True):
     """A built-in call as it is declared.
 
     `begins` is whether the function begins it at once, `returns` whether its value is the call's result. `does` is the
@@ -258,8 +257,7 @@ def _reader(param: inspect.Parameter) -> Reader | None:
     return None if type_ is None else _Typed(param.name, type_)
 
 
-@dataclass(frozen=True, slots=True)
-class _Typed:
+class _Typed(Struct, frozen=True):
     param: str
     type: str
 

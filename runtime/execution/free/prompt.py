@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from runtime.core.message import Message
 from runtime.core.prompt_forms import LineForm, foreign, foreign_line

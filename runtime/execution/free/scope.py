@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.core.ids import parse_agent_id
 from runtime.execution.execution_context import ExecutionContext
@@ -23,8 +24,7 @@ _ADDRESSED = frozenset({"Say", "SendMessage", "CreateAgent", "IdleAgent", "CallA
 """Calls whose first argument is an agent or a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """The reason why a statement does not run: the rule it breaks, and what is wrong."""
 
     rule: str
@@ -32,8 +32,7 @@ class Rejected:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Fenced:
+class Fenced(Struct, frozen=True):
     """A fence, and what of the session it needs to know: `class_of` gives the agent or declared human that a target
     means by its class, None for others and for whoever has written; `owes` are variables that still lack a value."""
 
@@ -52,8 +51,7 @@ class Fenced:
         return self.fence.refuses_call(name) or (self.fence.refuses_speech(klass) if klass else None)
 
 
-@dataclass(slots=True)
-class Position:
+class Position(Struct):
     """The names and calls that a statement may use where it stands.
 
     `steps` are the lines of the playbook with their codes, for `Step`, which says at which of them the model is.

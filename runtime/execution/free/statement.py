@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.frame import FrameCall, HandedResult
@@ -42,8 +43,7 @@ def nodes_in(tree: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(tree))
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredStatement:
+class LoweredStatement(Struct, frozen=True):
     """A statement ready to run. `keep` are the locals it changes, `definition` is set for `def` and `import`."""
 
     source: str
@@ -254,8 +254,7 @@ def with_variables(source: str, known: Collection[str], functions: Collection[st
     return ast.unparse(_Meaning(marked, functions).visit(tree)) if marked & named else source
 
 
-@dataclass(slots=True)
-class SnippetBody:
+class SnippetBody(Struct):
     """A statement in the sandbox as the body of its frame. `control` is the `Yld` or `Return` that ended it."""
 
     evaluation: SnippetEvaluation

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from runtime.core.errors import NoWorker, PlaybookError, SandboxError, UnknownTarget
 from runtime.core.plain_text import error_text
@@ -136,8 +137,7 @@ def calls_made(state: FrameState) -> set[str]:
     return {record.name for _, record in made if record.error is None}
 
 
-@dataclass(frozen=True, slots=True)
-class _Within:
+class _Within(Struct, frozen=True):
     """The calls of one statement: those that its step allows, and a limited number of messages."""
 
     journal: Journal

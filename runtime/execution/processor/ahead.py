@@ -7,8 +7,10 @@ is followed on both sides; what stands there is asked under that condition.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.questioner import Questioner, conditional
@@ -101,8 +103,7 @@ class Ahead:
             walk.go(behind, way)
 
 
-@dataclass(slots=True)
-class _Way:
+class _Way(Struct):
     """The known state on a way ahead: values, variables that answers set, the condition under which it is taken."""
 
     names: dict[str, Any]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from runtime.core.errors import JournalError, StorageError
 from runtime.core.prompt_forms import LineForm, foreign_line

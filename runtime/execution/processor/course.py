@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import ORDERER
@@ -37,8 +38,7 @@ JUDGED_ROUNDS = 100
 """A model judges at most this many rounds in a row that waited for nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Going:
+class Going(Struct, frozen=True):
     """The next position of control; `line` is None at the end of the playbook."""
 
     line: str | None

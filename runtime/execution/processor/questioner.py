@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.plain_text import shortened
 from runtime.core.prompt_forms import LineForm, foreign_line
@@ -70,8 +72,7 @@ _OF_A_MIND = frozenset(
 """Words whose denial says more than that they are not so: who does not want it refuses it, and may also not care."""
 
 
-@dataclass(frozen=True, slots=True)
-class PositiveTest:
+class PositiveTest(Struct, frozen=True):
     """A condition as it is asked; where it is `turned`, *yes* means that the condition does not hold."""
 
     text: str
@@ -306,8 +307,7 @@ def _whom(targets: Sequence[str]) -> str:
     return " and ".join(names)
 
 
-@dataclass(frozen=True, slots=True)
-class Awaited:
+class Awaited(Struct, frozen=True):
     """A question to somebody and their answer, for the `attempt`-th time.
 
     `types` are the values that are wanted, `until` says when the talk is done. `triggers` are texts, and parameters

@@ -7,8 +7,10 @@ hand-over to a person) follow Rasa's CALM, where flows are executed and a model 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.errors import PlaybookError
 from runtime.core.message import Message
@@ -55,8 +57,7 @@ class Withdrawn(Exception):
     """A person wants to stop what the playbook is for."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFacts:
+class AgentFacts(Struct, frozen=True):
     """The facts of an agent for all of its frames: the declared types of its variables, the triggers that a model
     judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
 
@@ -362,8 +363,7 @@ class FrameTalk:
             await self._start(str(found), {})
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
+class _Attempt(Struct, frozen=True):
     """The handling of a message that is no answer: the number of the attempt, the task, and the question in its
     words.
     """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import anyio
+from msgspec.structs import replace
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError
 from runtime.execution.execution_context import ExecutionContext

@@ -11,8 +11,10 @@ import base64
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
 from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.errors import ContextTooLong, LLMKeyRefused, LLMRefused
 from runtime.core.files import FILE_REFERENCE, FILE_URL, PICTURE_TYPE, REFERENCE_DIGITS
@@ -175,8 +177,7 @@ class WithFiles:
         return replace(message, content=content, pictures=(*message.pictures, *pictures))
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(Struct):
     """Where a file is named: by the messages' numbers."""
 
     file: Attachment

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.core.prompt_forms import LineForm, foreign, foreign_line
 from runtime.language.value_types import FILE_TYPES, JSON_NAMES, TIME_TYPES, alternatives, literals_of
@@ -37,8 +38,7 @@ Key = tuple[str, str]
 """The identity of a question: its instruction's line, and the part of it that is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordsQuestion:
+class WordsQuestion(Struct, frozen=True):
     """The words of a message, shown while they are written. `task` says what the message does, `begun` what people have
     read of it already, `unfinished` the word behind that of which they may have read a part, `authored` how the program
     says what it does."""
@@ -52,8 +52,7 @@ class WordsQuestion:
     authored: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ValueQuestion:
+class ValueQuestion(Struct, frozen=True):
     """Values as JSON: each name with its declared type. `optional`: "not given" is an answer."""
 
     key: Key
@@ -63,8 +62,7 @@ class ValueQuestion:
     when: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeChoice:
+class OutcomeChoice(Struct, frozen=True):
     """One of several named outcomes, each with what it means ("" where its name says it).
 
     `told_by` are outcomes by the questions that are asked with this one and answered under that outcome alone: where
@@ -82,8 +80,7 @@ class OutcomeChoice:
         return (answer == "yes") is not self.turned
 
 
-@dataclass(frozen=True, slots=True)
-class UnderstandQuestion:
+class UnderstandQuestion(Struct, frozen=True):
     """The meaning of a person's words that came while something was awaited.
 
     `outcomes` are what it may be, each with what it means; `types` are the values that an answer gives;
@@ -105,8 +102,7 @@ class UnderstandQuestion:
 Question = WordsQuestion | ValueQuestion | OutcomeChoice | UnderstandQuestion
 
 
-@dataclass(frozen=True, slots=True)
-class UnderstandAnswer:
+class UnderstandAnswer(Struct, frozen=True):
     does: str
     values: Mapping[str, Any]
 

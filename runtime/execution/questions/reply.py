@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from runtime.llm.client import MAX_ANSWER_CHARS
 
@@ -23,8 +24,7 @@ _BEGUN_FENCE = re.compile(r"[ \t]*`{1,3}\w*[ \t]*\Z")
 _BEGUN = re.compile(r"[ \t]*(?:\*{0,2}|\*\*\[\d{0,2}|\*?\*?\[\d{0,2}\]?:?\*{0,2}:?[ \t]?)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(Struct, frozen=True):
     number: int
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 
 from runtime.core.errors import StorageError, UnknownTarget
 from runtime.core.ids import AgentId, PersonId
@@ -29,8 +29,7 @@ from runtime.tape.state.session import SessionState
 _WORD = r"(?<!\w){}(?!\w)"
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """The way of one utterance. `piece_chars`: it is shown while it is written, in pieces of at least this many
     characters.
 

@@ -8,8 +8,9 @@ word, and not because the text has the same words several times in a row. Everyt
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 INTERRUPTED = " ⏹"
 """Closes an utterance that was broken off and will not be finished."""
@@ -49,8 +50,7 @@ def beginning(stands: str) -> str:
     return stands if len(stands) - end > _UNFINISHED_CHARS else stands[:end]
 
 
-@dataclass(frozen=True, slots=True)
-class _Seam:
+class _Seam(Struct, frozen=True):
     """The way two texts meet: `before`, then the reply without its first `skipped` characters."""
 
     before: str

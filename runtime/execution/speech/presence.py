@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from runtime.channels.outbox import Outbox
 from runtime.core.address import Address, Speaker

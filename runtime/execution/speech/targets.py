@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from runtime.core.address import CLIENT
 from runtime.core.errors import UnknownTarget
@@ -77,8 +78,7 @@ class SessionPopulation(Protocol):
         """A new agent of this class. Raises UnknownTarget."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechTarget:
+class SpeechTarget(Struct, frozen=True):
     """A resolved target. `key` names it on the tape: "human" (whoever is here), "person web:42", "agent 1001" or
     "meeting 100". `agents` are those of a meeting, people too, whom it is for in particular."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
@@ -55,8 +56,7 @@ class SessionConduits(Protocol):
     def queue(self, agent: AgentId) -> MessageQueue: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SayCall:
+class SayCall(Struct, frozen=True):
     """A call that says something: to whom, as the program names them, in what time it is to be acknowledged, and its
     message's type if it has one of its own. `goes_on`: its author knows what stands of it, and writes the rest.
     `worded`: a model writes it."""

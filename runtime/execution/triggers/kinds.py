@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from runtime.core.message import Message, MessageType
 from runtime.core.times import UNITS_S, SetTimes, read_times
@@ -91,14 +92,12 @@ _ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
 """For reading repeated times, which depend on neither."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallTrigger:
+class CallTrigger(Struct, frozen=True):
     when: Literal["before", "after"]
     playbook: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessageTrigger:
+class MessageTrigger(Struct, frozen=True):
     """A trigger for messages from `sender`: "user", "agent" (any), or an agent class; None for anybody."""
 
     sender: str | None
@@ -202,8 +201,7 @@ def triggers_of(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedTriggers:
+class JudgedTriggers(Struct, frozen=True):
     """The triggers of an agent that only a model can judge, by the names by which their playbooks are called.
 
     `by_message` are about what somebody says: each with its text and the parameters of its playbook with their types.

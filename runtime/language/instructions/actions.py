@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from runtime.language.instructions.expression import Expression, is_unsure_call, read_expression
 from runtime.language.instructions.making import DOES_MORE, made, why_free

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.actions import DONE, actions_of, may_wait_for, return_of, thinking_of, waiting_of

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.in_english import condition_in_english, listed, value_in_english
@@ -52,8 +54,7 @@ class PartKind(StrEnum):
     FREE = "free"
 
 
-@dataclass(frozen=True, slots=True)
-class StepPart:
+class StepPart(Struct, frozen=True):
     """One effect of a step, in words. `why` is the reason for a free step."""
 
     kind: PartKind

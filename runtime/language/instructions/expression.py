@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from runtime.language.instructions.evaluation import COMPREHENSIONS, CONSTANTS, FUNCTIONS, call_name, evaluate
 from runtime.language.instructions.text import STRING
@@ -79,8 +80,7 @@ _PLAIN = (
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitOr)
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """An exact operand. `source` is as the author wrote it, `names` are the variables that it reads.
 
     `calls` are the playbooks that it calls, each by the name of the call; their results are given to `evaluate`.

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.signature import NAME_PART
@@ -26,8 +27,7 @@ _BETWEEN = r"(?:[\s_-]+(?:a|an|the|their)\b)?[\s_-]*"
 """The separators between the words of a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class FreeFence:
+class FreeFence(Struct, frozen=True):
     """The bounds of the statements of one free step.
 
     `playbooks` may be called, `others` may not; those of other agents are written `Agent.Playbook`. `strangers` are the

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Meaning, Prose, Return, Say, Set, Think
@@ -31,8 +33,7 @@ _GIVES = phrase("gives")
 _Part = TypeVar("_Part", bound=Meaning)
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """An exact call in `text[start:end]`, in braces or not."""
 
     start: int

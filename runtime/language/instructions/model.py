@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from runtime.language.instructions.expression import Expression
 
 _LETTERS = frozenset({"letter", "character", "char", "digit", "sign", "symbol", "c", "ch"})
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """An operand that only a model can interpret; the model gets the results of the `calls` in it."""
 
     text: str
@@ -21,8 +21,7 @@ class Prose:
 Operand = Expression | Prose
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """Exact words: literal texts, with the values of expressions between them."""
 
     parts: tuple[str | Expression, ...]
@@ -38,8 +37,7 @@ class Template:
 Words = Template | Prose
 
 
-@dataclass(frozen=True, slots=True)
-class VariableTarget:
+class VariableTarget(Struct, frozen=True):
     """The target of an assignment: a variable of the agent, or with `path` a part of it (`$order.items[0]`)."""
 
     name: str
@@ -47,16 +45,14 @@ class VariableTarget:
     path: tuple[str | Expression, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CallArgument:
+class CallArgument(Struct, frozen=True):
     """An argument of a call; `name` is "" for one that is given by its position."""
 
     name: str
     value: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     """Say something to each of `targets`, and continue. A participant who `takes_part` in a meeting may also say
     nothing.
     """
@@ -66,8 +62,7 @@ class Say:
     takes_part: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """Say something, then wait until `sources` have answered and the wanted values are there.
 
     `until` says when the talk is done; without it and without `wants` any message is an answer.
@@ -81,8 +76,7 @@ class Ask:
     takes_part: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """Call a playbook or a built-in; the result goes to `result`. `instruction` is prose about what it is for."""
 
     name: str
@@ -91,8 +85,7 @@ class Call:
     instruction: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Set:
+class Set(Struct, frozen=True):
     """Give variables a value. With `operator` ("+") the old value is the left operand."""
 
     variables: tuple[VariableTarget, ...]
@@ -100,8 +93,7 @@ class Set:
     operator: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Think:
+class Think(Struct, frozen=True):
     """Have the model think before it continues; people do not see it."""
 
     about: Prose
@@ -115,8 +107,7 @@ class BranchSide(StrEnum):
     ELSE = "else"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """Execute what is below when `test` holds; `test` is None for a plain else. `of_failure` when it speaks of a call
     that has failed."""
 
@@ -134,8 +125,7 @@ class LoopKind(StrEnum):
     TIMES = "times"
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """Execute what is below again and again. `over` is the test, the items or the count.
 
     `variable` gets each item. `at_most` bounds the rounds. `body_first`: the test comes after each round. A round of a
@@ -155,8 +145,7 @@ class Loop:
         return self.variable is not None and self.variable.name in _LETTERS
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """Continue at a line, when `test` is true if there is one."""
 
     line: str
@@ -164,41 +153,35 @@ class Jump:
     unless: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(Struct, frozen=True):
     """Leave the innermost loop, or continue with its next round."""
 
     next_round: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Wait for a message of each of `sources`."""
 
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+class Return(Struct, frozen=True):
     """The playbook ends with a value."""
 
     value: Operand | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """The program ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepGroup:
+class StepGroup(Struct, frozen=True):
     """A heading: the steps below it are executed."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Free:
+class Free(Struct, frozen=True):
     """Everything else: a model carries it out with statements, fenced to this line. `why` says why it is free."""
 
     text: Prose
@@ -209,8 +192,7 @@ Action = Say | Ask | Call | Set | Think | Wait | Return | End | StepGroup | Free
 Meaning = Action | Condition | Loop
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """A decoded line: its actions, in order. The last one decides where control goes next."""
 
     line: str
@@ -229,8 +211,7 @@ class Instruction:
         return f"{self.line}:{self.op}"
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionNode:
+class InstructionNode(Struct, frozen=True):
     """An instruction in its place. `below` are the lines below it, `beside` all lines of its own list."""
 
     instruction: Instruction
@@ -239,8 +220,7 @@ class InstructionNode:
     beside: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PlaybookCode:
+class PlaybookCode(Struct, frozen=True):
     """The decoded steps of one playbook, by line."""
 
     nodes: dict[str, InstructionNode] = field(default_factory=dict)

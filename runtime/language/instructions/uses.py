@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import calls_before
@@ -133,16 +134,16 @@ def _take_texts(value: object, found: list[str]) -> None:
     elif isinstance(value, VariableTarget):
         found.append(f"${value.name}:{value.type} {value.name}")
         _take_texts(value.path, found)
-    elif is_dataclass(type(value)):
+    elif isinstance(value, Struct):
         kind: Any = type(value)
         for name in _operand_fields(kind):
             _take_texts(getattr(value, name), found)
 
 
 @cache
-def _operand_fields(kind: type) -> tuple[str, ...]:
-    """The fields of an instruction's dataclass that hold operands."""
-    return tuple(part.name for part in fields(kind) if part.name != "why")
+def _operand_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields of an instruction that hold operands."""
+    return tuple(name for name in kind.__struct_fields__ if name != "why")
 
 
 def is_open(instruction: Instruction) -> bool:

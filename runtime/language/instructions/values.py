@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.reading import in_symbols, read_condition, read_worded_value
 from runtime.language.instructions.expression import Expression, read_expression, telephone_in

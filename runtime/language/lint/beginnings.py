@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from runtime.core.times import read_times
 from runtime.language.event_triggers import PLACE, event_trigger, speaks_of_people, trigger_kind
@@ -182,8 +183,7 @@ def _python(agent: AgentSpec) -> Iterator[str]:
                     yield text
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """The names in some texts: unchanged words, their stems, and the stems of each text."""
 
     words: frozenset[str]

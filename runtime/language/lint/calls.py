@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.evaluation import FUNCTIONS
@@ -27,8 +29,7 @@ _MOST_CLOSINGS = 50
 _IN_ANOTHER_FILE = "If another file has it, name both files: together they are one program."
 
 
-@dataclass(frozen=True, slots=True)
-class _Callable:
+class _Callable(Struct, frozen=True):
     """The target of a call, by its name.
 
     `params` is None where nobody knows them, `positional` is how many can be given without their names. `open` when
@@ -190,8 +191,7 @@ def _never_closed(text: str) -> bool:
     return depth > 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Misfit:
+class _Misfit(Struct, frozen=True):
     """An error in arguments; `word` is the wrong one, "" for the whole call."""
 
     message: str

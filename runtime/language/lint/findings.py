@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import Diagnostic, Severity, Span
 from runtime.language.syntax.listing import is_item
@@ -20,8 +22,7 @@ SourceLines = Mapping[tuple[str, int], str]
 _MOST_LINES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A finding about what begins at `span`. `word` is the part of it that is meant, as its author wrote it; an "error"
     is about what cannot work, however it is used."""
 

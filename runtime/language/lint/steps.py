@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.flow import is_else, is_loop

@@ -6,7 +6,9 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
@@ -31,8 +33,7 @@ _DIGITS = "0123456789"
 _BUILT_IN = frozenset({"startup_message"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(Struct, frozen=True):
     """An occurrence of a variable: `reads` when it can be nothing else. `playbook` is "" in the agent's own prose."""
 
     name: str

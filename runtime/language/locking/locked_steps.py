@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.errors import CompileError
 from runtime.events.happening import Tell
@@ -67,8 +69,7 @@ def _ways(items: tuple[ListItem, ...], line: int, above: tuple[str, ...]) -> Ite
         before = item.text
 
 
-@dataclass(frozen=True, slots=True)
-class LockedProgram:
+class LockedProgram(Struct, frozen=True):
     """What locks are after a model was asked: all entries that hold, by file, and the steps that stay free."""
 
     locks: Locks

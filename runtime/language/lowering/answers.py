@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.reading import read_answer, read_condition
 from runtime.language.instructions.decode import decode

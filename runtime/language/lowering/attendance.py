@@ -1,4 +1,4 @@
-"""The possible participants of a meeting, as far as a program names them."""
+"""Who attends a meeting that a step holds, and whom a `Say` that its author wrote as a call addresses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.program import AgentKind
 from runtime.language.syntax.metadata import MEETING_KEYS
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
-from runtime.language.syntax.signature import spaced
+from runtime.language.syntax.signature import parse_python, spaced
 from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 
@@ -86,3 +86,19 @@ def _invited(agent: ParsedAgent, reach: Reach) -> Iterator[str]:
             gathers = phrases.HOLD.begins(step.text) or phrases.INVITES.inside(step.text)
             if gathers and _GATHERS.inside(step.text):
                 yield from reach.agents_in(step.text)
+
+
+_ADDRESSEES = phrase("addressees")
+
+
+def said_to_somebody(text: str, target: str) -> str:
+    """A `Say` with its addressee, which is `target` where it names none."""
+    said = text[len("Say(") : -1].strip()
+    try:
+        call = parse_python(f"f({said})").body[0].value  # type: ignore[attr-defined]
+        alone = len(call.args) == 1 and not call.keywords
+    except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError, AttributeError):
+        first = said.partition(",")[0].strip().strip("\"'")
+        targeted = "," in said and (_ADDRESSEES.begins(first) or first.isidentifier())
+        alone = not targeted or (said[:1] in "\"'" and " " in first)
+    return f"Say({target}, {said})" if alone and said else text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from runtime.language.instructions.conditions.reading import in_symbols
 from runtime.language.instructions.conditions.tokens import leading_tokens
@@ -49,8 +50,7 @@ _ENDING = 3
 """How much longer a doer's name may be than the word for what is done: Researcher and "research"."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
+class _Started(Struct, frozen=True):
     """A task that an earlier step orders; `under` are the lines of the conditions and loops that the step is in."""
 
     klass: str
@@ -247,8 +247,7 @@ class Background:
         return [one for one in self.started if one.is_called(words)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
+class _Order(Struct, frozen=True):
     klass: str
     playbook: str
     arguments: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+
+from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.expression import Expression
@@ -27,8 +28,7 @@ from runtime.language.instructions.steps.setting import SetReading, doubt_about,
 from runtime.language.instructions.text import CALL, CALLED
 from runtime.language.instructions.values import result_of
 from runtime.language.lowering import messages, phrases, vocabulary
-from runtime.language.lowering.addressing import said_to_somebody
-from runtime.language.lowering.attendance import held_meeting, named_after_with
+from runtime.language.lowering.attendance import held_meeting, named_after_with, said_to_somebody
 from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import joints, open_text, outside, unquoted

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import work_of
@@ -28,8 +30,7 @@ _OF_THE_CLAUSE = phrase("before a clause")
 _MANNER = phrase("nothing but manner")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Clauses that form one instruction."""
 
     text: str

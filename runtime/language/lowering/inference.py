@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from runtime.language.instructions.text import assignment
 from runtime.language.lowering.phrases import whole_call

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.program import OpCode
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredTalk:
+class LoweredTalk(Struct, frozen=True):
     """Words for somebody: the author's text, who hears it, who else does, and whether an answer is waited for."""
 
     target: str
@@ -17,8 +17,7 @@ class LoweredTalk:
     asks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredInstruction:
+class LoweredInstruction(Struct, frozen=True):
     """A classified step. `body` is what stands in the same sentence and is done when the condition holds, `after` what
     comes after the instruction in the same step; `reason` says why the step is not `known`, and with `whole` the steps
     below it belong to its text."""

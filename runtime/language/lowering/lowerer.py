@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
 
-@dataclass(frozen=True, slots=True)
-class UnclassifiedStep:
+class UnclassifiedStep(Struct, frozen=True):
     """A step that stayed free: an EXE with the author's whole text. `reason` says why."""
 
     playbook: str
@@ -31,8 +31,7 @@ class UnclassifiedStep:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LoweringReport:
+class LoweringReport(Struct, frozen=True):
     """The report of a compilation: the steps that stayed free, and those that the rules left free and a model
     `decided`.
     """
@@ -41,8 +40,7 @@ class LoweringReport:
     decided: tuple[UnclassifiedStep, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredAgent:
+class LoweredAgent(Struct, frozen=True):
     """The PBAsm of one agent."""
 
     pbasm: str

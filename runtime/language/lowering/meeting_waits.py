@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.expression import Expression

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import DiagnosticList
 from runtime.language.event_triggers import trigger_kind
@@ -184,7 +186,7 @@ class _StepLowering:
             self._classifier.asked_before = asked and (asked[2] or "")
             line = _line(parent, number)
             found = about_what_was_found(item.text, before, self._reach)
-            item = replace(item, text=about_values(found, self._questions.given))
+            item = dataclasses.replace(item, text=about_values(found, self._questions.given))
             around = (before, above) if steps or behind is None else behind
             step = self._other_side(item, steps, line) or self._lower(item, line, *around)
             waits, _, own = step.text.partition(_DONE)
@@ -264,7 +266,7 @@ class _StepLowering:
         """The meaning of an item, and the item with the details that belong to its sentence."""
         found = self._classifier.classify(item.text)
         if item.children and item.text.rstrip().endswith(":") and self._takes_details(found, item):
-            item = replace(item, text=f"{item.text} {_details(item)}", children=())
+            item = dataclasses.replace(item, text=f"{item.text} {_details(item)}", children=())
             return self._classifier.classify(item.text, whole=True), item
         if item.children and found.op is not OpCode.CND:
             found = self._with_steps_below(found, item)
@@ -334,7 +336,7 @@ def _whole(item: ListItem, reason: str) -> tuple[LoweredInstruction, ListItem]:
 
 def _folded(item: ListItem) -> ListItem:
     """An item with the text of its steps below in its own."""
-    return replace(item, text=f"{item.text.rstrip(':')}: {_details(item)}", children=())
+    return dataclasses.replace(item, text=f"{item.text.rstrip(':')}: {_details(item)}", children=())
 
 
 def _details(item: ListItem) -> str:
@@ -344,10 +346,10 @@ def _details(item: ListItem) -> str:
 def _below(item: ListItem, found: LoweredInstruction) -> tuple[ListItem, ...]:
     """The items below a step: the other clauses of its sentence, and its list, below the last of these."""
     inside = [text for text in (found.body, *found.after) if text is not None]
-    clauses = [replace(item, text=text, children=()) for text in inside]
+    clauses = [dataclasses.replace(item, text=text, children=()) for text in inside]
     belongs = found.after or (found.body is not None and found.body.rstrip().endswith(":"))
     if clauses and belongs:
-        return (*clauses[:-1], replace(clauses[-1], children=item.children))
+        return (*clauses[:-1], dataclasses.replace(clauses[-1], children=item.children))
     return (*clauses, *item.children)
 
 

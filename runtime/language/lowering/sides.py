@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.conditions.reading import (
@@ -123,8 +125,7 @@ def _narrows(
     return reacts or (answer == "yes" and may_be_answered(_done(body).parts[-1]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Cases:
+class _Cases(Struct, frozen=True):
     """Reads the cases of one condition."""
 
     classify: Callable[[str], LoweredInstruction]

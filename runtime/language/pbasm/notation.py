@@ -6,11 +6,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.event_triggers import trigger_kind
@@ -236,8 +237,7 @@ def _yaml(values: Mapping[str, Any]) -> str:
     return text.replace(_COMMENT, r"<\x21--")
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     line: str
     op: OpCode
     text: str

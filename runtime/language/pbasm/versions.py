@@ -10,16 +10,16 @@ import ast
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 
 _DIGEST_CHARS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class FrameVersion:
+class FrameVersion(Struct, frozen=True):
     """The version with which a frame was started. `code` is "" without Python; `steps` are digests by line."""
 
     kind: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 
@@ -15,8 +17,7 @@ _NAME_ALONE = re.compile(r"^ {0,3}[A-Z]\w*(?: \w+){0,4}(?:\([^()]*\))?(?: ?-> ?\
 _FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})([^`]*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class HeadingLine:
+class HeadingLine(Struct, frozen=True):
     """`#`, `##` or `###`; `column` is the start of its text."""
 
     level: int
@@ -25,8 +26,7 @@ class HeadingLine:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class FencedBlock:
+class FencedBlock(Struct, frozen=True):
     """A fenced block: `opening` is its first line, `lines` its content."""
 
     info: str
@@ -42,8 +42,7 @@ class FencedBlock:
         return words[0].lower() if words else ""
 
 
-@dataclass(frozen=True, slots=True)
-class TextLine:
+class TextLine(Struct, frozen=True):
     """Any other line, without comments."""
 
     line: SourceLine

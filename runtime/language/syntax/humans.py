@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Program
@@ -30,8 +31,7 @@ _ELSEWHERE = frozenset({"remote"})
 """Keys that are refused with a text of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryPreferences:
+class DeliveryPreferences(Struct, frozen=True):
     """A person's preferences for the messages of agents.
 
     "streaming" grows while it is written, in pieces of at least `streaming_chunk_size` characters; "buffered" is shown
@@ -48,8 +48,7 @@ class DeliveryPreferences:
     handler: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HumanSpec:
+class HumanSpec(Struct, frozen=True):
     """A declared human: the class `declared`, the `name` they go by, and the `people` who alone may be them, if given.
 
     `people` are person ids such as "web:42".

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
+
+from msgspec import Struct, field
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.syntax.blocks import Block, FencedBlock, TextLine
@@ -48,8 +49,7 @@ def is_item(text: str) -> bool:
     return _ITEM.match(text) is not None and not is_rule(text)
 
 
-@dataclass(slots=True)
-class _Item:
+class _Item(Struct):
     indent: int
     line: SourceLine
     column: int

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.remote import check_remote
@@ -50,8 +52,7 @@ PERSON_KEYS = HUMAN_KEYS | {"remote"}
 """The metadata keys below a person's heading; `remote` is refused there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preamble:
+class Preamble(Struct, frozen=True):
     """The text below a heading: its metadata, its `description:`, and the rest, which is prose."""
 
     metadata: dict[str, Any]

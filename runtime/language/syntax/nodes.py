@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
 from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.program import AgentKind, Param, PythonFence
 
@@ -34,8 +37,7 @@ class ListItem:
         return "- ".rjust(self.span.column - 1) + self.text if self.span.column > 2 else self.text
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedPlaybook:
+class ParsedPlaybook(Struct, frozen=True):
     """A `## heading` and its sections, or a python function marked `@playbook`."""
 
     name: str
@@ -44,14 +46,13 @@ class ParsedPlaybook:
     params: tuple[Param, ...] = ()
     returns: str | None = None
     description: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = {}
     triggers: tuple[ListItem, ...] = ()
     steps: tuple[ListItem, ...] = ()
     notes: tuple[ListItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedAgent:
+class ParsedAgent(Struct, frozen=True):
     """A `# heading` and everything below it.
 
     `source` is its text with imports in place. `compiled` is true when it comes from a .pbasm file: then its steps
@@ -64,7 +65,7 @@ class ParsedAgent:
     source: str
     compiled: bool = False
     description: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = {}
     playbooks: tuple[ParsedPlaybook, ...] = ()
     fences: tuple[PythonFence, ...] = ()
 
@@ -73,8 +74,7 @@ class ParsedAgent:
         return next((playbook for playbook in self.playbooks if playbook.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedProgram:
+class ParsedProgram(Struct, frozen=True):
     """All agents of all files, in order.
 
     `metadata` is the merged frontmatter, `warnings` what is probably a mistake, `lines` the text by file and number.
@@ -82,14 +82,14 @@ class ParsedProgram:
 
     name: str
     agents: tuple[ParsedAgent, ...]
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = {}
     warnings: tuple[Diagnostic, ...] = ()
-    lines: Mapping[tuple[str, int], str] = field(default_factory=dict, repr=False, compare=False)
-    _callable: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+    lines: Mapping[tuple[str, int], str] = {}
+    _callable: Mapping[str, frozenset[str]] = {}
 
     def __post_init__(self) -> None:
         names = {agent.name: frozenset(playbook.name for playbook in agent.playbooks) for agent in self.agents}
-        object.__setattr__(self, "_callable", names)
+        force_setattr(self, "_callable", names)
 
     @property
     def names(self) -> Collection[str]:

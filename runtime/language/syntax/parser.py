@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
+
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.program import AgentKind, PythonFence
@@ -308,7 +310,9 @@ class _AgentReader:
         if kind == "steps":
             return items
         return tuple(
-            replace(item, text=" ".join(inner.text for inner in item.walk()), children=()) if item.children else item
+            dataclasses.replace(item, text=" ".join(inner.text for inner in item.walk()), children=())
+            if item.children
+            else item
             for item in items
         )
 

@@ -7,7 +7,8 @@ import keyword
 import re
 import unicodedata
 import warnings
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from runtime.language.diagnostics import DiagnosticList
 from runtime.language.program import Param
@@ -28,8 +29,7 @@ _AROUND = " \t:;.,!?*`~'\""
 """What people put around a name in a heading."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadingSignature:
+class HeadingSignature(Struct, frozen=True):
     """The content of a heading. `public` when it was written `## public: Name(…)`."""
 
     name: str

@@ -5,9 +5,11 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.core.near_names import file_advice
 from runtime.language.diagnostics import DiagnosticList, SourceLine, Span
@@ -22,8 +24,7 @@ _PROGRAMS = (".pb", ".playbooks", ".pbasm")
 _IMPORT = re.compile(r"^(\s*)!import(?:\s+(?!#)(.+?))?(?:\s+#.*)?\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramText:
+class ProgramText(Struct, frozen=True):
     """The text of a program: all files one after another. `files` are those named, not those imported."""
 
     lines: tuple[SourceLine, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from runtime.language.vocabulary import matching
 from runtime.language.vocabulary.matching import Maker
@@ -20,8 +21,7 @@ _TOKEN = re.compile(r"`[^`]+`|[*]?\w[\w'*~-]*|\.{2,3}|!\(|=\(|<\w[\w ]*>|\{\w+:|
 _CLOSING = frozenset(")]}|")
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     maker: Maker
     firsts: frozenset[str] | None
     """The words with which it can begin; None where these are not all known."""
@@ -143,8 +143,7 @@ def _worded(token: str) -> _Read:
     return _Read(maker, frozenset().union(*firsts))
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseEntry:
+class PhraseEntry(Struct, frozen=True):
     """A phrase in the file: its section, what it is for, and its notation."""
 
     section: str
@@ -175,8 +174,7 @@ def read_entries(text: str) -> Mapping[str, PhraseEntry]:
 ENTRIES: Mapping[str, PhraseEntry] = read_entries(FILE.read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseMatch:
+class PhraseMatch(Struct, frozen=True):
     """A place of a text that is a phrase, and the texts of its named parts; "" for a part that is absent."""
 
     _words: WordList

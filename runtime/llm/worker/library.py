@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 import anyio
 import anyio.to_thread
 import httpx
+from msgspec.structs import replace
 
 from runtime.core.errors import LLMError, LLMKeyRefused, LLMRefused
 from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage

@@ -9,11 +9,11 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from anyio.abc import UNIXSocketStream
+from msgspec.structs import replace
 
 from runtime.core.clock import SystemClock
 from runtime.llm.client import ModelOptions, ModelProvider, ModelTimeouts

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from typing import Any
 
 import aiohttp
 import anyio.to_thread
+from msgspec.structs import replace
 
 from runtime.core.errors import LLMError
 from runtime.core.json_text import read_json

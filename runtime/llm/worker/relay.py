@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import asdict, replace
 from typing import Any
 
 import anyio
 from anyio.abc import AnyByteStream, ObjectReceiveStream, TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
+from msgspec.structs import replace
 
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
+from runtime.core.json_text import plain_data
 from runtime.llm.client import (
     MAX_ANSWER_CHARS,
     MAX_SPEECH_CHARS,
@@ -77,7 +78,7 @@ class Relay:
             await provider.warm_up()
             sees.append(await provider.sees())
             known = provider.prices()
-            prices.append(None if known is None else asdict(known))
+            prices.append(None if known is None else plain_data(known))
         await self._outgoing.send({"ready": True, "sees": sees, "prices": prices})
 
     def _begin(self, frame: Frame, tasks: TaskGroup) -> None:
@@ -160,7 +161,7 @@ class _Pending:
         torn = "" if whole or not _TORN.search(text) else text[-1]
         frame: dict[str, Any] = {"id": self.number, "text": text.removesuffix(torn)}
         if self._usage is not None:
-            frame["usage"] = asdict(self._usage)
+            frame["usage"] = plain_data(self._usage)
         self._texts[:] = [torn] if torn else []
         self.changed = anyio.Event()
         return frame

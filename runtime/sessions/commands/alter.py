@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
+
+from msgspec import Struct
 
 from runtime.core.address import SCRATCH
 from runtime.core.ids import AgentId
@@ -19,8 +20,7 @@ from runtime.tape.facts.session import VariablesAltered
 from runtime.tape.state.frames import FrameState
 
 
-@dataclass(frozen=True, slots=True)
-class VariableAlteration:
+class VariableAlteration(Struct, frozen=True):
     """A variable of an agent and its new value, as the text of an event has them; with `frame` an argument or a local
     of that frame."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
+from msgspec import Struct
 
 from runtime.core.address import SCRATCH, Address, address_data
 from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
@@ -30,8 +31,7 @@ MAX_RESULT_CHARS = 2_000
 """The length of the last words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForkOrigin:
+class ForkOrigin(Struct, frozen=True):
     """The branch that a fork goes on from, and the place where it was asked for, as the text of its event has them;
     `link` leads there where links do. A fork in a scratch room has no home, and gives no result to anybody."""
 
@@ -165,8 +165,7 @@ def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Ses
     return SessionSuccession(begun, " ".join(told), home=origin.home)
 
 
-@dataclass(frozen=True, slots=True)
-class ForkResult:
+class ForkResult(Struct, frozen=True):
     """The last words in a fork that has ended, and the facts that led to them."""
 
     session: SessionId

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from runtime.agents.loops import AgentLoops
 from runtime.core.address import Address
@@ -17,8 +19,7 @@ from runtime.tape.facts.session import ResultReturned
 from runtime.tape.state.people import MAX_EXCHANGES, ExchangeState
 
 
-@dataclass(frozen=True, slots=True)
-class UndoneExchanges:
+class UndoneExchanges(Struct, frozen=True):
     """The exchanges to undo, the earliest first, and the notice for people."""
 
     exchanges: tuple[ExchangeState, ...]

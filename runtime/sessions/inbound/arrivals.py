@@ -6,11 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.files import FILE_URL
 from runtime.core.ids import AgentId, MessageId
+from runtime.core.json_text import plain_data
 from runtime.core.message import HUMAN_CLASS, Attachment, Message, attachment_from
 from runtime.core.quote import Quote, all_quotes
 from runtime.core.signals import WakeSignal
@@ -30,8 +33,7 @@ OWN_QUOTED_CHARS: Final = 300
 """The length to which a message of ours is quoted."""
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierWords:
+class EarlierWords(Struct, frozen=True):
     """What was said before, oldest first, and the files of it that are to be read."""
 
     said: tuple[Quote, ...] = ()
@@ -87,7 +89,7 @@ async def with_past(event: InboxEvent, journal: Journal, source: PastSource | No
     if source is None or not begins or event.message_id is None or journal.state.people:
         return event
     words = await source.before(event)
-    files = (asdict(replace(file, quoted=True)) for file in words.files)
+    files = (plain_data(replace(file, quoted=True)) for file in words.files)
     return replace(event, past=words.said, attachments=(*event.attachments, *files))
 
 
@@ -99,8 +101,7 @@ def note_quoted(event: InboxEvent, journal: Journal) -> None:
         journal.note(PeopleQuoted(tuple(people)))
 
 
-@dataclass(frozen=True, slots=True)
-class StopRequest:
+class StopRequest(Struct, frozen=True):
     """Somebody wants everything to stop; `passed` are earlier messages that need no answer."""
 
     entry: InboxEntry

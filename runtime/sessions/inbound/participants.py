@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.agents.registry import SessionChannels
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.core.errors import ExecutionError, QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId
+from runtime.core.json_text import plain_data
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.events.talk import MessageUndelivered
 from runtime.execution.speech.delivery import SpeechDelivery, addressed
@@ -26,8 +29,7 @@ from runtime.tape.facts.meetings import MeetingAddressed
 Deed = Literal["fetched", "say", "answer", "leave", "share"]
 
 
-@dataclass(frozen=True, slots=True)
-class SeatAct:
+class SeatAct(Struct, frozen=True):
     """An act of a participant in its seat.
 
     "fetched": it has acknowledged `messages`; "say": `text` to whom `to` names, as programs name them; "answer": to the
@@ -52,7 +54,7 @@ class SeatAct:
         return cls(**{**data, "messages": tuple(data["messages"])})
 
     def __str__(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return json.dumps(plain_data(self), ensure_ascii=False)
 
 
 class SessionParticipants(SessionPart):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.errors import AdapterError, InboxFull

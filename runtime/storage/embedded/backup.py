@@ -24,10 +24,11 @@ import sqlite3
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
+
+from msgspec import Struct
 
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.storage.embedded.data_directory import exclusive_use, prepare
@@ -45,8 +46,7 @@ _PART = re.compile(r"^file (\S+) seq \d+ type [bi]\b", re.MULTILINE)
 """A part that is needed; what has type h is only waiting to be deleted."""
 
 
-@dataclass(frozen=True, slots=True)
-class BackupHead:
+class BackupHead(Struct, frozen=True):
     """The head of a backup file: when it was begun, and its size in bytes before compression."""
 
     made_at: datetime

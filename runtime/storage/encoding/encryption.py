@@ -12,7 +12,6 @@ import hashlib
 import hmac
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -20,6 +19,7 @@ from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from msgspec import Struct
 
 from runtime.core.errors import ConfigError, ContentLocked
 from runtime.storage.encoding.sealing import MARK, PLAIN, AssociatedData, ContentSealing, key_of, missing_key
@@ -30,8 +30,7 @@ _NONCE_BYTES = 12
 _HOMES_KEPT = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key. Its id follows from it, so a wrong key is never taken for the right one."""
 
     secret: bytes

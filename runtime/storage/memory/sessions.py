@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 
 import anyio
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.clock import Clock, SystemClock
@@ -33,8 +35,7 @@ StoredFact = tuple[TapeId, tuple[str, str, str]]
 """A stored fact: its tape, and its kind, time and data."""
 
 
-@dataclass(slots=True)
-class _HeldLease:
+class _HeldLease(Struct):
     node: str = ""
     token: int = 0
     expires_s: float = 0.0
@@ -177,8 +178,7 @@ class MemoryInbox:
         return self._waiting.get(shard, {}).pop(_number(entry_id), None) is not None
 
 
-@dataclass(slots=True)
-class StoredSession:
+class StoredSession(Struct):
     """What is kept of a session."""
 
     record: SessionRecord
@@ -256,17 +256,19 @@ class MemorySessionStore:
         if commit.begin is not None:
             known = self._sessions.get(commit.session)
             facts = [] if known is None else known.facts
-            self._sessions[commit.session] = StoredSession(replace(commit.begin, ended=False), commit, facts)
+            self._sessions[commit.session] = StoredSession(
+                dataclasses.replace(commit.begin, ended=False), commit, facts
+            )
             self._current[commit.begin.address.key] = commit.session
         if commit.replaces is not None:
             self._replace(commit.replaces, commit.session)
         session = self._sessions[commit.session]
         session.facts += [(fact.tape, fact_fields(fact)) for fact in commit.facts]
         session.last_commit = commit
-        session.record = replace(session.record, seq=commit.expect + len(commit.facts))
+        session.record = dataclasses.replace(session.record, seq=commit.expect + len(commit.facts))
         self._apply_work(commit)
         if commit.end:
-            session.record = replace(session.record, ended=True)
+            session.record = dataclasses.replace(session.record, ended=True)
             if self._current.get(session.record.address.key) == commit.session:
                 del self._current[session.record.address.key]
         self.tell()
@@ -274,7 +276,7 @@ class MemorySessionStore:
     def _replace(self, old: SessionId, new: SessionId) -> None:
         replaced = self._sessions[old]
         place = (shard_of(replaced.record.address.key), old)
-        replaced.record = replace(replaced.record, ended=True, replaced_by=new)
+        replaced.record = dataclasses.replace(replaced.record, ended=True, replaced_by=new)
         self._awake.discard(place)
         self._pages.pop(place, None)
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from redis.asyncio.client import Pipeline
 
 from runtime.core.cloud_event import CloudEvent, event_from
@@ -34,8 +34,7 @@ _NEWS_AT_ONCE = 1_000
 Fields = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A fact that is an event, as the log names it."""
 
     keys: ShardKeys

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked, InboxFull, LeaseLost, LetterGone

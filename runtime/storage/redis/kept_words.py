@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked
+from runtime.core.json_text import plain_data
 from runtime.core.message import attachment_from
 from runtime.core.quote import quote_from_data, quote_to_data, without_author
 from runtime.storage.encoding.codec import to_json
@@ -106,7 +108,7 @@ class KeptWordsForm:
 
     def write(self, conversation: str, words: KeptWords) -> str:
         """What was said in a conversation, as JSON."""
-        content = to_json([quote_to_data(words.said), [asdict(file) for file in words.files]])
+        content = to_json([quote_to_data(words.said), [plain_data(file) for file in words.files]])
         sealed = self._sealing.of(conversation).seal(_binding(conversation, words.said.message_id), content)
         return to_json({"id": words.said.message_id, "person": words.said.person, "content": sealed})
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId

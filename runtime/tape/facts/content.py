@@ -1,4 +1,4 @@
-"""The content of facts: a frozen dataclass for each kind, and its stored form, which is generated from the class once.
+"""The content of facts: a frozen class for each kind, and its stored form, which is generated from the class once.
 
 A class names each field's key on the tape. Reading takes what older versions wrote: keys that are not there have a
 default, or another name that they once had. Keys that are not known are passed over.
@@ -7,8 +7,10 @@ default, or another name that they once had. Keys that are not known are passed 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from functools import cache
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+
+from msgspec import NODEFAULT, Struct, defstruct
 
 from runtime.core.address import Address, address_data
 from runtime.core.ids import AgentId, participant_id, person_id
@@ -58,8 +60,7 @@ NOTHING: Mapping[str, Any] = _Nothing()
 """The default of a field that maps names."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredForm:
+class StoredForm(Struct, frozen=True):
     """The stored form of a value that is no JSON data."""
 
     write: Callable[[Any], Any]
@@ -104,34 +105,37 @@ PARTS = StoredForm(
 )
 
 
-def _id_of(part: Field[Any]) -> Callable[[str], Any] | None:
-    return _IDS.get(str(part.type).removesuffix(" | None"))
+def _id_of(part: _Part) -> Callable[[str], Any] | None:
+    return _IDS.get(part.type.removesuffix(" | None"))
 
 
-class FactContent:
+class FactContent(Struct, frozen=True):
     """The content of a fact. `data` is the stored form, JSON data once `as_data` has gone through it."""
 
-    __slots__ = ()
-
     kind: ClassVar[str] = ""
+    keys: ClassVar[Mapping[str, Any]] = {}
+    """How each field is stored."""
     on_session_tape: ClassVar[bool] = False
     """Whether it is a fact of the session's own tape, whatever it refers to."""
 
     def data(self) -> dict[str, Any]:
         """The stored form."""
-        raise NotImplementedError
+        _equip(type(self))
+        return self.data()
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
         """From the stored form. Raises LookupError where a key is missing."""
-        raise NotImplementedError
+        _equip(cls)
+        return cls.read(data)
 
     def settled(self, copy: Callable[[Any], Any]) -> tuple[dict[str, Any], Self] | None:
         """The stored form and the content as they read after a restart; None where that takes more than `copy`.
 
         `copy` is given each value that could change. It is the fast way of what `data` and `read` do.
         """
-        raise NotImplementedError
+        _equip(type(self))
+        return self.settled(copy)
 
     def frame_id(self) -> str | None:
         """The frame that it is about, if one."""
@@ -154,11 +158,11 @@ class FactContent:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """The stored form of a field; see `key`."""
 
     name: str
+    default: Any
     form: StoredForm | None
     older: str | None
     always: bool
@@ -166,10 +170,10 @@ class _Key:
     first: bool
 
 
-def key(  # noqa: PLR0913 - as `dataclasses.field`
+def key(  # noqa: PLR0913 - as `msgspec.field`
     name: str,
     *,
-    default: Any = MISSING,
+    default: Any = NODEFAULT,
     form: StoredForm | None = None,
     older: str | None = None,
     always: bool = False,
@@ -181,8 +185,7 @@ def key(  # noqa: PLR0913 - as `dataclasses.field`
     One with a default is left out where it is empty, unless it is `always` written, or `when` holds of the fact.
     `older` is a name that the key once had. `first` ones are written before the others.
     """
-    stored = _Key(name, form, older, always, when, first)
-    return field(default=default, metadata={"key": stored})
+    return _Key(name, default, form, older, always, when, first)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(key,))
@@ -190,50 +193,62 @@ def fact(kind: str, *, session: bool = False) -> Callable[[type[Kind]], type[Kin
     """Make a class the content of facts of this kind; `session`: on the session's own tape."""
 
     def declare(declared: type[Kind]) -> type[Kind]:
-        made: type[Kind] = dataclass(frozen=True, slots=True, init=False)(declared)
-        made.kind, made.on_session_tape = kind, session
-        _equip(made)
+        keys: Mapping[str, _Key] = dict(zip(declared.__struct_fields__, declared.__struct_defaults__, strict=True))
+        parts = [(name, declared.__annotations__[name], stored.default) for name, stored in keys.items()]
+        of = declared.__module__
+        made: Any = defstruct(
+            declared.__name__, parts, bases=(FactContent,), module=of, namespace=_body(declared), frozen=True
+        )
+        made.kind, made.on_session_tape, made.keys = kind, session, keys
+        for method, names in _REFERENCES.items():
+            part = next((part for one in names for part, stored in keys.items() if stored.name == one), None)
+            if part is not None:
+                setattr(made, method, _reference(part))
         KINDS[kind] = made
-        return made
+        return cast("type[Kind]", made)
 
     return declare
 
 
-# -- the generated methods
+def _body(declared: type[Struct]) -> dict[str, Any]:
+    """What a class defines besides its fields."""
+    made = {"__dict__", "__weakref__", "__slots__", "__match_args__", "__annotations__", *declared.__struct_fields__}
+    return {name: value for name, value in vars(declared).items() if name not in made and name[:8] != "__struct"}
 
 
-def _parts(made: type[FactContent]) -> list[tuple[Field[Any], _Key]]:
-    return [(part, part.metadata["key"]) for part in fields(made)]  # type: ignore[arg-type]
+@cache
+def _reference(part: str) -> Callable[[FactContent], Any]:
+    return lambda fact: getattr(fact, part)
+
+
+# -- the methods, generated when they are first asked for
+
+
+class _Part(Struct, frozen=True):
+    """A field, its type as it is written, and how it is stored."""
+
+    name: str
+    type: str
+    stored: _Key
+
+    @property
+    def default(self) -> Any:
+        return self.stored.default
+
+
+def _parts(made: type[FactContent]) -> list[tuple[_Part, _Key]]:
+    return [(_Part(name, made.__annotations__[name], stored), stored) for name, stored in made.keys.items()]
 
 
 def _equip(made: type[FactContent]) -> None:
     names: dict[str, Any] = {"_NOTHING": NOTHING}
-    source = [
-        *_making(made, names),
-        *_writing(made, names),
-        *_reading(made, names),
-        *_settling(made, names),
-        *_referring(made),
-    ]
+    for part, _ in _parts(made):
+        names[f"_default_{part.name}"] = part.default
+    source = [*_writing(made, names), *_reading(made, names), *_settling(made, names)]
     exec(compile("\n".join(source), f"<fact {made.kind}>", "exec"), names)  # noqa: S102 - our own text, once a class
     made.data = names["data"]  # type: ignore[method-assign]
     made.read = classmethod(names["read"])  # type: ignore[assignment, method-assign]
-    made.__init__ = names["__init__"]  # type: ignore[method-assign]
     made.settled = names["settled"]  # type: ignore[method-assign]
-    for name in ("frame_id", "page_id", "agent_id"):
-        if name in names:
-            setattr(made, name, names[name])
-
-
-def _making(made: type[FactContent], names: dict[str, Any]) -> list[str]:
-    """The constructor of a frozen dataclass, only faster: slots are set without looking for them by name."""
-    parameters, lines = [], []
-    for part, _ in _parts(made):
-        names[f"_set_{part.name}"] = made.__dict__[part.name].__set__
-        names[f"_default_{part.name}"] = part.default
-        parameters.append(part.name if part.default is MISSING else f"{part.name}=_default_{part.name}")
-        lines.append(f"    _set_{part.name}(self, {part.name})")
-    return [f"def __init__({', '.join(['self', *parameters])}):", *(lines or ["    pass"])]
 
 
 def _writing(made: type[FactContent], names: dict[str, Any]) -> list[str]:
@@ -247,7 +262,7 @@ def _writing(made: type[FactContent], names: dict[str, Any]) -> list[str]:
             value = f"({written} if {value} is not None else None)" if part.default is None else written
         elif part.default is NOTHING:
             value = f"({value} or {{}})"
-        if part.default is not MISSING and not stored.always:
+        if part.default is not NODEFAULT and not stored.always:
             there = f"self.{part.name}" + (" is not None" if part.default is None else "")
             if stored.when is not None:
                 names[f"_when_{part.name}"] = stored.when
@@ -263,7 +278,7 @@ def _writing(made: type[FactContent], names: dict[str, Any]) -> list[str]:
 def _reading(made: type[FactContent], names: dict[str, Any]) -> list[str]:
     arguments = []
     for part, stored in _parts(made):
-        if part.default is MISSING:
+        if part.default is NODEFAULT:
             value = f"data[{stored.name!r}]"
             if stored.older is not None:
                 value = f"(get({stored.name!r}) or data[{stored.older!r}])"
@@ -275,7 +290,7 @@ def _reading(made: type[FactContent], names: dict[str, Any]) -> list[str]:
         if read_as is not None:
             names[f"_read_{part.name}"] = read_as
             read = f"_read_{part.name}({value})"
-            value = read if part.default is MISSING else f"({read} if get({stored.name!r}) else _default_{part.name})"
+            value = read if part.default is NODEFAULT else f"({read} if get({stored.name!r}) else _default_{part.name})"
         arguments.append(value)
     return ["def read(cls, data):", "    get = data.get", f"    return cls({', '.join(arguments)})"]
 
@@ -284,7 +299,7 @@ def _settling(made: type[FactContent], names: dict[str, Any]) -> list[str]:
     """`data` and `read` in one: values that cannot change are taken as they are."""
     checks, leading, rest, arguments = [], [], [], []
     for part, stored in _parts(made):
-        name, hint = part.name, str(part.type)
+        name, hint = part.name, part.type
         arguments.append(f"n_{name}")
         checks.append(f"    n_{name} = v_{name} = self.{name}")
         long = f"v_{name}.__class__ is not str or not v_{name}.isascii() or len(v_{name}) > {_SHORT_CHARS}"
@@ -299,12 +314,12 @@ def _settling(made: type[FactContent], names: dict[str, Any]) -> list[str]:
         elif hint == "str | None":
             checks.append(f"    if v_{name} is not None and ({long}): return None")
         elif hint not in _SCALARS:
-            empty = f"v_{name} is None" if part.default in (None, MISSING) else f"v_{name} is _default_{name}"
+            empty = f"v_{name} is None" if part.default in (None, NODEFAULT) else f"v_{name} is _default_{name}"
             checks += [f"    if not ({empty}):", f"        {_settling_one(name, stored.form, names)}"]
     for part, stored in sorted(_parts(made), key=lambda part: not part[1].first):
         value = f"v_{part.name}" if part.default is not NOTHING else f"(v_{part.name} or {{}})"
         value = value if part.default != () else f"(v_{part.name} or [])"
-        if part.default is not MISSING and not stored.always:
+        if part.default is not NODEFAULT and not stored.always:
             there = f"v_{part.name}" + (" is not None" if part.default is None else "")
             there += f" or _when_{part.name}(self)" if stored.when is not None else ""
             rest.append(f"    if {there}: data[{stored.name!r}] = {value}")
@@ -325,13 +340,3 @@ def _settling_one(name: str, form: StoredForm | None, names: dict[str, Any]) -> 
         return f"v_{name} = copy(_write_{name}(v_{name})); n_{name} = _read_{name}(v_{name}); same = False"
     names[f"_settle_{name}"] = form.settle
     return f"v_{name}, n_{name} = _settle_{name}(v_{name}, copy); same &= n_{name} is self.{name}"
-
-
-def _referring(made: type[FactContent]) -> list[str]:
-    by_key = {stored.name: part.name for part, stored in _parts(made)}
-    lines: list[str] = []
-    for method, keys in _REFERENCES.items():
-        name = next((by_key[one] for one in keys if one in by_key), None)
-        if name is not None:
-            lines += [f"def {method}(self):", f"    return self.{name}"]
-    return lines

@@ -18,7 +18,7 @@ Loops = Mapping[str, Mapping[str, Any] | None]
 
 
 @fact("uncaught", session=True)
-class FailureUncaught(FactContent):
+class FailureUncaught(FactContent, frozen=True):
     """Something that an agent began has failed, by fact `seq`."""
 
     seq: int = key("seq")
@@ -27,7 +27,7 @@ class FailureUncaught(FactContent):
 
 
 @fact("reported", session=True)
-class FailureReported(FactContent):
+class FailureReported(FactContent, frozen=True):
     """The failure of fact `seq` is in a report: its number, 0 if none could be made, and how many failures it has."""
 
     seq: int = key("seq")
@@ -36,7 +36,7 @@ class FailureReported(FactContent):
 
 
 @fact("start")
-class FrameStarted(FactContent):
+class FrameStarted(FactContent, frozen=True):
     """A playbook begins. `variables` are set by it, `fired` the playbooks that they trigger, `caller` is the call that
     it answers; `messages` are what it begins with; `begins`: it is one of its agent's beginnings."""
 
@@ -55,7 +55,7 @@ class FrameStarted(FactContent):
 
 
 @fact("ret")
-class FrameReturned(FactContent):
+class FrameReturned(FactContent, frozen=True):
     """A playbook returned a value, or failed with an `error`: type and text, `raised_at` the innermost playbook.
 
     `summary` is what it wrote of itself, `did` else the last of what was said; the caller's variables `kept` are set to
@@ -73,7 +73,7 @@ class FrameReturned(FactContent):
 
 
 @fact("turn")
-class TurnEnded(FactContent):
+class TurnEnded(FactContent, frozen=True):
     """A turn is over. `waits` is what the next one waits for, None where it follows at once."""
 
     frame: str = key("f")
@@ -86,7 +86,7 @@ class TurnEnded(FactContent):
 
 
 @fact("step")
-class StepReached(FactContent):
+class StepReached(FactContent, frozen=True):
     """Control comes to an instruction. `notes` and `said` are what the one before it has for the model."""
 
     frame: str = key("f", first=True)
@@ -99,7 +99,7 @@ class StepReached(FactContent):
 
 
 @fact("back")
-class StepReturned(FactContent):
+class StepReturned(FactContent, frozen=True):
     """Control goes back to instruction number `to` of the trail."""
 
     frame: str = key("f", first=True)
@@ -112,7 +112,7 @@ class StepReturned(FactContent):
 
 
 @fact("compact")
-class TranscriptCompacted(FactContent):
+class TranscriptCompacted(FactContent, frozen=True):
     """The first `turns` turns are told by a summary from now on."""
 
     frame: str = key("f")
@@ -121,7 +121,7 @@ class TranscriptCompacted(FactContent):
 
 
 @fact("park")
-class FrameParked(FactContent):
+class FrameParked(FactContent, frozen=True):
     """A frame waits from now on."""
 
     frame: str = key("f")
@@ -129,7 +129,7 @@ class FrameParked(FactContent):
 
 
 @fact("steer")
-class FrameSteered(FactContent):
+class FrameSteered(FactContent, frozen=True):
     """Messages came to a frame while it was working. `heard` is their text for a model."""
 
     frame: str = key("f")
@@ -138,7 +138,7 @@ class FrameSteered(FactContent):
 
 
 @fact("described")
-class DescriptionFilled(FactContent):
+class DescriptionFilled(FactContent, frozen=True):
     """The description of a playbook with values in the place of its placeholders."""
 
     frame: str = key("f")
@@ -146,7 +146,7 @@ class DescriptionFilled(FactContent):
 
 
 @fact("stmt")
-class StatementAccepted(FactContent):
+class StatementAccepted(FactContent, frozen=True):
     """A statement of the reply was accepted; `remarks` are the comments before it."""
 
     frame: str = key("f")
@@ -155,7 +155,7 @@ class StatementAccepted(FactContent):
 
 
 @fact("done")
-class StatementDone(FactContent):
+class StatementDone(FactContent, frozen=True):
     """The last statement was executed; it leaves names, and source that those after it need."""
 
     frame: str = key("f")
@@ -164,7 +164,7 @@ class StatementDone(FactContent):
 
 
 @fact("relocal")
-class LocalsAltered(FactContent):
+class LocalsAltered(FactContent, frozen=True):
     """Somebody gave names of a frame other values from outside."""
 
     frame: str = key("f")
@@ -172,7 +172,7 @@ class LocalsAltered(FactContent):
 
 
 @fact("failed")
-class StatementFailed(FactContent):
+class StatementFailed(FactContent, frozen=True):
     """The last statement raised an error: type and text."""
 
     frame: str = key("f")
@@ -180,7 +180,7 @@ class StatementFailed(FactContent):
 
 
 @fact("rej")
-class StatementRejected(FactContent):
+class StatementRejected(FactContent, frozen=True):
     """A statement of the reply breaks a rule."""
 
     frame: str = key("f")
@@ -190,7 +190,7 @@ class StatementRejected(FactContent):
 
 
 @fact("end")
-class EndReached(FactContent):
+class EndReached(FactContent, frozen=True):
     """A reply ends its turn: with what the playbook returns, or with what it waits for."""
 
     frame: str = key("f")
@@ -199,7 +199,7 @@ class EndReached(FactContent):
 
 
 @fact("res")
-class CallReturned(FactContent):
+class CallReturned(FactContent, frozen=True):
     """A call came to a value, or to an `error`: type and text, `raised_at` a place other than that of the call.
 
     It `sets` variables, names artifacts with their summaries, and said `text` to `to`. A `hidden` call is the
@@ -221,7 +221,7 @@ class CallReturned(FactContent):
 
 
 @fact("drop")
-class CallDropped(FactContent):
+class CallDropped(FactContent, frozen=True):
     """A call was cancelled by the code that made it."""
 
     frame: str = key("f")
@@ -232,7 +232,7 @@ class CallDropped(FactContent):
 
 
 @fact("set")
-class VariableSet(FactContent):
+class VariableSet(FactContent, frozen=True):
     """A call sets a variable, and triggers playbooks by it, before it comes to its result."""
 
     frame: str = key("f")
@@ -243,7 +243,7 @@ class VariableSet(FactContent):
 
 
 @fact("intent")
-class EffectIntended(FactContent):
+class EffectIntended(FactContent, frozen=True):
     """An outside effect is about to begin; `effect` tells it from all others."""
 
     frame: str = key("f")
@@ -254,7 +254,7 @@ class EffectIntended(FactContent):
 
 
 @fact("wait")
-class WaitBegun(FactContent):
+class WaitBegun(FactContent, frozen=True):
     """A frame waits for messages of a source, or for a time alone. `due` is in seconds since the epoch."""
 
     frame: str = key("f")
@@ -266,7 +266,7 @@ class WaitBegun(FactContent):
 
 
 @fact("took")
-class WaitEnded(FactContent):
+class WaitEnded(FactContent, frozen=True):
     """A wait has ended with messages of the queue.
 
     Of a call: with its value; `asides` were told with it, `cue` is the meeting whose host it asked to begin. Between
@@ -289,7 +289,7 @@ class WaitEnded(FactContent):
 
 
 @fact("acks")
-class AcksAwaited(FactContent):
+class AcksAwaited(FactContent, frozen=True):
     """A call waits until `who` have acknowledged a message: ids of agents and people. `page` is where people see it."""
 
     frame: str = key("f")
@@ -304,7 +304,7 @@ class AcksAwaited(FactContent):
 
 
 @fact("acked")
-class MessageAcknowledged(FactContent):
+class MessageAcknowledged(FactContent, frozen=True):
     """A participant of an extension has a message for whose acknowledgement a call waits, or never will."""
 
     message: str = key("message")
@@ -313,7 +313,7 @@ class MessageAcknowledged(FactContent):
 
 
 @fact("ask")
-class QuestionAsked(FactContent):
+class QuestionAsked(FactContent, frozen=True):
     """A page asks people a question. `of` is whose answer counts; `each` are ids by name where several are asked."""
 
     frame: str = key("f")
@@ -326,7 +326,7 @@ class QuestionAsked(FactContent):
 
 
 @fact("answered")
-class QuestionAnswered(FactContent):
+class QuestionAnswered(FactContent, frozen=True):
     """One of several people answered, or left: then there is no text."""
 
     frame: str = key("f")
@@ -337,7 +337,7 @@ class QuestionAnswered(FactContent):
 
 
 @fact("reask")
-class QuestionAskedAgain(FactContent):
+class QuestionAskedAgain(FactContent, frozen=True):
     """A question is shown on another page."""
 
     frame: str = key("f")

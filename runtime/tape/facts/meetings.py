@@ -12,7 +12,7 @@ from runtime.tape.facts.content import ADDRESS, MESSAGE, FactContent, fact, key
 
 
 @fact("meeting")
-class MeetingCreated(FactContent):
+class MeetingCreated(FactContent, frozen=True):
     """A host holds a meeting by executing a frame, of the playbook `type`. `at` is in seconds since the epoch."""
 
     id: str = key("id")
@@ -25,7 +25,7 @@ class MeetingCreated(FactContent):
 
 
 @fact("inviting")
-class InvitingBegun(FactContent):
+class InvitingBegun(FactContent, frozen=True):
     """The meeting's place is there. `own` are arguments of its frame that are the meeting's alone."""
 
     id: str = key("id")
@@ -33,7 +33,7 @@ class InvitingBegun(FactContent):
 
 
 @fact("asked")
-class ParticipantAsked(FactContent):
+class ParticipantAsked(FactContent, frozen=True):
     """Somebody is asked to join, for the `times`-th time. `due` is when they are asked again, or not any more."""
 
     id: str = key("id")
@@ -45,7 +45,7 @@ class ParticipantAsked(FactContent):
 
 
 @fact("invite")
-class InvitationAnswered(FactContent):
+class InvitationAnswered(FactContent, frozen=True):
     """The answer of somebody who was asked, and whether they are asked `again`. In old tapes one without an answer is
     the question."""
 
@@ -57,7 +57,7 @@ class InvitationAnswered(FactContent):
 
 
 @fact("joined")
-class ParticipantJoined(FactContent):
+class ParticipantJoined(FactContent, frozen=True):
     """Somebody takes part from now on; `named` is how they were asked, if not by id."""
 
     id: str = key("id", first=True)
@@ -67,7 +67,7 @@ class ParticipantJoined(FactContent):
 
 
 @fact("left")
-class ParticipantLeft(FactContent):
+class ParticipantLeft(FactContent, frozen=True):
     """Somebody has left a meeting."""
 
     id: str = key("id")
@@ -75,14 +75,14 @@ class ParticipantLeft(FactContent):
 
 
 @fact("meeting_active")
-class MeetingBegun(FactContent):
+class MeetingBegun(FactContent, frozen=True):
     """Everybody who was needed is there."""
 
     id: str = key("id")
 
 
 @fact("spoke")
-class MeetingAddressed(FactContent):
+class MeetingAddressed(FactContent, frozen=True):
     """Something was said to all in a meeting."""
 
     id: str = key("id")
@@ -90,7 +90,7 @@ class MeetingAddressed(FactContent):
 
 
 @fact("hears")
-class NoticeHeard(FactContent):
+class NoticeHeard(FactContent, frozen=True):
     """A frame hears a notice of its meeting with its next turn."""
 
     frame: str = key("f")
@@ -98,7 +98,7 @@ class NoticeHeard(FactContent):
 
 
 @fact("cue")
-class HostCued(FactContent):
+class HostCued(FactContent, frozen=True):
     """The host, which is code, is asked to begin."""
 
     id: str = key("id", first=True)
@@ -107,7 +107,7 @@ class HostCued(FactContent):
 
 
 @fact("meeting_end")
-class MeetingEnded(FactContent):
+class MeetingEnded(FactContent, frozen=True):
     """A meeting is over; `why` where it was not by its own doing."""
 
     id: str = key("id", first=True)
@@ -116,7 +116,7 @@ class MeetingEnded(FactContent):
 
 
 @fact("place")
-class MeetingPlaced(FactContent):
+class MeetingPlaced(FactContent, frozen=True):
     """A conversation was opened for a meeting, by the name `nonce`."""
 
     id: str = key("id")
@@ -125,14 +125,14 @@ class MeetingPlaced(FactContent):
 
 
 @fact("place_lost")
-class MeetingPlaceLost(FactContent):
+class MeetingPlaceLost(FactContent, frozen=True):
     """Nothing can be shown in a meeting's place any more."""
 
     id: str = key("id")
 
 
 @fact("shared")
-class StateShared(FactContent):
+class StateShared(FactContent, frozen=True):
     """A participant sets a value of the state that a meeting shares."""
 
     id: str = key("id")

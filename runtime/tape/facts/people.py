@@ -25,7 +25,7 @@ from runtime.tape.facts.content import (
 
 
 @fact("person", session=True)
-class PersonMet(FactContent):
+class PersonMet(FactContent, frozen=True):
     """A person did something for the first time, by a new name, or as a guest or no longer as one.
 
     `since` is in seconds since the epoch. A guest sees nothing of how programs work.
@@ -39,7 +39,7 @@ class PersonMet(FactContent):
 
 
 @fact("bound", session=True)
-class PersonBound(FactContent):
+class PersonBound(FactContent, frozen=True):
     """A person is a declared human of the program."""
 
     id: PersonId = key("id")
@@ -47,7 +47,7 @@ class PersonBound(FactContent):
 
 
 @fact("file", session=True)
-class FileReceived(FactContent):
+class FileReceived(FactContent, frozen=True):
     """Somebody sent a file. `parts` are what a model is given of it, `note` what else is said about it."""
 
     name: str = key("name")
@@ -59,7 +59,7 @@ class FileReceived(FactContent):
 
 
 @fact("heard", session=True)
-class MessageHeard(FactContent):
+class MessageHeard(FactContent, frozen=True):
     """A person's message went to an agent. `place` is where it was written, if not in the session's conversation;
     `files` are the addresses of what came with it.
     """
@@ -76,7 +76,7 @@ class MessageHeard(FactContent):
 
 
 @fact("changed")
-class MessageEdited(FactContent):
+class MessageEdited(FactContent, frozen=True):
     """A person changed a message that the agent had not read. `files` are what comes with it now, none if those have
     stayed.
     """
@@ -89,7 +89,7 @@ class MessageEdited(FactContent):
 
 
 @fact("recalled")
-class MessageDeleted(FactContent):
+class MessageDeleted(FactContent, frozen=True):
     """A person deleted a message that the agent had not read."""
 
     agent: AgentId = key("agent")
@@ -98,14 +98,14 @@ class MessageDeleted(FactContent):
 
 
 @fact("quoted", session=True)
-class PeopleQuoted(FactContent):
+class PeopleQuoted(FactContent, frozen=True):
     """Words of people came with what others said: quoted, passed on, or said before in its place."""
 
     people: tuple[str, ...] = key("people", form=URLS)
 
 
 @fact("feedback", session=True)
-class FeedbackGiven(FactContent):
+class FeedbackGiven(FactContent, frozen=True):
     """A person rated what an agent said, in place of their earlier rating of it, or took that back: "none". `step` is
     the place in the program that said it, `model` the one that answered last by then."""
 
@@ -118,7 +118,7 @@ class FeedbackGiven(FactContent):
 
 
 @fact("aside")
-class AsideAdded(FactContent):
+class AsideAdded(FactContent, frozen=True):
     """An agent is told of something with the next message that it reads."""
 
     agent: AgentId = key("agent")
@@ -126,7 +126,7 @@ class AsideAdded(FactContent):
 
 
 @fact("page")
-class PageBegun(FactContent):
+class PageBegun(FactContent, frozen=True):
     """An utterance begins; the fact's number is the page's id.
 
     `to` is whom it is for, `reply` what it quotes; each of `choices` is an id and a label. `place` is where it stands,
@@ -145,7 +145,7 @@ class PageBegun(FactContent):
 
 
 @fact("opening")
-class PartOpening(FactContent):
+class PartOpening(FactContent, frozen=True):
     """A part of a page is about to be sent, with this text."""
 
     page: str = key("page")
@@ -157,7 +157,7 @@ class PartOpening(FactContent):
 
 
 @fact("grew")
-class PageGrew(FactContent):
+class PageGrew(FactContent, frozen=True):
     """People may see a page's text, from character `at` on."""
 
     page: str = key("page")
@@ -166,7 +166,7 @@ class PageGrew(FactContent):
 
 
 @fact("sent")
-class PartSent(FactContent):
+class PartSent(FactContent, frozen=True):
     """A part of a page was sent."""
 
     page: str = key("page")
@@ -175,7 +175,7 @@ class PartSent(FactContent):
 
 
 @fact("fin")
-class PageFinished(FactContent):
+class PageFinished(FactContent, frozen=True):
     """A page has its last text. Where a call has said it, this is the call's result."""
 
     page: str = key("page")
@@ -192,7 +192,7 @@ class PageFinished(FactContent):
 
 
 @fact("held")
-class PageHeld(FactContent):
+class PageHeld(FactContent, frozen=True):
     """A page's text is held back until `due`, in seconds since the epoch. As in `PageFinished`, perhaps a result."""
 
     page: str = key("page")
@@ -207,7 +207,7 @@ class PageHeld(FactContent):
 
 
 @fact("close")
-class PageClosed(FactContent):
+class PageClosed(FactContent, frozen=True):
     """Nothing will finish a page: it ends with this text."""
 
     page: str = key("page")
@@ -215,7 +215,7 @@ class PageClosed(FactContent):
 
 
 @fact("moved")
-class PageMoved(FactContent):
+class PageMoved(FactContent, frozen=True):
     """A page could not be shown in its place: it starts again at `to`, or where the session lives."""
 
     page: str = key("page")
@@ -223,7 +223,7 @@ class PageMoved(FactContent):
 
 
 @fact("shown")
-class PageShown(FactContent):
+class PageShown(FactContent, frozen=True):
     """People see all of a page, or never will: then it is `lost`."""
 
     page: str = key("page")
@@ -234,7 +234,7 @@ class PageShown(FactContent):
 
 
 @fact("closed")
-class QuestionClosed(FactContent):
+class QuestionClosed(FactContent, frozen=True):
     """The choices of a question have to go; `free`: it asked for words. `parts` are the platform's ids of its page, and
     `chosen` is the line that takes the choices' place."""
 
@@ -252,7 +252,7 @@ class QuestionClosed(FactContent):
 
 
 @fact("settled")
-class QuestionSettled(FactContent):
+class QuestionSettled(FactContent, frozen=True):
     """The choices of a question are gone."""
 
     page: str = key("page")
@@ -262,7 +262,7 @@ class QuestionSettled(FactContent):
 
 
 @fact("marking")
-class MarkWanted(FactContent):
+class MarkWanted(FactContent, frozen=True):
     """A person's message is to have a mark. `place` is where it was written, for one of which that is not known."""
 
     platform_id: str = key("pid")
@@ -274,7 +274,7 @@ class MarkWanted(FactContent):
 
 
 @fact("marked")
-class MarkPlaced(FactContent):
+class MarkPlaced(FactContent, frozen=True):
     """A person's message has its mark, or is gone."""
 
     platform_id: str = key("pid")

@@ -15,7 +15,7 @@ COPIES = frozenset({"fork", SCRATCH})
 
 
 @fact("publish")
-class EventPublished(FactContent):
+class EventPublished(FactContent, frozen=True):
     """An agent publishes an event. It is the event itself: the log for other programs names this fact. `hops` is the
     number of events of programs that led to it, one after the other, itself included."""
 
@@ -26,26 +26,26 @@ class EventPublished(FactContent):
 
 
 @fact("publish_done", session=True)
-class EventHandedOn(FactContent):
+class EventHandedOn(FactContent, frozen=True):
     """The programs that begin on the event of fact `seq` have their orders."""
 
     seq: int = key("seq")
 
 
 @fact("wake", session=True)
-class SessionLoaded(FactContent):
+class SessionLoaded(FactContent, frozen=True):
     """A process has taken the session into memory."""
 
 
 @fact("broken", session=True)
-class ProgramBroken(FactContent):
+class ProgramBroken(FactContent, frozen=True):
     """The program cannot go on."""
 
     why: str = key("why")
 
 
 @fact("begin", session=True)
-class SessionBegun(FactContent):
+class SessionBegun(FactContent, frozen=True):
     """The session begins, with a program of this digest; `playbooks` is its outline. `private`: nobody else could read
     what it began with."""
 
@@ -55,7 +55,7 @@ class SessionBegun(FactContent):
 
 
 @fact("adopted", session=True)
-class ProgramAdopted(FactContent):
+class ProgramAdopted(FactContent, frozen=True):
     """The session goes on with a changed program.
 
     `versions` are those of playbooks in execution, by frame; `begun` how many beginnings each agent has had; `news` the
@@ -70,12 +70,12 @@ class ProgramAdopted(FactContent):
 
 
 @fact("told", session=True)
-class NewsTold(FactContent):
+class NewsTold(FactContent, frozen=True):
     """People were told what changed in the program."""
 
 
 @fact("model", session=True)
-class ModelAnswered(FactContent):
+class ModelAnswered(FactContent, frozen=True):
     """Another model than before answers requests of a purpose; `model` is its name."""
 
     purpose: str = key("purpose")
@@ -83,12 +83,12 @@ class ModelAnswered(FactContent):
 
 
 @fact("ended", session=True)
-class SessionEnded(FactContent):
+class SessionEnded(FactContent, frozen=True):
     """The program has ended."""
 
 
 @fact("branch", session=True)
-class SessionBranched(FactContent):
+class SessionBranched(FactContent, frozen=True):
     """The session goes on from fact `seq` of another one. `home` is where the result of a fork goes; `why` is "undo",
     "fork" or "scratch", a fork whose result goes nowhere."""
 
@@ -99,12 +99,12 @@ class SessionBranched(FactContent):
 
 
 @fact("returned", session=True)
-class ResultReturned(FactContent):
+class ResultReturned(FactContent, frozen=True):
     """The result of a fork was given back."""
 
 
 @fact("exchange", session=True)
-class ExchangeBegun(FactContent):
+class ExchangeBegun(FactContent, frozen=True):
     """Somebody did something while nothing went on; `seq` is the last fact before it."""
 
     seq: int = key("seq")
@@ -115,14 +115,14 @@ class ExchangeBegun(FactContent):
 
 
 @fact("during", session=True)
-class ExchangeJoined(FactContent):
+class ExchangeJoined(FactContent, frozen=True):
     """Somebody said something while an exchange was going on."""
 
     platform_id: str = key("pid")
 
 
 @fact("thread", session=True)
-class ThreadOpened(FactContent):
+class ThreadOpened(FactContent, frozen=True):
     """A conversation was opened for a fork, up to fact `seq`, that `event` asked for."""
 
     event: str = key("event")
@@ -133,14 +133,14 @@ class ThreadOpened(FactContent):
 
 
 @fact("forked", session=True)
-class ForkSettled(FactContent):
+class ForkSettled(FactContent, frozen=True):
     """Whoever asked for a fork knows its result."""
 
     event: str = key("event")
 
 
 @fact("merged")
-class ForkMerged(FactContent):
+class ForkMerged(FactContent, frozen=True):
     """The result of another session, as one message; its facts `first` to `last` say how it came about."""
 
     agent: AgentId = key("agent")
@@ -151,7 +151,7 @@ class ForkMerged(FactContent):
 
 
 @fact("agent", session=True)
-class AgentCreated(FactContent):
+class AgentCreated(FactContent, frozen=True):
     """An agent is there. `answering` is the platform's id of the message that it begins with, `person` who wrote it;
     `participant` is who plays it in another process."""
 
@@ -164,14 +164,14 @@ class AgentCreated(FactContent):
 
 
 @fact("dismissed", session=True)
-class AgentDismissed(FactContent):
+class AgentDismissed(FactContent, frozen=True):
     """An agent is there no longer; its number is not given again."""
 
     agent: AgentId = key("agent")
 
 
 @fact("anew")
-class AgentRestarted(FactContent):
+class AgentRestarted(FactContent, frozen=True):
     """An agent begins again, with these messages and variables."""
 
     agent: AgentId = key("agent")
@@ -180,7 +180,7 @@ class AgentRestarted(FactContent):
 
 
 @fact("altered")
-class VariablesAltered(FactContent):
+class VariablesAltered(FactContent, frozen=True):
     """Somebody changed an agent's variables from outside."""
 
     agent: AgentId = key("agent")
@@ -188,14 +188,14 @@ class VariablesAltered(FactContent):
 
 
 @fact("paused")
-class AgentPaused(FactContent):
+class AgentPaused(FactContent, frozen=True):
     """An agent's playbook failed: it does nothing until somebody writes."""
 
     agent: AgentId = key("agent")
 
 
 @fact("stop")
-class AgentStopped(FactContent):
+class AgentStopped(FactContent, frozen=True):
     """The work of an agent was stopped. `dropped` messages are not handled any more, `past` is what its next playbook
     knows of this one; `idle`: it did nothing."""
 
@@ -206,7 +206,7 @@ class AgentStopped(FactContent):
 
 
 @fact("in")
-class MessageQueued(FactContent):
+class MessageQueued(FactContent, frozen=True):
     """A message came into an agent's queue."""
 
     agent: AgentId = key("agent")
@@ -214,7 +214,7 @@ class MessageQueued(FactContent):
 
 
 @fact("dropped")
-class MessagesDropped(FactContent):
+class MessagesDropped(FactContent, frozen=True):
     """Messages left an agent's queue unread."""
 
     agent: AgentId = key("agent")
@@ -222,7 +222,7 @@ class MessagesDropped(FactContent):
 
 
 @fact("posted")
-class MessagesPosted(FactContent):
+class MessagesPosted(FactContent, frozen=True):
     """Messages lie in the mailbox of an agent that is played in another process."""
 
     agent: AgentId = key("agent")
@@ -230,7 +230,7 @@ class MessagesPosted(FactContent):
 
 
 @fact("fetched")
-class MessagesFetched(FactContent):
+class MessagesFetched(FactContent, frozen=True):
     """The other process has fetched them."""
 
     agent: AgentId = key("agent")
@@ -238,7 +238,7 @@ class MessagesFetched(FactContent):
 
 
 @fact("remind")
-class ReminderSet(FactContent):
+class ReminderSet(FactContent, frozen=True):
     """An agent is to be told something at a time, in seconds since the epoch, or a trigger's time is then."""
 
     agent: AgentId = key("agent")
@@ -248,7 +248,7 @@ class ReminderSet(FactContent):
 
 
 @fact("unremind")
-class ReminderRemoved(FactContent):
+class ReminderRemoved(FactContent, frozen=True):
     """A reminder is not wanted any more."""
 
     id: str = key("id")

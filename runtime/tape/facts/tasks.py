@@ -15,7 +15,7 @@ from runtime.tape.state.tasks import TaskStatus
 
 
 @fact("spawn")
-class TaskOrdered(FactContent):
+class TaskOrdered(FactContent, frozen=True):
     """An agent orders a task: a public playbook of a class, executed in a session of its own.
 
     `task` derives from this session and the number of this fact. `due` is in seconds since the epoch. `scope` and
@@ -36,7 +36,7 @@ class TaskOrdered(FactContent):
 
 
 @fact("task_posted", session=True)
-class TaskPosted(FactContent):
+class TaskPosted(FactContent, frozen=True):
     """The inbox of a task has its "order" or its "cancel", or that of its place its "result"."""
 
     number: int = key("task")
@@ -44,14 +44,14 @@ class TaskPosted(FactContent):
 
 
 @fact("task_cancel", session=True)
-class TaskCancelled(FactContent):
+class TaskCancelled(FactContent, frozen=True):
     """A task is to end without a result."""
 
     number: int = key("task")
 
 
 @fact("task_over", session=True)
-class TaskOver(FactContent):
+class TaskOver(FactContent, frozen=True):
     """A task has ended; its facts `first` to `last` say how it came about. An `error` is of a type, and was raised at a
     place, where a playbook of it failed."""
 
@@ -66,21 +66,21 @@ class TaskOver(FactContent):
 
 
 @fact("task_tell", session=True)
-class ResultForPlace(FactContent):
+class ResultForPlace(FactContent, frozen=True):
     """The result of a task is to be told in the place that its order names."""
 
     number: int = key("task")
 
 
 @fact("task_taken", session=True)
-class ResultTaken(FactContent):
+class ResultTaken(FactContent, frozen=True):
     """A call has had the result of a task."""
 
     number: int = key("task")
 
 
 @fact("task_asks", session=True)
-class TaskAsks(FactContent):
+class TaskAsks(FactContent, frozen=True):
     """A task waits for people's answer to a question, or with `over` no longer. See `TaskQuestion`."""
 
     number: int = key("task")
@@ -92,7 +92,7 @@ class TaskAsks(FactContent):
 
 
 @fact("task_answer", session=True)
-class AnswerMeant(FactContent):
+class AnswerMeant(FactContent, frozen=True):
     """The words of the event `event` answer a question of a task, and nothing else."""
 
     number: int = key("task")
@@ -101,7 +101,7 @@ class AnswerMeant(FactContent):
 
 
 @fact("word_down")
-class WordToTask(FactContent):
+class WordToTask(FactContent, frozen=True):
     """An agent tells a task something. `hops` words between tasks and their orderers have led to it, one after the
     other, itself included."""
 
@@ -120,14 +120,14 @@ class WordToTask(FactContent):
 
 
 @fact("word_done", session=True)
-class WordBrought(FactContent):
+class WordBrought(FactContent, frozen=True):
     """The inbox of whom it is for has the word of fact `seq`."""
 
     seq: int = key("seq")
 
 
 @fact("word_heard", session=True)
-class WordsHeard(FactContent):
+class WordsHeard(FactContent, frozen=True):
     """The task of a number, 0 for the orderer, has taken the words up to that of fact `seq`."""
 
     number: int = key("task")
@@ -135,7 +135,7 @@ class WordsHeard(FactContent):
 
 
 @fact("word_lost", session=True)
-class WordLost(FactContent):
+class WordLost(FactContent, frozen=True):
     """Nobody here hears the word of fact `seq` of the other end of a task: an agent's queue is full, or the agent is
     gone."""
 
@@ -144,7 +144,7 @@ class WordLost(FactContent):
 
 
 @fact("word_told", session=True)
-class HearingTold(FactContent):
+class HearingTold(FactContent, frozen=True):
     """The inbox of the other end of a task knows that its words up to `seq` were taken here."""
 
     other: str = key("other")
@@ -155,7 +155,7 @@ class HearingTold(FactContent):
 
 
 @fact("word_up")
-class WordToOrderer(FactContent):
+class WordToOrderer(FactContent, frozen=True):
     """An agent of a task tells its orderer something; see `WordToTask`."""
 
     agent: AgentId = key("agent")
@@ -169,7 +169,7 @@ class WordToOrderer(FactContent):
 
 
 @fact("order", session=True)
-class OrderTaken(FactContent):
+class OrderTaken(FactContent, frozen=True):
     """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
     the first task of those that led to it, which may use `tokens` and `dollars` together. `event` is
     the type of the event on which it begins. `scope` and `owner` say which memories it may recall. `unheard`:
@@ -194,14 +194,14 @@ class OrderTaken(FactContent):
 
 
 @fact("order_begun", session=True)
-class OrderBegun(FactContent):
+class OrderBegun(FactContent, frozen=True):
     """The ordered playbook is executed by this frame."""
 
     frame: str = key("f")
 
 
 @fact("order_over", session=True)
-class OrderOver(FactContent):
+class OrderOver(FactContent, frozen=True):
     """The task has ended: with a value, or an error that says why not, its type, and the place where it was raised."""
 
     status: TaskStatus = key("status")
@@ -212,12 +212,12 @@ class OrderOver(FactContent):
 
 
 @fact("order_answered", session=True)
-class OrderAnswered(FactContent):
+class OrderAnswered(FactContent, frozen=True):
     """The orderer's inbox has the result."""
 
 
 @fact("order_asks", session=True)
-class OrderAsks(FactContent):
+class OrderAsks(FactContent, frozen=True):
     """The task waits for people's answer to a question, or with `over` no longer. See `TaskQuestion`."""
 
     ask: str = key("ask")
@@ -228,7 +228,7 @@ class OrderAsks(FactContent):
 
 
 @fact("order_told", session=True)
-class OrderTold(FactContent):
+class OrderTold(FactContent, frozen=True):
     """The orderer's inbox has what is to be told of a question."""
 
     ask: str = key("ask")

@@ -5,8 +5,9 @@ the frame that continues after them. Data only; `fold` writes it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import NO_MEETING, Message, MessageType
@@ -56,8 +57,7 @@ class CallKey(NamedTuple):
         return cls(frame, pos)
 
 
-@dataclass(frozen=True, slots=True)
-class RaisedAt:
+class RaisedAt(Struct, frozen=True):
     """The place where an exception was raised: the agent with its class, the playbook, and the step it had come to.
 
     `lines` are the places in Python code that led to it, such as `shop.pb:31 in Ship`, the innermost last.
@@ -74,8 +74,7 @@ class RaisedAt:
         return f"{place}, {self.lines[-1]}" if self.lines else place
 
 
-@dataclass(slots=True)
-class CallRecord:
+class CallRecord(Struct):
     """The outcome of a host call, kept with its frame. `error` is exception type and text, `raised_at` where it was
     raised, where that is not in the frame itself.
 
@@ -93,8 +92,7 @@ class CallRecord:
     raised_at: RaisedAt | None = None
 
 
-@dataclass(slots=True)
-class StatementState:
+class StatementState(Struct):
     """A statement of the present turn that was accepted; `variables` are the agent's, as it sees them, and `SHARED`."""
 
     source: str
@@ -105,8 +103,7 @@ class StatementState:
     """The comments before it."""
 
 
-@dataclass(slots=True)
-class CallSite:
+class CallSite(Struct):
     """The host call that a frame answers: its caller's frame and position, and the call's name and digest."""
 
     frame: str
@@ -121,16 +118,14 @@ class CallSite:
         return self.hidden and ":d" in self.pos
 
 
-@dataclass(slots=True)
-class TurnEnding:
+class TurnEnding(Struct):
     """The end of a turn: `Return` with a value, or `Yld` with a wait."""
 
     kind: Literal["return", "yield"]
     value: Any = None
 
 
-@dataclass(slots=True)
-class FrameState:
+class FrameState(Struct):
     """A playbook in execution.
 
     `records` hold this turn's results by position, `order` the order in which they are handed out. `base` are the
@@ -203,8 +198,7 @@ class FrameState:
         return {"heard": "\n".join(text for text in (self.heard, *self.notes) if text), "said": "\n\n".join(self.said)}
 
 
-@dataclass(slots=True)
-class WaitState:
+class WaitState(Struct):
     """A frame waits for messages or for a time. `due` is in seconds since the epoch; None waits for ever."""
 
     frame: str
@@ -223,8 +217,7 @@ class WaitState:
         return self.due is None or self.due > self.since
 
 
-@dataclass(slots=True)
-class IntentState:
+class IntentState(Struct):
     """An outside effect that was begun; `key` is the session and the number of the fact that says so."""
 
     name: str
@@ -278,8 +271,7 @@ def counts(source: Mapping[str, Any], person: str, declared: str | None) -> bool
     return source.get("people") is None or person in source["people"]
 
 
-@dataclass(slots=True)
-class AckState:
+class AckState(Struct):
     """A frame's call waits until what it said is acknowledged: `awaited` by whom still (ids of agents and people).
 
     People acknowledge by the page, which was shown to them. `refused` are those who will never have it.

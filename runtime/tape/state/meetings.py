@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, ParticipantId, PersonId
@@ -15,8 +16,7 @@ MAX_HISTORY = 100
 MAX_HEADING_CHARS = 120
 
 
-@dataclass(slots=True)
-class SharedValue:
+class SharedValue(Struct):
     """A value of a meeting's shared state; `by` is the agent or person that wrote this version. The first one is 1."""
 
     value: Any
@@ -24,8 +24,7 @@ class SharedValue:
     by: ParticipantId
 
 
-@dataclass(slots=True)
-class AskState:
+class AskState(Struct):
     """Somebody was asked to join a meeting, `times` so far, by the participant `by`.
 
     `due` is when they are asked again, or not waited for any more, in seconds since the epoch; None when the answer
@@ -38,8 +37,7 @@ class AskState:
     required: bool = False
 
 
-@dataclass(slots=True)
-class MeetingState:
+class MeetingState(Struct):
     """A meeting: its host, who is in it (ids of agents and of people), and how far it has come.
 
     `held`: it has been active. `invited` are those who were asked and what they answered, "" while they have not.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
@@ -25,8 +26,7 @@ NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
 """The ending of a name that tells two people apart who show the same one."""
 
 
-@dataclass(slots=True)
-class PageState:
+class PageState(Struct):
     """One utterance on its way to people, or several that are shown together (`held` until then). `opened` are the
     parts that were about to be sent, with that text.
     """
@@ -65,8 +65,7 @@ class PageState:
         return self.stands or self.opened.get(0, "")
 
 
-@dataclass(slots=True)
-class PersonState:
+class PersonState(Struct):
     """A person who took part: the name they show, and which human of the program they are, if one.
 
     `since` is when they first did, in seconds since the epoch; 0 when that is not known.
@@ -86,8 +85,7 @@ class PersonState:
         return (self.name.casefold(), *([self.declared.casefold()] if self.declared else []))
 
 
-@dataclass(slots=True)
-class HeardState:
+class HeardState(Struct):
     """A person's message as the platform knows it; `agent` is whom it went to, `files` the addresses of its files."""
 
     message: str
@@ -103,8 +101,7 @@ def rated(person: str, message: str) -> str:
     return f"{person} {message}"
 
 
-@dataclass(slots=True)
-class SaidState:
+class SaidState(Struct):
     """An agent's message as the platform knows it."""
 
     agent: str
@@ -114,8 +111,7 @@ class SaidState:
     model: str = ""
 
 
-@dataclass(slots=True)
-class QuestionState:
+class QuestionState(Struct):
     """A question that waits for its answer. `parts` are the platform's ids of its page, `of` whose answer counts.
 
     `each` are those who are all asked, ids by the names that the program has for them, and `answers` what they said,
@@ -141,8 +137,7 @@ class QuestionState:
     place: Address | None = None
 
 
-@dataclass(slots=True)
-class ClosedQuestion:
+class ClosedQuestion(Struct):
     """A question whose choices have to go; `free`: it asked for words. `chosen` is the line that takes their place."""
 
     page: str
@@ -155,8 +150,7 @@ class ClosedQuestion:
     chosen: str = ""
 
 
-@dataclass(slots=True)
-class ExchangeState:
+class ExchangeState(Struct):
     """An act of somebody while nothing went on, and all its consequences until nothing went on again.
 
     `seq` is the last fact before it. `message` is the platform's id of what was said, `also` those of what was said
@@ -171,8 +165,7 @@ class ExchangeState:
     also: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class ThreadState:
+class ThreadState(Struct):
     """A conversation opened for a fork that has not been announced: its place, and up to which fact it goes."""
 
     platform: str
@@ -181,8 +174,7 @@ class ThreadState:
     seq: int
 
 
-@dataclass(slots=True)
-class HomeState:
+class HomeState(Struct):
     """The destination of a fork's result when it ends; `first` is the fork's first own fact."""
 
     platform: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeVar
+
+from msgspec import Struct, field
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
@@ -33,8 +34,7 @@ PARTS: dict[str, type[StatePart]] = {}
 """The parts that this process knows, by name."""
 
 
-@dataclass(slots=True)
-class AgentState:
+class AgentState(Struct):
     """An instance of an agent class. `queue` are messages that nobody has taken.
 
     `begun` counts the started playbooks with a start trigger; a `paused` agent starts again with the next message.
@@ -80,10 +80,8 @@ class AgentState:
         return len(self.posted) < len(self.queue)
 
 
-class StatePart:
-    """What the facts of one feature add up to. A subclass is a dataclass with slots, which a snapshot can keep."""
-
-    __slots__ = ()
+class StatePart(Struct):
+    """What the facts of one feature add up to, in fields which a snapshot can keep."""
 
     name: ClassVar[str]
 
@@ -108,8 +106,7 @@ def state_part(kind: type[Part]) -> type[Part]:
     return kind
 
 
-@dataclass(slots=True)
-class SessionState:
+class SessionState(Struct):
     """Everything that a session is."""
 
     seq: int = 0

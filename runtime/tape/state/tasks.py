@@ -4,8 +4,9 @@ hear of: failures that nobody caught, published events, and reminders.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, MessageId, SessionId
@@ -36,8 +37,7 @@ CALLER = "caller"
 """Who gets the result by default: the agent that ordered it."""
 
 
-@dataclass(slots=True)
-class TaskQuestion:
+class TaskQuestion(Struct):
     """A question that a task waits to have answered: the platform's ids of what people see of it, and the ids of those
     whose answer counts, none for anybody. `words`: it has no choices."""
 
@@ -46,8 +46,7 @@ class TaskQuestion:
     words: bool
 
 
-@dataclass(slots=True)
-class TaskState:
+class TaskState(Struct):
     """A task that this session has ordered, by its number there.
 
     `agent` has ordered it; `deliver` is who gets the result: CALLER, NOBODY, or a place of the settings by its name.
@@ -116,8 +115,7 @@ class TaskState:
         return f"task {self.number}"
 
 
-@dataclass(slots=True)
-class WordState:
+class WordState(Struct):
     """Something that an agent of `klass` tells the task of a number, or with the number 0 the orderer of the task that
     this session is, and that waits there or on the way. The agent may be gone by then. `seq` is its fact, `at_s` its
     time in seconds since the epoch. `brought`: their inbox has it; `heard`: they have taken it."""
@@ -132,8 +130,7 @@ class WordState:
     heard: bool = False
 
 
-@dataclass(slots=True)
-class OrderState:
+class OrderState(Struct):
     """The task that this session is: what was ordered, and what has come of it.
 
     `home` is the conversation of the orderer, which gets the result, `place` the one where people see what it says.
@@ -179,8 +176,7 @@ class OrderState:
         return self.status not in WORKING
 
 
-@dataclass(slots=True)
-class ReminderState:
+class ReminderState(Struct):
     """An agent's reminder: its text and its time, in seconds since the epoch."""
 
     agent: AgentId
@@ -190,8 +186,7 @@ class ReminderState:
     """The code of the trigger whose time it is."""
 
 
-@dataclass(slots=True)
-class FailureState:
+class FailureState(Struct):
     """A failure that is in no report yet. `seq` is the fact that says how; it was raised in this place of an agent's
     playbook."""
 
@@ -202,8 +197,7 @@ class FailureState:
     step: str
 
 
-@dataclass(slots=True)
-class PublishedState:
+class PublishedState(Struct):
     """An event on which other programs may still have to begin. `seq` is its fact, `at_s` its time in seconds since the
     epoch; `hops` events of programs led to it, itself included."""
 

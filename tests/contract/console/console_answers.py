@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from gateway.clients import bus as bus_module
 from runtime.core.ids import AgentId, MessageId, PersonId

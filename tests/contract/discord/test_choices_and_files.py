@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import CanDownload, CanOffer, CanUpload, FileData
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions

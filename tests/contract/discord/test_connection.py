@@ -6,12 +6,12 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 
 import anyio
 import pytest
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions

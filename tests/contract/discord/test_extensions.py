@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import replace
 
 import anyio
 import discord
 import pytest
+from msgspec.structs import replace
 
 from adapters.discord.adapter import DiscordOptions
 from tests.contract.discord.speaking import listening, new_adapter

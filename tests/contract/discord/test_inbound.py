@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections, Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions

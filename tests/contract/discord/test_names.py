@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.limits import CAPABILITIES, HOOKS_PER_CHANNEL
@@ -129,7 +129,7 @@ async def test_where_webhooks_are_forbidden_the_name_is_a_heading(
 async def test_webhooks_can_be_left_alone(
     options: DiscordOptions, platform: DiscordPlatform, show_names: str, text: str
 ) -> None:
-    async with aclosing(new_adapter(replace(options, show_names=show_names))) as adapter:  # type: ignore[arg-type]
+    async with aclosing(new_adapter(replace(options, show_names=show_names))) as adapter:
         await send(adapter, "hi", to=general(platform))
     assert [(each.author, each.text) for each in platform.world.messages(platform.world.general)] == [("TestBot", text)]
 

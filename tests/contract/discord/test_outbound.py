@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import GATEWAY, Address

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions

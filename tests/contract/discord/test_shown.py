@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Call, CountsByMethod
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions

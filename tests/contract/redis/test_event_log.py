@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import EventsGone, LeaseLost, TapeConflict

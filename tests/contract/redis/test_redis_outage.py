@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.events.happening import Happening

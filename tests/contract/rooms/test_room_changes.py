@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.message import Attachment, Choice
 from runtime.core.quote import Quote

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +16,7 @@ import anyio.lowlevel
 import httpx
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from starlette.routing import Route
 
 from adapters.web.adapter import WebAdapter

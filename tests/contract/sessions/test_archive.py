@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable, ConfigError, SessionExists, TapeConflict
@@ -335,7 +336,7 @@ async def test_where_the_conversation_has_one_in_the_archive_another_is_not_take
     with pytest.raises(SessionExists, match="another session now, s1"):
         await room.catalog.insert(whole_of(S2, 2))
     ended = whole_of(S2, 2)
-    await room.catalog.insert(replace(ended, record=replace(ended.record, ended=True)))
+    await room.catalog.insert(dataclasses.replace(ended, record=dataclasses.replace(ended.record, ended=True)))
     known = await room.catalog.find(S1)
     assert known is not None
     assert known.state == "archived"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost, SessionBusy, TapeConflict
@@ -214,7 +215,7 @@ async def test_an_exported_fork_has_all_its_facts_and_comes_back_whole(stores: S
     await stores.catalog.delete(SESSION, force=True)
     await stores.catalog.insert(whole)
     again = await stores.catalog.whole(CHILD)
-    assert again == replace(whole, record=replace(whole.record, parent=None))
+    assert again == dataclasses.replace(whole, record=dataclasses.replace(whole.record, parent=None))
 
 
 async def test_a_session_with_forks_is_put_in_anew(stores: Stores) -> None:

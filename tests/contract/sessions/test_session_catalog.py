@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from runtime.core.errors import SessionBusy, SessionExists, TapeConflict
@@ -241,7 +242,7 @@ async def test_what_stands_in_for_a_session_that_was_taken_in_anew_does_not_begi
     known = await stores.sessions.session(SHARD, SESSION)
     assert known is not None
     await stores.catalog.replace(whole, force=True)
-    new = replace(whole.record, id=SessionId("s2"), seq=1, parent=TapeBranch(SESSION, 1))
+    new = dataclasses.replace(whole.record, id=SessionId("s2"), seq=1, parent=TapeBranch(SESSION, 1))
     undo = Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False, taken_in=known.taken_in)
     with pytest.raises(TapeConflict, match="s1 was imported again"):
         await stores.sessions.commit(undo)
@@ -258,7 +259,7 @@ async def test_what_stands_in_for_a_session_that_was_taken_in_anew_does_not_begi
 async def test_a_session_that_cannot_be_replaced_stays(stores: Stores) -> None:
     whole = await taken_out(stores, "one", "two")
     lease = await begun(stores, "other")
-    new = replace(whole.record, id=SessionId("s2"), seq=1, parent=TapeBranch(SESSION, 1))
+    new = dataclasses.replace(whole.record, id=SessionId("s2"), seq=1, parent=TapeBranch(SESSION, 1))
     await stores.sessions.commit(Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False))
     with pytest.raises(SessionExists, match="s2"):
         await stores.catalog.replace(whole, force=True)
@@ -274,7 +275,9 @@ async def test_a_conversation_keeps_the_session_that_it_has(stores: Stores) -> N
     with pytest.raises(SessionExists, match="s2"):
         await stores.catalog.insert(whole)
     assert await stores.catalog.find(SESSION) is None
-    ended = replace(whole, record=replace(whole.record, ended=True), awake=False, pages=frozenset())
+    ended = dataclasses.replace(
+        whole, record=dataclasses.replace(whole.record, ended=True), awake=False, pages=frozenset()
+    )
     await stores.catalog.insert(ended)
     current = await stores.sessions.current(SHARD, HERE.key)
     assert current is not None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from runtime.core.errors import TapeConflict
@@ -236,7 +237,9 @@ async def test_large_values_are_read_as_they_were_written(stores: Stores) -> Non
     assert whole is not None
     await stores.catalog.delete(CHILD, force=True)
     await stores.catalog.insert(whole)
-    assert await stores.catalog.whole(CHILD) == replace(whole, record=replace(whole.record, parent=None))
+    assert await stores.catalog.whole(CHILD) == dataclasses.replace(
+        whole, record=dataclasses.replace(whole.record, parent=None)
+    )
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackOptions

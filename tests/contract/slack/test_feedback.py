@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from runtime.core.address import GATEWAY

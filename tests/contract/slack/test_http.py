@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from slack_sdk.signature import SignatureVerifier
 
 from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions

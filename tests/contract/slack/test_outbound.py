@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 from contextlib import aclosing, suppress
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.capabilities import Budget
 from adapters.slack.adapter import SlackAdapter, SlackOptions

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from adapters.slack.outbound.plans import MAX_TASKS

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import HttpAnswer, HttpRequest
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions, keys_missing

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions

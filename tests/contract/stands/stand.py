@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from adapters.adapter import Act, Adapter, Call, Inbound
 from runtime.core.address import Address
@@ -20,8 +21,7 @@ Trouble = Literal["flood", "answer_lost", "never_arrived", "forbidden"]
 """A call is refused with a pause · done but its answer is lost · lost on its way · refused for want of rights."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A message of ours as people see it.
 
     `texts` are all the texts it had, `pings` whether it notified anybody, `choices` the labels under it, `files` the

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from runtime.core.address import Address

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.schedules.facts import SCHEDULE
 from gateway.features.schedules.redis import RedisSchedules, ScheduleStore

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import FileData, HttpRequest, Inbound
 from adapters.telegram.adapter import TelegramAdapter

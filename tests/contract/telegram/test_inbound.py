@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections
 from adapters.telegram.adapter import TelegramAdapter

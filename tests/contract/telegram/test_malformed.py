@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import CanDelete, CanDownload, CanOffer, CanPreview, CanReact, CanUpload, FileData
 from adapters.telegram.adapter import TelegramAdapter
@@ -97,7 +97,7 @@ async def test_text_that_entities_can_show_has_entities(adapter: TelegramAdapter
 async def test_rich_messages_are_a_setting(
     options: TelegramOptions, platform: TelegramPlatform, rich: str, shown: bool
 ) -> None:
-    async with aclosing(new_adapter(replace(options, rich=rich))) as adapter:  # type: ignore[arg-type]
+    async with aclosing(new_adapter(replace(options, rich=rich))) as adapter:
         await send(adapter, TABLE if rich == "never" else "plain")
     assert platform.messages(PERSON)[0].rich is shown
 

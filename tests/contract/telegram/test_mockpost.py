@@ -10,13 +10,13 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import HttpAnswer, HttpRequest
 from adapters.telegram.inbound.intake import SECRET_HEADER, TelegramWebhook

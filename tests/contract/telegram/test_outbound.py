@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.api.failures import NoTopic, NotWelcome, UnknownMethod

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import CanRecover, FileData, HearsShare
 from adapters.pacing.edit_scheduler import EditScheduler

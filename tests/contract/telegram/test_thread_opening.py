@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from adapters.telegram.adapter import TelegramAdapter
 from runtime.core.address import Address

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest
 from adapters.telegram.adapter import TelegramAdapter

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from playwright.async_api import Browser, Page, WebSocketRoute, expect
 
 from adapters.adapter import Inbound

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
+from msgspec.structs import replace
 
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits
 from adapters.markdown.closing import MARKS_MAX

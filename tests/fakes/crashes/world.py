@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import heapq
 import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import Context
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
+from msgspec.structs import replace
 
 from gateway.extensions.node import NodeExtensions
 from gateway.features.participants.door import NodeParticipants
@@ -30,6 +32,7 @@ from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, LeaseLost, TapeConflict
 from runtime.core.files import FileAccess
 from runtime.core.ids import SessionId
+from runtime.core.json_text import plain_data
 from runtime.core.message import Attachment, Mark
 from runtime.core.page import PageRecord, PageSpec
 from runtime.core.quote import Quote
@@ -247,7 +250,7 @@ class World:
         self._arrived += 1
         number = str(self._arrived)
         event = event_of(number, self.people.pop(0).lstrip("!?"), self.clock.now(), self.offered, ADDRESS)
-        brought = tuple(asdict(file) for file in self.brings.get(event.text, ()))
+        brought = tuple(plain_data(file) for file in self.brings.get(event.text, ()))
         event = replace(event, attachments=brought)
         if event.place is not None and (self.places is None or event.place.key not in self.places.held):
             event = replace(event, address=event.place, place=None)
@@ -301,7 +304,7 @@ class World:
             self._current[commit.begin.address.key] = commit.session
         if commit.replaces is not None:
             old = self._records[commit.replaces]
-            self._records[commit.replaces] = replace(old, ended=True, replaced_by=commit.session)
+            self._records[commit.replaces] = dataclasses.replace(old, ended=True, replaced_by=commit.session)
             self._awake.discard(commit.replaces)
             self._outbox = {owed for owed in self._outbox if owed[0] != commit.replaces}
         tape = self._tapes[commit.session]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import simcord.http.routes  # noqa: F401 - importing it registers the routes
+from msgspec import Struct
 from simcord.backend import Backend
 from simcord.http import router
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """A file within a call."""
 
     name: str

@@ -8,12 +8,12 @@ from __future__ import annotations
 import copy
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 import discord
 from aiohttp import WSMsgType, web
+from msgspec import Struct, field
 from simcord import intents as gates
 from simcord.backend import serializers
 
@@ -30,8 +30,7 @@ def shard_of(payload: Mapping[str, Any], count: int) -> int:
     return (int(payload["guild_id"]) >> 22) % count if payload.get("guild_id") else 0
 
 
-@dataclass(slots=True)
-class BotSession:
+class BotSession(Struct):
     """`frames` is all it was ever sent, in order: frame n has sequence number n + 1."""
 
     id: str

@@ -7,7 +7,8 @@ channel, 50 a second for a bot.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _OF_OPERATION = {"send": (5, 5.0), "edit": (5, 5.0), "hook_send": (5, 2.0), "hook_edit": (5, 2.0)}
 _OTHERS = (50, 1.0)
@@ -15,8 +16,7 @@ _HOOKS_OF_CHANNEL = (30, 60.0)
 _WHOLE_BOT = (50, 1.0)
 
 
-@dataclass(slots=True)
-class Window:
+class Window(Struct):
     """`limit` calls in `per_s` from the first one on. Times are the clock's monotonic seconds."""
 
     limit: int
@@ -34,8 +34,7 @@ class Window:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What the limits say to a call: headers of any answer, and the wait where it is refused."""
 
     headers: dict[str, str]
@@ -43,8 +42,7 @@ class Verdict:
     whole_bot: bool = False
 
 
-@dataclass(slots=True)
-class DiscordLimits:
+class DiscordLimits(Struct):
     """All the windows of one bot."""
 
     _windows: dict[tuple[str, str], Window] = field(default_factory=dict)

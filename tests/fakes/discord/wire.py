@@ -11,12 +11,12 @@ import re
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from email.utils import format_datetime
 from typing import Any, Literal, cast
 
 import anyio
 from aiohttp import web
+from msgspec import Struct
 from simcord.backend.cdn import CDN_BASE
 from simcord.backend.errors import BackendError
 
@@ -67,8 +67,7 @@ MAX_UPLOAD_BYTES = 10 * 1024 * 1024
 FaultKind = Literal["bad_gateway", "banned", "drop", "flood", "garbage", "hang", "other_text", "refuse"]
 
 
-@dataclass(slots=True)
-class Fault:
+class Fault(Struct):
     """A fault of the next `times` calls of an operation; `applied` says whether they take effect all the same.
 
     bad_gateway: HTTP 502 · banned: 429 by the guard before Discord, which says `retry_after_s` in a header only ·
@@ -87,8 +86,7 @@ class Fault:
     code: int = 0
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """A call; status 0 where it has, or got, no answer. `at_s` is the clock's monotonic time."""
 
     operation: str

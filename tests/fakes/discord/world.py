@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import discord
+from msgspec import Struct
 from simcord import interactions
 from simcord._clock import Clock as SimcordClock
 from simcord.backend import Backend
@@ -39,8 +39,7 @@ class _Time(SimcordClock):
         return self._clock.now()
 
 
-@dataclass(frozen=True, slots=True)
-class Posted:
+class Posted(Struct, frozen=True):
     """A message that people see; `hook` where a webhook said it, `history` all the texts it had."""
 
     id: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LetterGone, SessionExists
@@ -120,7 +120,7 @@ class MemorySessionCatalog:
         if self._store.shard(record.id) is not None:
             raise SessionExists(f"There is a session {record.id} already.")
         await self._refuse_taken(record)
-        kept = replace(record, seq=len(whole.facts), parent=None, taken_in=uuid.uuid4().hex)
+        kept = dataclasses.replace(record, seq=len(whole.facts), parent=None, taken_in=uuid.uuid4().hex)
         self._store.take_in(kept, whole.facts, whole.awake, whole.pages)
 
     async def replace(self, whole: WholeSession, /, *, force: bool = False) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from runtime.core.clock import Clock, SystemClock
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(Struct):
     until_s: float
     amount: float = 0.0
     marks: set[str] = field(default_factory=set)

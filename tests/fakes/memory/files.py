@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from runtime.core.files import FileBounds, FileContent, FileHead, check_size, file_id
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     content: FileContent
     person: str | None
     conversation: str | None

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import anyio
+from msgspec import Struct, field
 
 from runtime.channels.mailbox import MailboxEntry, MailboxRead, MailboxReader, ParticipantSeat, SeatLetter
 from runtime.core.errors import MailboxFull
 from runtime.storage.redis.mailboxes import letter_from_json, letter_to_json
 
 
-@dataclass(slots=True)
-class _Mailbox:
+class _Mailbox(Struct):
     letters: dict[int, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     seats: dict[str, ParticipantSeat] = field(default_factory=dict)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from gateway.features.notebooks.store import (
     ANCHOR,

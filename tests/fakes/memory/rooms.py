@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.core.room import MessageReaction, RoomChange, RoomInfo, RoomMessage, RoomPost
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(Struct):
     info: RoomInfo
     messages: dict[str, RoomMessage] = field(default_factory=dict)
     last_seq: int = 0
@@ -86,7 +87,7 @@ class MemoryRoomStore:
 
 
 def _fields(data: RoomPost | RoomChange) -> dict[str, Any]:
-    return {each.name: getattr(data, each.name) for each in fields(data)}
+    return {name: getattr(data, name) for name in data.__struct_fields__}
 
 
 def _reacted(message: RoomMessage, person: str, reaction: MessageReaction | None) -> dict[str, MessageReaction]:

@@ -7,12 +7,12 @@ that it knows, `verbose_json` for models whose name begins with `gpt-`, more tha
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from email import message_from_bytes
 from email.policy import HTTP
 from typing import Any
 
 from anyio.abc import SocketStream
+from msgspec import Struct
 
 from tests.fakes.models.openai_server import OpenAIServer, _send_json
 from tests.fakes.models.sounds import opus
@@ -20,8 +20,7 @@ from tests.fakes.models.sounds import opus
 _ENDINGS = ("flac", "mp3", "mp4", "mpeg", "mpga", "m4a", "ogg", "wav", "webm")
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """What the server makes of the next recording. `body` is sent as it is; `hold` waits for `release`, and `gone` ends
     the connection without an answer."""
 

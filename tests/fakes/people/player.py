@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import anyio
+from msgspec.structs import replace
 
 from runtime.channels.mailbox import START, MailboxEntry, SeatLetter, SeatMailboxes
 from runtime.core.clock import Clock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -13,6 +13,7 @@ import anyio.lowlevel
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import LLMError
+from runtime.core.json_text import plain_data
 from runtime.core.message import Attachment
 from runtime.events.happening import BusEvent
 from runtime.language.program import Program
@@ -134,7 +135,7 @@ class Talk:
             name,
             text,
             self.world.clock.now(),
-            attachments=tuple(asdict(file) for file in files),
+            attachments=tuple(plain_data(file) for file in files),
             **({"message_id": f"m{self._count}", "program": self.program} | more),
         )
         entry = InboxEntry(0, str(self.world.taken_in + 1), event)

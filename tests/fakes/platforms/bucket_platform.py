@@ -6,7 +6,8 @@ import random
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from adapters.adapter import Inbound
 from adapters.capabilities import Budget, Capabilities
@@ -19,8 +20,7 @@ GROUP = Budget(rate_per_s=1 / 3, burst=5)
 TOTAL = Budget(rate_per_s=30.0, burst=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(Struct, frozen=True):
     """A call that was applied."""
 
     at: float
@@ -30,8 +30,7 @@ class Landing:
     thread: str | None
 
 
-@dataclass(slots=True)
-class Faults:
+class Faults(Struct):
     """What goes wrong: refused calls pause the bucket for `penalty_s`; `lost_answers` is a share of applied calls.
 
     `spikes` is the share of calls that take as long as `spike_s` says.

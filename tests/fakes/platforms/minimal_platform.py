@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 import anyio
+from msgspec import Struct
 
 BOT = "parley"
 MAX_TEXT = 2000
@@ -29,8 +29,7 @@ class NoAnswer(Exception):
     """The connection ended before there was an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """What a person wrote. `number` counts everything that people wrote, from 1."""
 
     number: int
@@ -45,8 +44,7 @@ class Said:
         return f"m{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(Struct, frozen=True):
     """What the bot wrote, and the people who were notified."""
 
     id: str

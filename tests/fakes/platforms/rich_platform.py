@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from adapters.adapter import Call, FileData
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from typing import Any, Final, get_type_hints
 
+from msgspec import Struct
 from pydantic import TypeAdapter
 
 WRONG: Final[tuple[Any, ...]] = (None, [], {}, 7, -1e300, "", True, [[]], {"a": {"b": []}}, "x" * 50_000, "\ud800")
@@ -43,10 +43,13 @@ def check_types(item: Any) -> None:
     """Fail unless the fields of a dataclass, and of those in it, have values of the types that it declares."""
     kind = type(item)
     if kind not in _DECLARED:
-        _DECLARED[kind] = {name: TypeAdapter(hint) for name, hint in get_type_hints(kind).items()}
+        _DECLARED[kind] = {
+            name: TypeAdapter(hint, config={"arbitrary_types_allowed": True})
+            for name, hint in get_type_hints(kind).items()
+        }
     for name, declared in _DECLARED[kind].items():
         value = getattr(item, name)
         declared.validate_python(value, strict=True)
         for part in value if isinstance(value, tuple) else (value,):
-            if is_dataclass(part):
+            if isinstance(part, Struct):
                 check_types(part)

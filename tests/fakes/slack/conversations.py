@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.core.clock import Clock
 from tests.fakes.slack.refusal import Refusal
@@ -16,8 +17,7 @@ BOT_ID = "B0BOT"
 APP_ID = "A0001"
 
 
-@dataclass(slots=True)
-class Posted:
+class Posted(Struct):
     """A message. `history` has every text it showed; `pings` whom it notified."""
 
     ts: str
@@ -66,8 +66,7 @@ def _table(block: Mapping[str, Any]) -> str:
     return rows_of(block) if block["type"] == "table" else ""
 
 
-@dataclass(slots=True)
-class Channel:
+class Channel(Struct):
     id: str
     member: bool = True
     team: str = TEAM

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+from msgspec import Struct, field
 
 from runtime.core.clock import Clock
 from tests.fakes.slack.conversations import APP_ID, TEAM
@@ -20,8 +20,7 @@ minute and five more (docs.slack.dev, Events API)."""
 MOST_CONNECTIONS = 10
 
 
-@dataclass(slots=True, eq=False)
-class Connection:
+class Connection(Struct, eq=False):
     """One WebSocket of a client."""
 
     send: Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -29,8 +28,7 @@ class Connection:
     gone: anyio.Event = field(default_factory=anyio.Event)
 
 
-@dataclass(slots=True, eq=False)
-class Event:
+class Event(Struct, eq=False):
     """An event; `deliveries` are the envelope ids under which it went out, `acknowledged` those that came back."""
 
     body: dict[str, Any]

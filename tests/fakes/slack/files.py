@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tests.fakes.slack.conversations import Conversations
 from tests.fakes.slack.refusal import Refusal
 
 
-@dataclass(slots=True)
-class Kept:
+class Kept(Struct):
     """A file. `channel` is where it is shown; `outside` says that it is kept at another service, `alt` what is on
     it.
     """

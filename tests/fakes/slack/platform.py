@@ -6,10 +6,10 @@ The server side is `server.py` beside it. Tests hold a `SlackPlatform`, act on i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
+from msgspec import Struct, field
 
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.slack.conversations import BOT_ID, BOT_USER, TEAM, Conversations, Posted
@@ -68,8 +68,7 @@ SCOPE_OF_KIND: Mapping[str, str] = {
 FaultKind = Literal["bad_gateway", "drop", "flood", "garbage", "hang", "refuse"]
 
 
-@dataclass(slots=True)
-class Fault:
+class Fault(Struct):
     """A fault of the next `times` calls of `method`; `applied` says whether they take effect all the same.
 
     bad_gateway: HTTP 502 · drop: the connection breaks within the answer · hang: no answer until the client gives up ·
@@ -85,8 +84,7 @@ class Fault:
     more: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A call that was answered; status 0 where it got no answer on purpose. `at_s` is the clock's monotonic time."""
 
     method: str

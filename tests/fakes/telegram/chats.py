@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from msgspec import Struct, field
 from telegram.constants import ReactionEmoji
 
 from runtime.core.clock import Clock
@@ -26,8 +26,7 @@ _NOT_MODIFIED = (
 Bot = Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class Posted:
+class Posted(Struct):
     """A message of a bot's. `history` is every text it had, the newest last; `rich` says that it is a rich message."""
 
     message_id: int
@@ -43,8 +42,7 @@ class Posted:
     file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A draft that a bot showed."""
 
     chat_id: int

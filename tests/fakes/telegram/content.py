@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tests.fakes.telegram.markup import MarkupError, parse, units
 from tests.fakes.telegram.refusal import Refusal
@@ -20,8 +21,7 @@ _CODE = ("code", "pre")
 _MENTION = re.compile(r"(?<!\w)@\w{3,}")
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """A file as it came with a request."""
 
     name: str

@@ -6,9 +6,10 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class FloodLimit:
+
+class FloodLimit(Struct, frozen=True):
     """A token bucket, and how long the first overrun of it is punished; every further one twice as long.
 
     `per_minute` is how many may pass in any 60 s besides.
@@ -20,8 +21,7 @@ class FloodLimit:
     per_minute: float = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class FloodLimits:
+class FloodLimits(Struct, frozen=True):
     """What one bot may do: per private chat and per group sends and edits together, and all calls to chats."""
 
     private: FloodLimit = FloodLimit(1.0, 3, 3)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
+from msgspec import Struct, field
 
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.telegram.chats import Chats, Posted
@@ -30,8 +30,7 @@ FaultKind = Literal["bad_gateway", "drop", "flood", "garbage", "hang", "refuse"]
 _RECOGNISED = (("bot_command", re.compile(r"(?<!\S)/\w+(?:@\w+)?")), ("mention", re.compile(r"(?<!\w)@\w{3,}")))
 
 
-@dataclass(slots=True)
-class Fault:
+class Fault(Struct):
     """A fault of the next `times` calls of `method`; `applied` says whether they take effect all the same.
 
     bad_gateway: HTTP 502 · drop: the connection breaks within the answer · hang: no answer until the client gives up ·
@@ -47,8 +46,7 @@ class Fault:
     description: str = "Bad Request: refused by the test"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A call that was answered; status 0 where it got no answer on purpose. `at_s` is the clock's monotonic time."""
 
     method: str
@@ -57,8 +55,7 @@ class Call:
     status: int
 
 
-@dataclass(eq=False, slots=True)
-class Bot:
+class Bot(Struct, eq=False):
     """A bot's side. In groups one that does not hear all (privacy mode) is told of what is for it only."""
 
     data: dict[str, Any]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from gateway.built_in_calls import SIGNATURES
 from gateway.cli.output.diagnosis import warnings_of
@@ -32,8 +33,7 @@ class NotRenamed(Exception):
     """A name that cannot be given another one; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineEntry:
+class OutlineEntry(Struct, frozen=True):
     """A line of the outline: an agent, or a playbook with its agent's name above it."""
 
     name: str
@@ -43,15 +43,13 @@ class OutlineEntry:
     inner: tuple[OutlineEntry, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Suggestion:
+class _Suggestion(Struct, frozen=True):
     text: str
     kind: str
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """One text, and what the compiler says of it. `result` is None where the program cannot be used; the one before
     may then still serve for names."""
 
@@ -208,8 +206,7 @@ def _written(playbook: PlaybookSpec) -> str:
     return signature(playbook.name, playbook.params, playbook.returns)
 
 
-@dataclass(frozen=True, slots=True)
-class EditorPlace:
+class EditorPlace(Struct, frozen=True):
     """A part of a line. Lines and characters count from 0; `end` is behind the last character."""
 
     line: int
@@ -217,8 +214,7 @@ class EditorPlace:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedPlace:
+class _NamedPlace(Struct, frozen=True):
     """A name at a place: a variable without its `$`, or a word that may be an agent or a playbook."""
 
     text: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import time
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from gateway.features.files.reading import ReadLimits
 
@@ -22,8 +23,7 @@ class NotRead(Exception):
         self.values = values
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """The parts of a file so far: (kind, data, page), the remarks about it, and how long a sound is."""
 
     limits: ReadLimits

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _MAX_BOXES: Final = 200_000
 _UNKNOWN: Final = (1 << 32) - 1
@@ -31,8 +32,7 @@ _AAC_RATES: Final = (96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_
 _AAC_SAMPLES: Final = 1_024
 
 
-@dataclass(slots=True)
-class _Times:
+class _Times(Struct):
     """Nanoseconds of a unit, and units: as the head says, of the cluster, and of the last block."""
 
     scale: int = 1_000_000
@@ -99,8 +99,7 @@ def _number(data: bytes, begin: int, size: int) -> int:
     return int.from_bytes(data[begin : begin + min(size, 8)], "big")
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A sound or a film: its type, and how long it sounds in seconds; None where that cannot be told."""
 
     media_type: str
@@ -223,8 +222,7 @@ def _aac_frame(data: bytes, at: int) -> tuple[int, float] | None:
     return (size, _AAC_SAMPLES / _AAC_RATES[data[at + 2] >> 2 & 15]) if size >= 7 else None
 
 
-@dataclass(slots=True)
-class _Film:
+class _Film(Struct):
     """What the boxes say: seconds of the whole, units a second of the sound, and units in its fragments."""
 
     seconds: float = 0.0

@@ -16,10 +16,11 @@ import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 _VERSION = 1
 _MAX_SPELLINGS = 8
@@ -50,8 +51,7 @@ _FIRST_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _WORD_ASKED = re.compile(r'"([^"]*)"?|([^\s"]+)')
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Letters without a space between them. `unspaced`: of a script that has none."""
 
     letters: str
@@ -75,8 +75,7 @@ def texts_in(value: Any) -> Iterator[str]:
             waiting.extend(reversed(found))
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True):
     """Words in a row. `begins`: the last one may go on."""
 
     words: tuple[str, ...]
@@ -176,16 +175,14 @@ def _asked_run(run: Run, spellings: Callable[[str], Sequence[str]]) -> Sequence[
     return [Phrase((word,)) for word in spellings(run.letters) or [run.letters]]
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+class Shelf(Struct, frozen=True):
     """A notebook, by the time at which it began: one of the same name in another database is another one."""
 
     name: str
     created_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedEntry:
+class IndexedEntry(Struct, frozen=True):
     """The indexed part of an entry. `words` is None for one that is encrypted."""
 
     place: int
@@ -194,8 +191,7 @@ class IndexedEntry:
     words: Sequence[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """The kinds that are looked for, all without any, and the dates from and until which."""
 
     kinds: Sequence[str] = ()

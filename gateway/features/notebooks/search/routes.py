@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio.to_thread import run_sync
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -211,8 +211,7 @@ class SearchRoutes:
         return answer({"hits": hits, "behind": behind, "sealed": found.sealed, "next": next_ and str(next_)})
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where a search of sessions goes on: behind a mark of their list, with a session, before one of its facts. Where
     that session has moved in the list, all that stand there now are looked at."""
 
@@ -261,8 +260,7 @@ async def _told(found: FoundEntries) -> Response:
     return answer({"hits": hits, "behind": found.behind, "sealed": found.sealed, "next": None})
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFacts:
+class FoundFacts(Struct, frozen=True):
     """The facts that were found, the latest first. `sealed` is how many facts could not be read, because their key is
     not there.
 

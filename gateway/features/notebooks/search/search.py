@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
+from msgspec import Struct
 
 from gateway.features.notebooks.search.index import (
     Filters,
@@ -45,16 +45,14 @@ class NoIndex(Exception):
     """This machine cannot have an index; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """An entry that was found, by the tape in which it is read."""
 
     tape: str
     entry: NotebookEntry
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEntries:
+class FoundEntries(Struct, frozen=True):
     """The entries that were found. `behind`: the index lacks entries yet. `sealed` is how many are encrypted, and not
     in it.
     """

@@ -5,29 +5,27 @@ read as.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from runtime.language.value_types import python_name
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyProse:
+class ReplyProse(Struct, frozen=True):
     """Text outside the code, without the blanks around it; given once it is complete."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyRemark:
+class ReplyRemark(Struct, frozen=True):
     """A comment on a separate line at the top level, without its "#": "recap: …", "trig? no", "resume: 3"."""
 
     text: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyStatement:
+class ReplyStatement(Struct, frozen=True):
     """One complete top-level statement that parses as Python.
 
     `source` has no `$` before names; `dollar_names` are the names that had one. `line` counts from 1 in the code.
@@ -38,35 +36,30 @@ class ReplyStatement:
     dollar_names: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class SayStarted:
+class SayStarted(Struct, frozen=True):
     """The head of a top-level `await Say(target, "…")` is known and its text begins; its statement comes later."""
 
     target: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class SayText:
+class SayText(Struct, frozen=True):
     """The next piece of the text that is being said, with Python's escapes decoded."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SayName:
+class SayName(Struct, frozen=True):
     """A placeholder `{name}` of an f-string: here the text has the value of that variable."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SayHeld:
+class SayHeld(Struct, frozen=True):
     """The rest of this text is known only at the call's execution, so no more of it is streamed."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenCode:
+class BrokenCode(Struct, frozen=True):
     """The code cannot become valid Python any more; nothing is read after it.
 
     `line` counts from 1 in the code, `source` is the statement as far as it was read.
@@ -114,8 +107,7 @@ class Kind(Enum):
 INSIGNIFICANT = frozenset({Kind.SPACE, Kind.NEWLINE, Kind.JOINED_LINE, Kind.COMMENT})
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """`text` is without a `$`; `size` is the number of characters read for it."""
 
     kind: Kind
@@ -125,8 +117,7 @@ class Token:
     """The lower-case letters before a string's quote."""
 
 
-@dataclass(slots=True)
-class _String:
+class _String(Struct):
     quote: str
     raw: bool
     formatted: bool

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.tokens import ConditionToken
 from runtime.language.vocabulary.phrase import words_of
@@ -20,16 +22,14 @@ _MOST = 6
 """The meanings of one part that are kept: more than one is already too many for a text to be exact."""
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """A part of a rule: another rule, a class of phrases, a kind of token, a word or a mark."""
 
     name: str
     times: Literal["", "?", "*"] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleWay:
+class RuleWay(Struct, frozen=True):
     """One way to say what a rule means, the action that makes the meaning, and the words and kinds of tokens with which
     it can begin."""
 
@@ -38,8 +38,7 @@ class RuleWay:
     firsts: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseGrammar:
+class PhraseGrammar(Struct, frozen=True):
     """Rules by name; classes of phrases, each with what it stands for, and the same by class and first word."""
 
     rules: Mapping[str, tuple[RuleWay, ...]]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 MEETING_ACTIVE = "_meeting_active"
 """The name under which conditions read whether their meeting is still active."""
@@ -29,8 +31,7 @@ _OPPOSITE = {"==": "!=", "!=": "==", ">=": "<", "<=": ">", ">": "<=", "<": ">=",
 _ORDERS = frozenset({">=", "<=", ">", "<"})
 
 
-@dataclass(frozen=True, slots=True)
-class ValueMeaning:
+class ValueMeaning(Struct, frozen=True):
     """A value: its code, and whether it can be a test of its own, as a variable and a call can."""
 
     code: str
@@ -41,8 +42,7 @@ class ValueMeaning:
         return self.form in ("variable", "call")
 
 
-@dataclass(frozen=True, slots=True)
-class TestMeaning:
+class TestMeaning(Struct, frozen=True):
     """A test: code for *it is so* and for *it is not*. `orders` says that it compares sizes; `parts` are joined by
     `joint`."""
 
@@ -63,16 +63,14 @@ class TestMeaning:
         return replace(self, yes=yes, no=no, parts=parts)
 
 
-@dataclass(frozen=True, slots=True)
-class PredicateMeaning:
+class PredicateMeaning(Struct, frozen=True):
     """A predicate with its verb, which is one of `many` or not."""
 
     test: TestMeaning
     many: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseMeaning:
+class ClauseMeaning(Struct, frozen=True):
     """A test beside others. `bare` is a value alone, `many` one value with the verb of several, `several` what is
     said of several values at once."""
 
@@ -82,8 +80,7 @@ class ClauseMeaning:
     several: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ListMeaning:
+class ListMeaning(Struct, frozen=True):
     """Several values, joined by a word, or `by_sign`: `||` and `&&` join tests alone."""
 
     joint: Joint

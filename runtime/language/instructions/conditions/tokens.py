@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
+
+from msgspec import Struct
 
 from runtime.language.instructions.expression import TELEPHONE, is_unsure_number, read_expression
 from runtime.language.instructions.text import TYPE, inside_of
@@ -34,8 +35,7 @@ _ALONE: Mapping[str | None, Kind] = {"mark": "MARK", "percent": "PERCENT", "type
 """The parts of the pattern that are a token as they are written."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionToken:
+class ConditionToken(Struct, frozen=True):
     """A word (in small letters), a mark, a number of percent, a variable with its type, an operand, whose text is code,
     a call with arguments in words, other text, up to the end, or the name of an agent. `at` and `end` are its place."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, PhraseGrammar, grammar_of
@@ -31,8 +33,7 @@ _NO_CONDITION = frozenset({"and", "or", "then", "to", "not", "but", "also", "say
 """What a condition in words before a jump has none of, where it is surely the whole condition."""
 
 
-@dataclass(frozen=True, slots=True)
-class CourseReading:
+class CourseReading(Struct, frozen=True):
     """One reading: the instruction, and as it is `said` the value of a return, the condition of a jump, the argument of
     a call, or whom a wait is for. `elsewhere` says of a return that it goes to a place, or to somebody."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import ConditionChart, grammar_of
@@ -23,8 +24,7 @@ Heard = tuple[Literal["agent", "server", "unknown", "user", "person", "everybody
 (`user`), another word for people, everybody, or nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedListeners:
+class NamedListeners(Struct, frozen=True):
     """Those whom a step names behind its verb, with `lead` "", or behind "to", "with" or "from", and where."""
 
     lead: str

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, PhraseGrammar, grammar_of
@@ -35,8 +37,7 @@ _LAST_OF_AN_ENDING = frozenset({"then", "do", "this", "these", "following", "ste
 _ENDLESS = exact("True")
 
 
-@dataclass(frozen=True, slots=True)
-class BranchReading:
+class BranchReading(Struct, frozen=True):
     """The side of a condition, whether it is denied, and what is tested, as it is written."""
 
     side: BranchSide
@@ -44,8 +45,7 @@ class BranchReading:
     denied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Opening:
+class _Opening(Struct, frozen=True):
     """How a loop begins; behind it stands what it tests (`kind` is WHILE or UNTIL), or what it goes through: for a
     `variable`, or for what the word `noun` names. `of` says that the word stands for a part of that, and `takes` what
     can stand there: a list with a name, numbers, a noun, or any items; `together`, "all" stands before the noun."""

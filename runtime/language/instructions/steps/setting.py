@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, grammar_of
@@ -29,8 +30,7 @@ _WITHIN_AN_ENDING = 6
 _Value = Literal["any", "worded", "exact", "plain", "step"]
 
 
-@dataclass(frozen=True, slots=True)
-class SetReading:
+class SetReading(Struct, frozen=True):
     """One reading: the variables as they are written, an operator of their own ("" for none), and the value: exact, or
     a text, which `each` of several variables gets. `in_words` says that the text has no exact reading, `unsure` why it
     may be more than a value."""
@@ -54,8 +54,7 @@ class SetReading:
         return f"{', '.join(self.targets)} {self.operator}= {value}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(Struct, frozen=True):
     """What the grammar makes: targets, an operator, and the code of the value; without code the value stands behind,
     where it may be anything, is `exact`, a `plain` number or list, or is said by the `step` as a whole."""
 

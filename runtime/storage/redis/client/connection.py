@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from operator import methodcaller
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 from redis import exceptions
 from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline, PubSub
@@ -44,8 +44,7 @@ Question = tuple[str, Callable[["Pipeline"], object]]
 """A key, and what puts one command about it into a batch; the command must not write."""
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     token: int
     commits: int = 0
     entry: tuple[int, int] = (0, 0)
@@ -327,8 +326,7 @@ async def open_connection(
         yield connection
 
 
-@dataclass(frozen=True, slots=True)
-class RedisScript:
+class RedisScript(Struct, frozen=True):
     """The text and its SHA-1, by which EVALSHA finds it."""
 
     text: str

@@ -84,8 +84,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from runtime.core.ids import SessionId, TapeId
 
@@ -134,8 +135,7 @@ class _KeyOfEach(Generic[Id]):
         return lambda id_: keys.named(f"{self._begins}:{id_}")
 
 
-@dataclass(frozen=True, slots=True)
-class ShardKeys:
+class ShardKeys(Struct, frozen=True):
     """The keys of one shard."""
 
     shard: int
@@ -197,8 +197,7 @@ def conversation_of_said(rest: str) -> str:
     return named[: int(length)]
 
 
-@dataclass(frozen=True, slots=True)
-class NotebookKeys:
+class NotebookKeys(Struct, frozen=True):
     """The keys of one notebook."""
 
     shard: ShardKeys
@@ -232,8 +231,7 @@ class NotebookKeys:
         return self.shard.notebook_news
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxKeys:
+class MailboxKeys(Struct, frozen=True):
     """The keys of one mailbox."""
 
     participant: str

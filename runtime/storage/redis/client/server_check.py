@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from redis import exceptions
 from redis.asyncio import Redis
 
@@ -26,8 +26,7 @@ _PROBE = load_script("operation/probe")
 _PROBED = ["{parley:probe}:hash", "{parley:probe}:stream", "{parley:probe}:set", "{parley:probe}:zset"]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerCheck:
+class ServerCheck(Struct, frozen=True):
     """`servers` is a line about the servers; `warnings` say what data may be lost, and when."""
 
     servers: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 
 from runtime.core.errors import StorageError
 
@@ -27,8 +27,7 @@ class ReadStreams(Protocol):
     ) -> Sequence[tuple[str, Entries]]: ...
 
 
-@dataclass(eq=False, slots=True)
-class _Reading:
+class _Reading(Struct, eq=False):
     """A read in progress, or its result."""
 
     after: str

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from msgspec import Struct, field
 
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId, TapeId
@@ -30,8 +31,7 @@ _FACTS = load_script("sessions/facts")
 _FACTS_AT_ONCE = 200
 
 
-@dataclass(slots=True)
-class FactForms:
+class FactForms(Struct):
     """Facts of one session as the scripts take them.
 
     `keys` are the tapes and large values that the scripts' arguments name by number, from `first` on. `sealing` is how
@@ -89,8 +89,7 @@ def large_values(fields: Mapping[str, str]) -> Mapping[str, str]:
     return named
 
 
-@dataclass(frozen=True, slots=True)
-class FactReading:
+class FactReading(Struct, frozen=True):
     """The reading of a shard's facts."""
 
     shard: int

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import methodcaller
 from typing import Any
 
+from msgspec import Struct
 from redis.asyncio import Redis
 
 from runtime.core.ids import SessionId
@@ -171,8 +171,7 @@ async def keys_like(connection: RedisConnection, pattern: str) -> AsyncIterator[
                     break
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A session in its shard; `archived` is the note from when it went into the archive."""
 
     shard: int

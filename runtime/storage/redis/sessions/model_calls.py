@@ -10,11 +10,11 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
+from runtime.core.json_text import plain_data
 from runtime.storage.encoding.codec import to_json
 from runtime.storage.encoding.sealing import AssociatedData, ContentSealing, key_of, session_home
 from runtime.storage.redis.client.connection import RedisConnection, load_script
@@ -90,7 +90,7 @@ class RedisModelCalls:
 
 
 def call_to_text(call: ModelCall, sealing: ContentSealing) -> str:
-    data = {**asdict(call), "at": call.at.isoformat()}
+    data = {**plain_data(call), "at": call.at.isoformat()}
     return _text(sealing, call.session, zlib.compress(to_json(data).encode()))
 
 

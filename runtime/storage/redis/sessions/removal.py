@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from runtime.core.errors import ArchiveUnavailable, SessionBusy
 from runtime.core.ids import SessionId, TapeId
@@ -36,8 +37,7 @@ _ARCHIVED = "archived"
 """The field of a session's record that marks it as archived."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fork:
+class _Fork(Struct, frozen=True):
     """A session recorded as continuing another. `settled`: recorded so long ago that it either exists or never will."""
 
     id: SessionId

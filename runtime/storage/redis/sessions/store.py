@@ -6,7 +6,8 @@ import hashlib
 import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
@@ -164,8 +165,7 @@ class RedisSessionStore(RedisTapes):
         return archived and await self.session(keys.shard, session) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class CommitSender:
+class CommitSender(Struct, frozen=True):
     """The sender of a commit: a writer, the number of this call among the writer's, which only grows, and the number of
     the shard's last commit that the writer knows.
     """
@@ -175,8 +175,11 @@ class CommitSender:
     known: int = 0
 
 
+_NOBODY = CommitSender()
+
+
 def commit_call(
-    commit: Commit, sender: CommitSender = CommitSender(), sealing: ContentSealing = PLAIN
+    commit: Commit, sender: CommitSender = _NOBODY, sealing: ContentSealing = PLAIN
 ) -> tuple[list[str], list[str | int]]:
     """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
 

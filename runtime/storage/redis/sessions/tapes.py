@@ -7,9 +7,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 
 import anyio
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runtime.core.errors import ContentLocked, StorageError, TapeConflict
 from runtime.core.ids import SessionId, TapeId
@@ -31,8 +32,7 @@ _NEWS_KEPT = 100
 _WAIT_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(Struct, frozen=True):
     """The data for reading a session. `early`: some of its facts came from a parent that was deleted. `indexed`: its
     anchors are known.
     """
@@ -46,8 +46,7 @@ class _Session:
     tapes: Sequence[TapeId]
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Stretch(Struct, frozen=True):
     """A session's own facts after number `after`, up to `last`."""
 
     session: _Session
@@ -331,8 +330,7 @@ class TapeNews:
         return str(entries[0][0]) if entries else "0-0"
 
 
-@dataclass(eq=False, slots=True)
-class NewsFollower:
+class NewsFollower(Struct, eq=False):
     """A listener for a session's news, which are in the shard's stream `stream`."""
 
     session: SessionId

@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 

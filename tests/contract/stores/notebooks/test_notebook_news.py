@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from gateway.features.notebooks.redis import RedisNotebooks

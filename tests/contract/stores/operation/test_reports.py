@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.reports.redis import RedisReports, Report, ReportStore
 from runtime.storage.redis.client.connection import open_connection

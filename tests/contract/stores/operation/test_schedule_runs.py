@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.schedules.redis import MAX_RUNS, RedisRuns, RunStore, ScheduleRun
 from runtime.storage.redis.client.connection import open_connection

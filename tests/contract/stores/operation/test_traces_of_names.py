@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.web.charters import CHARTERS_TABLE, RoomCharter, RoomCharters
 from gateway.features.approvals.register import QUESTIONS_TABLE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.capabilities import StreamLimits
 from tests.fakes.platforms.rich_platform import STREAM, rich_capabilities

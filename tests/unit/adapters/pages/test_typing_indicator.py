@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.capabilities import Budget, Capabilities
 from adapters.pages.signs import StatusMessages, TypingIndicator

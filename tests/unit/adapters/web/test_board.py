@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.web import board
 from adapters.web.board import RoomBoard

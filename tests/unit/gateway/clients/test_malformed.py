@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 import anyio
 import httpx
 import pytest
+from msgspec.structs import replace
 from starlette.applications import Starlette
 
 from gateway.clients.requests import ClientAdmission

@@ -7,10 +7,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from gateway.clients.feed import VALID_S, ClientReaders, Reader, receivers
 from gateway.clients.scopes import ClientScopes, refusals_of, scopes_from

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import AccessRules, PlatformAccess, PlatformOwners

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import PlatformAccess

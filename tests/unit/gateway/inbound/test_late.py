@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from gateway.cluster.roster import ClusterRoster

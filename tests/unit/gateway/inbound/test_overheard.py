@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from adapters.adapter import Inbound
 from gateway.inbound.earlier import MAX_KEPT

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from gateway.access.people import KnownPeople, Role
 from gateway.inbound.commands import COMMANDS, help_text

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from gateway.inbound.sanitizing import clean_name, tidied
 from runtime.core.quote import Quote

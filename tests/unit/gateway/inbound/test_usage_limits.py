@@ -5,11 +5,11 @@ everybody.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from gateway.access.people import Role
 from gateway.inbound.usage_limits import TOLD_EVERY_S, PersonLimits, UsageLimits

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.presenter import PagePresenter

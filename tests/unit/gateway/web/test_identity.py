@@ -164,4 +164,4 @@ def read(body: bytes) -> dict[str, str] | None:
 @example(b'{"a": NaN, "b": "c"}')
 def test_a_form_of_any_content_is_texts_that_can_be_kept_or_nothing(body: bytes) -> None:
     for name, value in (read(body) or {}).items():
-        assert f"{name}{value}".encode()
+        assert f"{name}{value}".encode().decode() == f"{name}{value}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from runtime.agents.agent import Agent
 from runtime.bus import Bus

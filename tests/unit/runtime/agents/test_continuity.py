@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.agents.continuity import VersionContinuity
 from runtime.agents.library import PlaybookLibrary

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from runtime.channels.message_queue import MessageBatcher, MessageQueue
 from runtime.core.errors import QueueFull

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.bus import Bus
 from runtime.channels.channel import Channel, ChannelRegistry

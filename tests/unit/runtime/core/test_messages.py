@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.ids import AgentId, GuestId, MeetingId, MessageId, PersonId, StreamId, schedule_id
 from runtime.core.message import Attachment, Message, MessageType, message_from_data, settled_message
@@ -44,7 +44,7 @@ FULL = replace(
 
 
 def test_the_full_message_leaves_no_field_at_its_default() -> None:
-    same = {part.name for part in fields(Message) if getattr(FULL, part.name) == getattr(PLAIN, part.name)}
+    same = {name for name in Message.__struct_fields__ if getattr(FULL, name) == getattr(PLAIN, name)}
     assert same == {"id", "sender_id", "sender_class", "content", "attachments"}
 
 
@@ -71,7 +71,7 @@ def test_a_message_that_is_stored_as_another_one_is_read_back(message: Message) 
 
 def _with_kinds(message: Message) -> list[tuple[Any, ...]]:
     """All of a message, with the kind of each value and of what is in it."""
-    values = [getattr(message, part.name) for part in fields(message)]
+    values = [getattr(message, name) for name in message.__struct_fields__]
     return [
         (type(value), value, sorted((str(one), type(one).__name__) for one in value))
         if isinstance(value, frozenset)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict
 
 import pytest
 
+from runtime.core.json_text import plain_data
 from runtime.llm.client import DESCRIBE, ChatMessage, CompletionRequest, ModelCompletion, PromptPicture, VisionRecord
 from runtime.llm.frames import request_from
 from runtime.llm.models import ModelRegistry
@@ -33,7 +33,7 @@ def test_the_mark_for_a_cache_is_at_the_last_part() -> None:
 
 def test_a_request_with_pictures_is_the_same_behind_the_socket() -> None:
     request = CompletionRequest((ChatMessage("system", "s"), SEEN))
-    assert request_from(asdict(request)) == request
+    assert request_from(plain_data(request)) == request
 
 
 @pytest.mark.parametrize(

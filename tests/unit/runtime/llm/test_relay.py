@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 
 import anyio
 import pytest
 from anyio.streams.stapled import StapledObjectStream
 
 from runtime.core.errors import LLMRefused
+from runtime.core.json_text import plain_data
 from runtime.llm.client import MAX_ANSWER_CHARS, ChatMessage, CompletionRequest, ModelProvider, Usage
 from runtime.llm.frames import Frame, FrameReader, packed
 from runtime.llm.worker.relay import PAUSE_S, Relay
@@ -64,7 +64,7 @@ class Gateway:
 
     async def ask(self) -> None:
         assert await self.hear() == {"ready": True, "sees": [None], "prices": [None]}
-        await self.say({"ask": 7, "model": 0, "request": asdict(REQUEST)})
+        await self.say({"ask": 7, "model": 0, "request": plain_data(REQUEST)})
 
     async def answer(self) -> list[Frame]:
         """All frames of one answer."""
@@ -132,7 +132,7 @@ async def test_a_server_that_sends_nonsense_fails_its_own_answer_only() -> None:
             frames = await gateway.answer()
             assert frames[-1]["error"]["kind"] == "LLMUnavailable"
             assert "TypeError: a list is no text" in frames[-1]["error"]["text"]
-            await gateway.say({"ask": 7, "model": 0, "request": asdict(REQUEST)})
+            await gateway.say({"ask": 7, "model": 0, "request": plain_data(REQUEST)})
 
 
 @pytest.mark.parametrize("part", [[{"type": "text", "text": "one"}], {"text": "one"}, b"one", 1])
@@ -143,7 +143,7 @@ async def test_a_part_that_is_no_text_fails_its_own_answer_only(part: object) ->
             frames = await gateway.answer()
             assert "".join(frame["text"] for frame in frames) == "so far"
             assert frames[-1]["error"]["kind"] == "LLMUnavailable"
-            await gateway.say({"ask": 7, "model": 0, "request": asdict(REQUEST)})
+            await gateway.say({"ask": 7, "model": 0, "request": plain_data(REQUEST)})
 
 
 async def test_a_character_whose_halves_come_one_after_the_other_is_sent_whole() -> None:
@@ -195,4 +195,4 @@ async def test_a_count_that_no_answer_has_is_not_passed_on() -> None:
     async with relaying("Hello", counted) as (gateway, _):
         await gateway.ask()
         [*_, last] = await gateway.answer()
-    assert last["usage"] == asdict(Usage(0, 0, 7, model="test"))
+    assert last["usage"] == plain_data(Usage(0, 0, 7, model="test"))

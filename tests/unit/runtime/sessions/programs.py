@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Span

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -178,8 +177,7 @@ class Facts:
             "args": lambda: [self._value()],
             **dict.fromkeys(("vars", "set", "loc", "kwargs"), self._variables),
         }
-        parts = fields(CONTENT[kind])  # type: ignore[arg-type]
-        kept = {part.metadata["key"].name for part in parts}
+        kept = {stored.name for stored in CONTENT[kind].keys.values()}
         return {name: draw() for name, draw in draws.items() if name in kept}
 
     def _names(self, kind: str, seq: str) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, GuestId, PersonId, SessionId, TapeId
@@ -26,9 +26,9 @@ def ids_in(value: Any, path: str = "") -> Iterator[tuple[str, type]]:
     """Each id within a value: where it is, and what."""
     if isinstance(value, AgentId | PersonId | GuestId):
         yield path, type(value)
-    elif is_dataclass(value):
-        for part in fields(value):
-            yield from ids_in(getattr(value, part.name), f"{path}.{part.name}")
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from ids_in(getattr(value, name), f"{path}.{name}")
     elif isinstance(value, Mapping):
         for name, item in value.items():
             yield from ids_in(name, f"{path}<{name}>")

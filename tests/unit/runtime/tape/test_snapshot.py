@@ -6,11 +6,11 @@ import json
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from runtime.tape import snapshot as snapshots
 from runtime.tape.facts.registry import content_of

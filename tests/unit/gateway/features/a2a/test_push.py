@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -14,6 +13,7 @@ import pytest
 from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
 from anyio.abc import ByteStream, SocketAttribute
+from msgspec.structs import replace
 
 from gateway.features.a2a.push import GIVE_UP_S, MAX_CONFIGS, PIECES_S, HttpPost, Pushes, http_client
 from runtime.core.errors import ArchiveUnavailable

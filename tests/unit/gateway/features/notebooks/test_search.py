@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.notebooks.search import search as searching
 from gateway.features.notebooks.search.index import (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.clients.scopes import ClientScopes
 from gateway.features.publishing.calls import MAX_HOPS

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.reports.inquiry import AskedModel, DebugTasks, task_of
 from gateway.features.reports.redis import Report

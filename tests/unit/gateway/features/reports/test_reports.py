@@ -4,13 +4,13 @@ causes of failures: by the type of the error, else by its text.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 
 from gateway.access.people import OwnerNotices
 from gateway.features.reports.account import _OF_TYPE, _TEXTS, UNKNOWN, Accounts, cause_of

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.schedules.node import ScheduleAnswers
 from gateway.features.schedules.schedules import Runs, Schedules

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.tasks.register import TaskRegister
 from runtime.core.address import CLIENT, Address, address_data, address_of
@@ -76,7 +77,9 @@ class Store:
     async def page(self, after: str, /, *, limit: int) -> SessionPage:
         assert not after
         current = self._world._current
-        records = [replace(r, ended=r.address.key not in current) for r in self._world._records.values()][:limit]
+        records = [dataclasses.replace(r, ended=r.address.key not in current) for r in self._world._records.values()][
+            :limit
+        ]
         return SessionPage(
             [KnownSession(r, False, frozenset(), r.started_at, 0, None) for r in records],
             "",

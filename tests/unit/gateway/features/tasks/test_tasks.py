@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, SessionId

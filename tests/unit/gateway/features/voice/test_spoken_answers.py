@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.voice.speaking import VOICE_TYPE
 from runtime.core.files import FILE_URL, file_id

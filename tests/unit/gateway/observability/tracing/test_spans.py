@@ -4,13 +4,14 @@ the process, each playbook stands below the one that called it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, Tracer, TracerProvider
 from opentelemetry.trace import StatusCode
@@ -117,7 +118,7 @@ SECOND_TURN = block(
 
 
 async def shopping(sandbox: MontySandbox, **options: Any) -> list[Seen]:
-    model = Model(replace(FIRST_TURN, usage=Usage(100, 20, 80, 0.5)), SECOND_TURN)
+    model = Model(dataclasses.replace(FIRST_TURN, usage=Usage(100, 20, 80, 0.5)), SECOND_TURN)
     async with talking(SHOP, model, sandbox) as talk:
         await talk.say("hello there")
         await talk.say("some query")
@@ -309,7 +310,7 @@ test · invoke_workflow
 
 
 async def test_a_stopped_call_ends_its_spans_and_what_it_left(sandbox: MontySandbox) -> None:
-    model = Model(replace(FIRST_TURN, gate=None), LLMUnavailable("away"))
+    model = Model(dataclasses.replace(FIRST_TURN, gate=None), LLMUnavailable("away"))
     async with talking(SHOP, model, sandbox) as talk:
         await talk.say("hello")
         await talk.say("more")

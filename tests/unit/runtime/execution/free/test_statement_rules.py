@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from runtime.execution.free.prompt import system_text
 from runtime.execution.free.statement_rules import rules_now

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from runtime.language.pbasm.versions import FrameVersion, differences, listed, outline, stands_on, version_of
 from runtime.language.program import AgentKind, Param

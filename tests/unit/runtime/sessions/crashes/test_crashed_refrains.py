@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.capabilities import Capabilities
 from runtime.sandbox.monty import MontySandbox

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.ids import SessionId

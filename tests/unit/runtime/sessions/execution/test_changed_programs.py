@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.errors import ProgramChanged
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
@@ -27,7 +28,7 @@ STEPS = ("01:QUE Ask the name", "02:YLD for user", "03:QUE Greet", "04:YLD for e
 
 def main(*steps: str, **changes: object) -> PlaybookSpec:
     made = llm("Main", *(steps or STEPS), begins=True)
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)
 
 
 def asking(*others: PlaybookSpec, first: PlaybookSpec | None = None, agents: Sequence[AgentSpec] = ()) -> Program:
@@ -174,7 +175,9 @@ async def test_a_step_that_the_present_one_is_part_of_may_not_change(sandbox: Mo
 
 async def test_what_was_half_said_is_closed_when_it_will_not_be_finished(sandbox: MontySandbox) -> None:
     model = Model(
-        replace(block('await Step("Main:01:QUE")', f'await Say("user", "{"Who " * 40}")'), gate=anyio.Event())
+        dataclasses.replace(
+            block('await Step("Main:01:QUE")', f'await Say("user", "{"Who " * 40}")'), gate=anyio.Event()
+        )
     )
     async with talking(asking(), model, sandbox) as talk:
         talk.post("hi")

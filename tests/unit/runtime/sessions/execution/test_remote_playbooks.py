@@ -6,11 +6,11 @@ import os
 import random
 import signal
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.features.remote.node import RemotePool
 from runtime.execution.calls.remote import RemoteTool

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from runtime.language.program import PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from runtime.bus import Bus
 from runtime.sandbox.monty import MontySandbox

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import anyio
 import pytest
 from anyio import wait_all_tasks_blocked
+from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.quote import Quote

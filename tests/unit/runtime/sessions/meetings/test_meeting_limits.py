@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
@@ -69,7 +70,7 @@ async def test_stop_ends_a_meeting_with_the_reason(sandbox: MontySandbox) -> Non
 async def test_a_model_that_is_interrupted_in_its_meeting_ends_it_and_the_guest_hears_why(
     sandbox: MontySandbox,
 ) -> None:
-    held = replace(block('await Yld("meeting")'), gate=anyio.Event())
+    held = dataclasses.replace(block('await Yld("meeting")'), gate=anyio.Event())
     talk_spec = replace(llm("Talk"), metadata={"meeting": True, "required_attendees": ["Guest"]})
     host = agent("Host", llm("Main", begins=True), talk_spec)
     model = Model(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case

@@ -3,7 +3,7 @@ playbooks, work call by call, and statements that fail while they run."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from runtime.language.program import Param
 from tests.unit.runtime.sessions.crashes.crash_case import Case

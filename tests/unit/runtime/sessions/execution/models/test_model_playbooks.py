@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from runtime.core.errors import LLMRateLimited, LLMTimeout, NoModelSet
 from runtime.language.program import PlaybookSpec, Program
@@ -324,7 +325,7 @@ async def test_a_reply_makes_the_same_tape_in_pieces_of_any_size(sandbox: MontyS
     mends = block("# resume: 2", "$count = 3", 'await Say("user", f"It is {count}.")', 'await Yld("user")')
     tapes = []
     for piece in (1, 2, 5, 40, 10_000):
-        replies = [replace(reply, piece=piece) for reply in (wrong, ASK, GREET, fails, mends)]
+        replies = [dataclasses.replace(reply, piece=piece) for reply in (wrong, ASK, GREET, fails, mends)]
         async with talking(HELLO, Model(*replies), sandbox) as talk:
             await talk.say("hi")
             await talk.say("Ada")
