@@ -141,7 +141,7 @@ class Certainty:
         """Why a second condition may not depend on the first: "If $a is 3, say "x", and if $b is 4, say "y""."""
         body = found.body or ""
         worded = "" if found.loop or not body or self._is_sure(body) else unquoted(body)
-        if ";" in worded or _DEPENDS.inside(worded):
+        if _DEPENDS.inside(worded):
             return "the scope of its second condition is unclear"
         for head, tail in joints(body):
             bare = phrases.PREFIX.without(tail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from runtime.language.instructions.conditions.reading import denies, read_answer
+from runtime.language.instructions.conditions.reading import read_answer
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
@@ -254,7 +254,7 @@ def lasts_until_a_time(plain: str) -> bool:
 def missing_by_a_time(condition: str) -> bool:
     """Whether a time of day ends the wait for something: "If they have not come by 5 pm"."""
     by = _BY.inside(unquoted(condition))
-    return by is not None and _CLOCK.match(by["what"]) is not None and denies(condition)
+    return by is not None and _CLOCK.match(by["what"]) is not None
 
 
 def asked_anew(plain: str, asked: Collection[str]) -> PhraseMatch | None:

@@ -33,6 +33,7 @@ from runtime.language.vocabulary.phrase import phrase
 _FURTHER = phrase("further case")
 _AT_THE_END = phrase("other case at the end")
 _REACTS = phrase("reacts")
+_WHETHER = phrase("whether")
 _IN_ALL_OTHERS = phrase("in all other cases")
 
 
@@ -91,7 +92,7 @@ def _cuts(text: str, classify: Callable[[str], LoweredInstruction]) -> list[tupl
     cuts: list[tuple[int, int]] = []
     behind = 0
     for start, end in found:
-        if start < behind or (behind and not plain[behind:start].strip()):
+        if start < behind or (behind and not plain[behind:start].strip()) or plain[:start].endswith(("i.e", "e.g")):
             continue
         acts = phrases.CLAUSE_START.search(plain[behind:start].rstrip(" ,;."))
         if acts or plain[start] in ";." or start in sides or (not cuts and classify(text[:start]).body):
@@ -110,7 +111,9 @@ def _narrows(
     answer = read_answer(test.test)
     if second.body is None:
         alone = phrases.CLAUSE_START.search(open_text(second.text)) is None
-        return answer is None and alone and (test.denied or read_condition(test.test) is not None)
+        asked = phrases.SAYS_WHETHER.begins(first.body or "")  # "ask whether they are members, and if they want tea"
+        whether = asked is not None and _WHETHER.inside(asked.rest) is not None
+        return answer is None and alone and (whether or test.denied or read_condition(test.test) is not None)
     body = classify(first.body) if first.body else None
     if body is None or not body.known or test.denied:
         return False
@@ -211,7 +214,9 @@ def beyond_the_test(heading: str) -> str:
     test = condition_of(branch.test) if branch else loop.over if loop and loop.kind is not LoopKind.EACH else None
     if not isinstance(test, Prose):
         return ""
-    return "" if is_one_condition(test.text) else "the end of its condition is unclear"
+    inserted = heading.partition(" ")[0].endswith(",")  # "If, after all, they want tea"
+    said = test.text.partition(", ")[2] if inserted else test.text
+    return "" if is_one_condition(said) else "the end of its condition is unclear"
 
 
 def _is_closed(found: LoweredInstruction) -> bool:

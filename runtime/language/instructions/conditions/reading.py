@@ -11,7 +11,7 @@ from itertools import pairwise
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import ConditionChart, condition_grammar
 from runtime.language.instructions.conditions.meanings import ClauseMeaning, ValueMeaning
-from runtime.language.instructions.conditions.tokens import leading_tokens, tokens_of
+from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
 from runtime.language.instructions.text import STRING, split_at, with_straight_quotes
 from runtime.language.value_types import variable_name
@@ -74,11 +74,6 @@ def lasts_a_time(text: str) -> bool:
     tokens = tokens_of(plain_marks(text.rstrip(" .;"))) or ()
     chart = ConditionChart(condition_grammar(), ACTIONS, tokens)
     return any(chart.begins("lasting", at) for at in range(len(tokens)))
-
-
-def denies(text: str) -> bool:
-    """Whether a condition says that something is not so."""
-    return any(token.kind == "WORD" and token.text in _DENIES for token in leading_tokens(plain_marks(text)))
 
 
 def says_that_nothing_came(text: str) -> bool:
