@@ -26,6 +26,7 @@ from runtime.stores.kept import KeptCalls, ModelCall
 from runtime.tape.facts.frames import FailureUncaught, FrameReturned
 from runtime.tape.facts.people import PageBegun
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.session import ProgramAdopted, SessionBegun
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver
 from runtime.tape.snapshot import TapeMoments
 from runtime.tape.state.frames import CallKey, FrameState
@@ -41,6 +42,7 @@ _FAILED_BEFORE = 20
 """The facts before a message about a failure among which the failure is looked for."""
 
 _OF_TASKS = {TaskOrdered.kind, TaskOver.kind}
+_OF_PROGRAMS = {SessionBegun.kind, ProgramAdopted.kind}
 
 
 class _Version(Struct, frozen=True):
@@ -99,7 +101,7 @@ class SessionViews(Struct, frozen=True):
         at = min(int(number(request, "at", record.seq, _MOST)), record.seq)
         moment = await self.moments.at(record.id, at)
         state = moment.state
-        version = await self._version(record.program, state)
+        version = await self._version(record.program, state.program)
         last = await self._fact(record.id, at)
         return answer(
             {
@@ -147,15 +149,25 @@ class SessionViews(Struct, frozen=True):
             record = parent.record
         found = await self.model_calls.between(session, after, until)
         calls = sorted(found, key=lambda call: call.asked_seq)
-        states = [(await self.moments.at(session, call.asked_seq)).state for call in calls]
-        versions = [await self._version(record.program, state) for state in states]
-        return answer({"calls": [_call(*each) for each in zip(calls, versions, strict=True)]})
+        digests = await self._digests(session, [call.asked_seq for call in calls])
+        versions = {digest: await self._version(record.program, digest) for digest in set(digests)}
+        return answer({"calls": [_call(call, versions[digest]) for call, digest in zip(calls, digests, strict=True)]})
 
-    async def _version(self, program: str, state: SessionState) -> _Version:
+    async def _digests(self, session: SessionId, moments: Sequence[int]) -> Sequence[str]:
+        """The program that a session had after each of these facts, which are in order."""
+        if not moments:
+            return []
+        digest, facts = (await self.moments.at(session, moments[0])).state.program, list[tuple[int, str]]()
+        async for fact in self.tapes.read_session(session, after=moments[0], until=moments[-1]):
+            if fact.kind in _OF_PROGRAMS:
+                facts.append((fact.seq, fact.data["program"]))
+        return [next((new for seq, new in reversed(facts) if seq <= at), digest) for at in moments]
+
+    async def _version(self, program: str, digest: str) -> _Version:
         served = self.programs.get(program)
-        if served is not None and served.digest == state.program:
+        if served is not None and served.digest == digest:
             return _Version(served, served=True)
-        return _Version(await self.versions.find(state.program), served=False)
+        return _Version(await self.versions.find(digest), served=False)
 
     async def _found(self, request: Request) -> tuple[BusClient, KnownSession]:
         client = self.admission.client(request)

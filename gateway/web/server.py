@@ -196,7 +196,7 @@ async def serve(
     *,
     task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled; then stop within half a second, telling pages to come back (close code 1012).
+    """Serve until cancelled; then stop within a second, telling pages to come back (close code 1012).
 
     Reports the port that it listens on through `task_status`: `port` 0 takes any free one. Raises ConfigError when the
     address cannot be had.

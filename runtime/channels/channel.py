@@ -274,10 +274,12 @@ class Channel:
 
     def _watcher(self, participant: Participant, start: StreamStart) -> StreamObserver | None:
         """The observer that shows a stream to a participant; None for one that reads finished messages."""
-        if participant.observe is None:
+        observe = getattr(participant, "observe", None)  # a class of an extension may lack it
+        if observe is None:
             return None
         try:
-            return participant.observe(start)
+            watcher: StreamObserver | None = observe(start)
+            return watcher
         except Exception as error:  # noqa: BLE001 - a participant must not harm who speaks
             self._count(ObserverFailed(_text(error), self.id, start.stream_id))
             return None

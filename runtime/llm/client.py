@@ -80,6 +80,9 @@ class ModelOptions(Struct, frozen=True):
         """Its name alone: a key is never written anywhere."""
         return f"ModelOptions({self.name!r})"
 
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("name", self.name)]
+
     @property
     def speaks_openai(self) -> bool:
         """Whether the model is on your own server that speaks OpenAI's protocol, which needs no library."""

@@ -49,4 +49,4 @@ def _rows(config: Path | None, days: int) -> Sequence[Rated]:
 
         return feedback_in(database.connection, SystemClock()).rows(days)
 
-    return with_database(config, asked)
+    return with_database(config, asked, archived=False)

@@ -66,4 +66,4 @@ def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, ModelAmounts]]
 
         return ledger_in(database.connection, SystemClock()).rows(days)
 
-    return with_database(config, asked)
+    return with_database(config, asked, archived=False)

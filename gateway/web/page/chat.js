@@ -336,6 +336,7 @@ class Chat {
   closeThread() {
     if (!this.thread) return;
     this.thread = null;
+    this.side.composer.moveTo("", ""); // what waits for a file stays with the thread
     this.keepAddress();
     byId("thread").hidden = true;
     document.body.classList.remove("threaded");

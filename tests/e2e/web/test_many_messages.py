@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.async_api import Browser, Page, WebSocketRoute, expect
+from playwright.async_api import Browser, FilePayload, Page, Route, WebSocketRoute, expect
 
 from tests.e2e.browsing import entered, say
+from tests.e2e.web.test_web_page import listening
 from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -46,7 +47,7 @@ class Wire:
             server.send(frame)
 
         def from_server(frame: str | bytes) -> None:
-            if self.holds and json.loads(frame)["t"] == "taken":
+            if self.holds and json.loads(frame)["t"] in ("taken", "message"):
                 self._held.append((socket, str(frame)))
             else:
                 socket.send(frame)
@@ -55,7 +56,7 @@ class Wire:
         server.on_message(from_server)
 
 
-async def test_a_message_goes_out_when_the_one_before_it_was_taken(browser: Browser) -> None:
+async def test_a_message_goes_out_when_the_one_before_it_stands(browser: Browser) -> None:
     async with web_chat() as chat:
         grace = await entered(browser, chat.url, "Grace")
         ada = await entered(browser, chat.url, "Ada")
@@ -117,3 +118,82 @@ async def test_a_page_that_sent_too_much_comes_back_calmly_and_sends_what_waits_
         assert len(opened) == 1
         await ada.clock.run_for(5_000)
         await expect(grace.locator(".message.person .body")).to_have_text(["one"])
+
+
+async def test_two_pages_of_a_person_send_their_own_messages_once_each(browser: Browser) -> None:
+    async with web_chat() as chat:
+        ada = await entered(browser, chat.url, "Ada")
+        other = await ada.context.new_page()
+        await other.goto(chat.url)
+        await expect(other.locator("#presence")).to_contain_text("here")
+        wire, second = Wire(), Wire()
+        await wire.lies_before(ada)
+        await second.lies_before(other)
+        wire.holds = True
+        await say(ada, "one")
+        await expect(other.locator(".message.person .body")).to_have_text(["one"])
+        await say(other, "two")
+        await expect(other.locator(".message.person .body")).to_have_text(["one", "two"])
+        assert (wire.said, second.said) == (["one"], ["two"])
+
+
+async def test_a_message_that_is_refused_late_is_sent_again(browser: Browser) -> None:
+    async with web_chat() as chat:
+        grace = await entered(browser, chat.url, "Grace")
+        ada = await entered(browser, chat.url, "Ada")
+        said: list[dict[str, str]] = []
+        pages: list[WebSocketRoute] = []
+
+        def never_answers_the_first(socket: WebSocketRoute) -> None:
+            pages.append(socket)
+            server = socket.connect_to_server()
+
+            def from_page(frame: str | bytes) -> None:
+                data = json.loads(frame)
+                if data["t"] == "say":
+                    said.append(data)
+                if data["t"] != "say" or len(said) > 1:
+                    server.send(frame)
+
+            socket.on_message(from_page)
+
+        await ada.route_web_socket("**/ws", never_answers_the_first)
+        await ada.clock.install()
+        await ada.reload()
+        await expect(ada.locator("#presence")).to_contain_text("here")
+        await say(ada, "one")
+        await say(ada, "two")
+        while len(said) < 2:
+            await ada.clock.run_for(1_000)
+        await expect(grace.locator(".message.person .body")).to_have_text(["two"])
+        pages[-1].send(json.dumps({"t": "refused", "id": said[0]["id"], "code": "slow_down", "text": "A lot."}))
+        while len(said) < 3:
+            await ada.clock.run_for(1_000)
+        await expect(grace.locator(".message.person .body")).to_have_text(["two", "one"])
+
+
+async def test_what_waits_for_its_file_in_a_thread_is_not_sent_elsewhere(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        ada = await entered(browser, chat.url, "Ada")
+        held: list[Route] = []
+        await ada.route("**/files*", lambda route: held.append(route))
+        await say(ada, "root")
+        root = ada.locator("#room-timeline .message.person", has_text="root")
+        await root.hover()
+        await root.get_by_role("button", name="Reply in thread").click()
+        note = FilePayload(name="note.txt", mimeType="text/plain", buffer=b"secret")
+        await ada.locator("#thread-composer input[type=file]").set_input_files(note)
+        await ada.locator("#thread-composer textarea").fill("for the thread only")
+        await ada.locator("#thread-composer textarea").press("Enter")
+        await ada.keyboard.press("Escape")
+        await expect(ada.locator("#thread")).to_be_hidden()
+        while not held:
+            await ada.evaluate("() => new Promise(requestAnimationFrame)")
+        async with ada.expect_response("**/files*"):
+            await held[0].continue_()
+        await say(ada, "next")
+        await expect(ada.locator("#room-timeline .message.person .body")).to_have_text(["root", "next"])
+        await root.hover()
+        await root.get_by_role("button", name="Reply in thread").click()
+        await expect(ada.locator("#thread-composer .uploads li")).to_contain_text("note.txt")
+        await expect(ada.locator("#thread-composer textarea")).to_have_value("for the thread only")

@@ -1,5 +1,5 @@
 /** The person's messages, kept until the gateway confirms them. They go out one after another: the next one when the one
- * before it is taken or refused, so that they arrive in the order in which they were written, however many wait. */
+ * before it stands in its room or is refused, so that they arrive in the order in which they were written, however many wait. */
 
 import { newId } from "../connecting/keep.js";
 
@@ -11,12 +11,12 @@ export class Saying {
   constructor(chat) {
     this.chat = chat;
     this.sent = null; // the id of the message that has no answer yet
-    this.unanswered = new Set();
+    this.toSend = new Set(); // the ids of those that this page sends: other pages of the person have their own
   }
 
   /** Send the unconfirmed messages again, after a new connection. */
   again() {
-    this.unanswered.clear();
+    this.toSend = new Set(this.chat.unsent.all().filter(({ failed }) => !failed).map(({ id }) => id));
     this.goOn();
   }
 
@@ -24,6 +24,7 @@ export class Saying {
     const message = { id: newId(), room: this.chat.room.id, thread, text, files, at: new Date().toISOString() };
     if (quote) message.quote = { id: quote.id, name: quote.name, text: quote.text.slice(0, QUOTE_LENGTH) };
     this.chat.unsent.add(message);
+    this.toSend.add(message.id);
     this.chat.show(this.chat.room.takeUnsent(message, this.chat.me, this.chat.unsent.all().length), false);
     const { timeline } = thread ? this.chat.side : this.chat.main;
     timeline.toEnd();
@@ -33,14 +34,14 @@ export class Saying {
 
   next() {
     if (this.sent) return;
-    const message = this.chat.unsent.all().find(({ id, failed }) => !failed && !this.unanswered.has(id));
+    const message = this.chat.unsent.all().find(({ id }) => this.toSend.has(id));
     if (!message) return;
     const { id, room, thread, text, quote, files = [] } = message;
     const attached = files.map((file) => ({ id: file.id, name: file.name }));
     if (!this.chat.connection.send({ t: "say", id, room, thread, text, reply_to: quote?.id, files: attached })) return;
     this.sent = id;
     this.timer = setTimeout(() => {
-      this.unanswered.add(id); // it is sent again after the next connection
+      this.toSend.delete(id); // it is sent again after the next connection, or when it is refused for now
       this.goOn();
     }, ANSWER_WITHIN_MS);
   }
@@ -54,6 +55,12 @@ export class Saying {
   /** The gateway has taken the message, from this page or another one. */
   taken(id) {
     this.chat.unsent.remove(id);
+    this.stands(id);
+  }
+
+  /** The message stands in its room: the next one can follow, though this one may not be passed on yet. */
+  stands(id) {
+    this.toSend.delete(id);
     if (id === this.sent) this.goOn();
   }
 
@@ -74,7 +81,8 @@ export class Saying {
 
   /** The gateway could not take the message now: it and those behind it wait. */
   later(id) {
-    if (id !== this.sent) return;
+    this.toSend.add(id);
+    if (this.sent && id !== this.sent) return; // its turn comes when the one under way is answered
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.goOn(), RETRY_MS);
   }

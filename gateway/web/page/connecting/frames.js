@@ -92,6 +92,7 @@ export class Frames {
   }
 
   on_message({ room, message }) {
+    this.chat.saying.stands(message.id);
     if (room !== this.chat.room.id) return;
     this.chat.typing.said(message);
     this.readOwn([message]);

@@ -9,6 +9,7 @@ import { mayGive, whyLink } from "./standing.js";
 const TOGETHER_MS = 5 * 60_000;
 const FRAME_MS = 8;
 const HELD_MS = 450; // a finger on a message, until its sheet opens
+const RELEASED_MS = 400; // after the finger has gone, until its click has come
 const TOUCH = matchMedia("(hover: none)");
 const CONTROLS = "button, a, audio, video, input, textarea, summary"; // they have a use of their own for a finger that stays
 const seen = new IntersectionObserver((rows) => {
@@ -143,6 +144,8 @@ export class MessageView {
       offer(tool.querySelector("svg").cloneNode(true), tool.title, () => tool.click());
       if (tool.title === KEYS.c && this.message.text) offer(icon(ICONS.select), "Select text", () => this.selectText());
     }
+    const released = () => setTimeout(() => (held = false), RELEASED_MS); // behind the click that follows
+    for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, released, { capture: true, once: true });
     document.addEventListener("pointerdown", () => (held = false), { capture: true, once: true });
     sheet.addEventListener("click", (event) => held && event.stopImmediatePropagation(), true);
     sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
