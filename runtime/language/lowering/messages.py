@@ -116,6 +116,15 @@ def in_a_list(before: str, end: str) -> bool:
     return not joined or ":" in plain or CHOICES.inside(plain) is not None
 
 
+def may_be_their_end(before: str, end: str) -> bool:
+    """Whether an `end` in several words may belong to the message `before` it: "how to save and close the chat"."""
+    words = end.lower().strip(" ,.!").removeprefix("and ").split()
+    apart = "then" in words or end.lstrip()[:1] in (";", ".") or before.rstrip(" ,")[-1:] in ('"', "\u201d")
+    if apart or len(words) == 1 or (words[0] != "close" and not {"program", "programme"}.isdisjoint(words)):
+        return False
+    return may_go_on(before) or _WHETHER.inside(unquoted(before)) is not None
+
+
 def is_indirect(text: str) -> bool:
     """Whether what comes after a text may be part of its message: "Tell the user that …"."""
     return phrases.INDIRECT.inside(ADDRESSED.left_out_of(unquoted(text))) is not None
@@ -285,9 +294,10 @@ def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
 def perhaps_over(text: str, said: str) -> LoweredInstruction | None:
     """A free step for "Tell the user how to save and quit", which may or may not end the program; None for others."""
     over = phrases.AND_END.inside(said)
-    if over is None or " " in over.whole.strip(" ,;.").removeprefix("and ").removeprefix("then "):
+    before = said[: over.start()] if over else ""
+    named = over is not None and " " in over.whole.strip(" ,;.").removeprefix("and ").removeprefix("then ")
+    if over is None or (named and not (before.rstrip().endswith(",") and may_be_their_end(before, over.whole))):
         return None
-    before = said[: over.start()]
     if in_a_list(before, over.whole) or (before.rstrip().endswith(",") and _SAYS_THAT.begins(before)):
         return None
     told = is_indirect(before) or ":" in unquoted(before)

@@ -163,9 +163,8 @@ class Speech:
         tokens = [one for one in self._reach.names.tokens(told) if one.text != "the" and one.at >= start]
         agent = False
         for before, one, behind in zip(tokens, tokens[1:], (*tokens[2:], None), strict=False):
-            also = before.text == "and" and one.kind == "AGENT" and one.text not in (target, *others)
-            noun = agent and before.text == "and" and told[: one.at].endswith(" and the ")
-            also = also or (noun and not phrases.PERSON.is_all_of(one.text))
+            noun = agent and told[: one.at].endswith(" and the ") and not phrases.PERSON.is_all_of(one.text)
+            also = before.text == "and" and (one.kind == "AGENT" or noun) and one.text not in (target, *others)
             if also and (behind is None or behind.text in _BEHIND_WHOM):
                 return free(text, f"whether it is for {one.text}, too, is unclear")
             agent = before.kind == "AGENT"
@@ -177,8 +176,9 @@ class Speech:
         said, anew = self.questions.in_full(talk)
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
         over = phrases.AND_END.inside(said)
-        if over and not messages.in_a_list(said[: over.start()], over.whole):
-            before = said[: over.start()].rstrip(" ,")
+        before = said[: over.start()] if over else ""
+        if over and not (messages.in_a_list(before, over.whole) or messages.may_be_their_end(before, over.whole)):
+            before = before.rstrip(" ,")
             if phrases.SAYS_QUOTED_WHOLE.begins(before):
                 instruction = f"Say({target}, {before})"
             return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for exit", talk=talk)
