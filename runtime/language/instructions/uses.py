@@ -80,6 +80,26 @@ def sets_lists(instruction: Instruction) -> frozenset[str]:
     return _sets_all(instruction, lambda tree: isinstance(tree, ast.List | ast.ListComp), "list")
 
 
+def sets_numbers(instruction: Instruction) -> frozenset[str]:
+    """The variables that it surely sets to a number."""
+    return _sets_all(instruction, _is_number, "int") | _sets_all(instruction, _is_number, "float")
+
+
+def _is_number(tree: ast.expr) -> bool:
+    match tree:
+        case ast.Constant(value=value):
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case ast.UnaryOp(op=ast.USub(), operand=one):
+            return _is_number(one)
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return _is_number(left) or _is_number(right)
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return not (is_text(left) or is_text(right))
+        case ast.Call(func=ast.Name(id=name)):
+            return name in ("len", "round", "sum")
+    return isinstance(tree, ast.BinOp) and not isinstance(tree.op, ast.Mod)
+
+
 def _sets_all(instruction: Instruction, fits: Callable[[ast.expr], bool], type_: str) -> frozenset[str]:
     names: set[str] = set()
     for part in instruction.parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection
 from itertools import islice
 
@@ -11,14 +12,18 @@ from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Call
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import open_text
+from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Step
+from runtime.language.value_types import variable_name
 from runtime.language.vocabulary.phrase import phrase
 
 _FOUND = {"missing": phrase("nothing was found"), "given": phrase("something was found")}
-_BEFORE_A_NOUN = frozenset({"the", "their", "his", "her", "its", "our", "my", "your", "and", "or"})
+_BEFORE_A_NOUN = frozenset({"the", "their", "his", "her", "its", "and", "or"})
 _ANSWERS = frozenset({"yes", "no", "none", "nothing", "so"})
 """Words that mean a value, or an answer in words."""
+_OF_THE_THING = frozenset({"positive", "negative", "shorter", "longer", "taller", "older", "younger", "years"})
+_OF_SEVERAL = frozenset({"are", "were", "have", "do", "did", "exceed", "reach"})
 _MOST_CLAUSES = 4
 _IT = frozenset({"", "it", "that", "anything", "something", "one"})
 
@@ -43,19 +48,48 @@ def without_what_was_found(text: str) -> str:
     return said.rest if said else text
 
 
-def about_values(text: str, given: Collection[str]) -> str:
-    """A condition about *the price* with `$price` in its place, where that has a value and makes the condition exact;
-    any other text as it is."""
+def about_values(text: str, known: AskedVariables) -> str:
+    """A condition about *the price* with `$price` in its place, where that has a value that it surely compares; any
+    other text as it is: *If the room is empty* may be about the thing."""
     start = phrases.TEST_AT_START.begins(text)
-    if start is None or not given:
+    if start is None or not known.given:
         return text
     cuts = islice(phrases.CLAUSE_START.finditer(open_text(text)), _MOST_CLAUSES)
     for end in (*(cut.start() for cut in cuts), len(text)):
         said = text[start.end() : end]
-        named = _with_signs(said, given)
-        if named != said and read_condition(named.rstrip(" .:")) and not read_condition(said.rstrip(" .:")):
-            return f"{text[: start.end()]}{named}{text[end:]}"
+        named = _with_signs(said, known.given)
+        test = read_condition(named.rstrip(" .:")) if named != said else None
+        if test and not read_condition(said.rstrip(" .:")):
+            words = {token.text for token in leading_tokens(plain_marks(named))}
+            ordered = known.numbers if words.isdisjoint(_OF_SEVERAL | _OF_THE_THING) else frozenset[str]()
+            return f"{text[: start.end()]}{named}{text[end:]}" if _compares(test.tree, ordered, known.lists) else text
     return text
+
+
+def _compares(test: ast.expr, numbers: Collection[str], lists: Collection[str]) -> bool:
+    """Whether a test asks only whether values are equal, are in a list, or are in an order as numbers."""
+    match test:
+        case ast.BoolOp(values=parts):
+            return all(_compares(part, numbers, lists) for part in parts)
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name)]):
+            return _is_bare(left) and variable_name(name) in lists
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            names = (variable_name(one.id) for one in (left, *others) if isinstance(one, ast.Name))
+            equal = all(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in ops)
+            return all(map(_is_bare, (left, *others))) and (equal or all(name in numbers for name in names))
+    return False
+
+
+def _is_bare(value: ast.expr) -> bool:
+    """Whether a value is a variable, a number, a text, or a list of such values."""
+    match value:
+        case ast.Constant(value=plain):
+            return isinstance(plain, int | float | str) and not isinstance(plain, bool)
+        case ast.List(elts=parts):
+            return all(map(_is_bare, parts))
+        case ast.UnaryOp(op=ast.USub(), operand=one):
+            return _is_bare(one)
+    return isinstance(value, ast.Name)
 
 
 def _with_signs(said: str, given: Collection[str]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.language.instructions.model import Ask, Free, Instruction
-from runtime.language.instructions.uses import sets, sets_lists
+from runtime.language.instructions.model import Ask, Free, Instruction, Set
+from runtime.language.instructions.uses import sets, sets_lists, sets_numbers
 from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
@@ -44,6 +44,8 @@ class AskedVariables:
         """The variables that have a value at this step."""
         self.lists: set[str] = set()
         """Those of them that are lists."""
+        self.numbers: set[str] = set()
+        """Those of them that are numbers."""
         self.worded: set[str] = set()
         """Those of them whose value may be the words of a question: parameters, and what a loop goes through."""
 
@@ -120,9 +122,12 @@ class AskedVariables:
             return LoweredInstruction(OpCode.EXE, f"Set {empties['target']} to []")
         if (new := _MAKES_ONE.begins(bare)) and new["target"].removeprefix("$") not in self.given:
             return LoweredInstruction(OpCode.EXE, f"{new['target']} = {bare}")
-        found = _PUTS_INTO.begins(bare) if self.lists else None
-        grows = found and found["target"].removeprefix("$") in self.lists and read_value(found["what"]) is not None
-        return LoweredInstruction(OpCode.EXE, f"Add {found['what']} to {found['target']}") if found and grows else None
+        found = _PUTS_INTO.begins(bare)
+        if found is None or read_value(found["what"]) is None:
+            return None
+        name = found["target"].removeprefix("$")
+        grows = name in self.lists or (found["where"].lower() == "on" and "list" in name.lower().split("_"))
+        return LoweredInstruction(OpCode.EXE, f"Add {found['what']} to {found['target']}") if grows else None
 
     def whether_known(self, condition: str) -> str:
         """Why a condition may be about what a value names: "If $plate isn't known", behind a question for $plate."""
@@ -188,6 +193,8 @@ class AskedVariables:
         self.given |= {*phrases.VARIABLE.findall(found.text)} if work else made
         self.worded |= made if found.loop else set()
         self.lists |= sets_lists(meant)
+        if not any(isinstance(part, Set) and part.operator for part in meant.parts):
+            self.numbers = (self.numbers - made) | sets_numbers(meant)
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -171,6 +171,9 @@ class _StepLowering:
         self._questions = classifier.speech.questions
         self._questions.given = {param.name for param in playbook.params}
         self._questions.worded = {*self._questions.given}
+        types = {param.name: (param.type or "").partition("[")[0] for param in playbook.params}
+        self._questions.lists = {name for name, kind in types.items() if kind == "list"}
+        self._questions.numbers = {name for name, kind in types.items() if kind in ("int", "float")}
         if any(classifier.speech.begun_by_the_user(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
 
@@ -186,7 +189,7 @@ class _StepLowering:
             self._classifier.asked_before = asked and (asked[2] or "")
             line = _line(parent, number)
             found = about_what_was_found(item.text, before, self._reach)
-            item = dataclasses.replace(item, text=about_values(found, self._questions.given))
+            item = dataclasses.replace(item, text=about_values(found, self._questions))
             around = (before, above) if steps or behind is None else behind
             step = self._other_side(item, steps, line) or self._lower(item, line, *around)
             waits, _, own = step.text.partition(_DONE)
