@@ -10,12 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
+from runtime.language.instructions.conditions.grammar import condition_grammar
 from runtime.language.instructions.conditions.reading import (
     is_one_condition,
+    plain_marks,
     read_answer,
     read_condition,
     says_no,
 )
+from runtime.language.instructions.conditions.tokens import leading_tokens
 from runtime.language.instructions.decode import decode, work_of
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
@@ -163,7 +166,8 @@ class _Cases(Struct, frozen=True):
             return part
         read = (read_condition(test.test) for test in tests)
         given = frozenset[str]().union(*(one.names for one in read if one is not None))
-        part = _with_name(part, given) if all(_is_plain(body) for body in bodies) else part
+        named = all(map(_is_plain, bodies)) and all(_is_about_a_variable(test.test) for test in tests)
+        part = _with_name(part, given) if named else part
         found = self.classify(part)
         test = branch_of(found.text) if found.known and found.op is OpCode.CND and found.body else None
         if test is None or other:
@@ -255,17 +259,29 @@ def _with_name(part: str, names: frozenset[str]) -> str:
     return f"{head} ${min(names)}{rest if rest[:1] == ' ' else f' is{rest[2:]}'}" if about else part
 
 
+def _is_about_a_variable(test: str) -> bool:
+    """Whether a condition says something about a variable, and not about a value computed from it: "$a minus 5 is"."""
+    subject, verb, *_ = (*(one.text for one in leading_tokens(plain_marks(test)) if one.text != "the"), "", "")
+    if not phrases.VARIABLE.fullmatch(subject):
+        return False
+    return verb in condition_grammar().firsts["predicate"] or {*verb} <= {*"<=>!"}
+
+
 def _denies(test: BranchReading) -> bool:
     return test.denied or says_no(test.test)
 
 
 def _exclude(first: BranchReading, second: BranchReading) -> bool:
-    """Whether two exact conditions about one variable never hold together, with any value that they tell apart."""
+    """Whether two exact conditions never hold together: they compare one variable with constants, and no value that
+    these tell apart fits both, or one denies the other."""
     tests = [(read_condition(one.test), one.denied) for one in (first, second)]
     read = [one for one, _ in tests if one is not None and not one.calls]
     names = frozenset[str]().union(*(one.names for one in read))
     if len(read) < len(tests) or len(names) != 1:
         return False
+    if not all(_compares(one.tree) for one in read):
+        (yes, holds), (other, too) = (_undenied(one.tree, not denied) for one, denied in tests if one)
+        return yes == other and holds is not too
     told = {node.value for one in read for node in ast.walk(one.tree) if isinstance(node, ast.Constant)}
     try:
         return not any(
@@ -276,12 +292,43 @@ def _exclude(first: BranchReading, second: BranchReading) -> bool:
         return False
 
 
+def _compares(test: ast.expr) -> bool:
+    """Whether a test does no more than compare a variable with constants."""
+    match test:
+        case ast.BoolOp(values=parts):
+            return all(map(_compares, parts))
+        case ast.UnaryOp(op=ast.Not(), operand=one):
+            return _compares(one)
+        case ast.Compare(left=ast.Name(), ops=[ast.In() | ast.NotIn()], comparators=[ast.List(elts=parts)]):
+            return all(map(_is_constant, parts))
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            within = any(isinstance(op, ast.In | ast.NotIn) for op in ops)
+            return not within and all(isinstance(one, ast.Name) or _is_constant(one) for one in (left, *others))
+    return False
+
+
+def _is_constant(value: ast.expr) -> bool:
+    return isinstance(value.operand if isinstance(value, ast.UnaryOp) else value, ast.Constant)
+
+
+def _undenied(test: ast.expr, holds: bool) -> tuple[str, bool]:
+    """A test without what denies it, and whether it is to hold."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=one):
+            return _undenied(one, not holds)
+        case ast.Compare(left=left, ops=[ast.NotIn()], comparators=others):
+            return _undenied(ast.Compare(left, [ast.In()], others), not holds)
+        case ast.Compare(left=left, ops=[ast.NotEq()], comparators=others):
+            return _undenied(ast.Compare(left, [ast.Eq()], others), not holds)
+    return ast.dump(test), holds
+
+
 def _values(told: Collection[object]) -> Iterator[object]:
     """Values of which each stands for all that these constants do not tell apart."""
-    numbers = sorted(one for one in told if isinstance(one, int | float))
-    if told and len(numbers) == len(told):
+    numbers = sorted({sign * one for one in told if isinstance(one, int | float) for sign in (1, -1)})
+    if numbers:
         yield from (numbers[0] - 1, *numbers, numbers[-1] + 1)
         yield from (sum(two) / 2 for two in pairwise(numbers))
-    else:
-        yield from told or (True, False)
+    if not told or not all(isinstance(one, int | float) for one in told):
+        yield from told
         yield "\0"
