@@ -27,5 +27,5 @@ def is_else(step: Step) -> bool:
 
 def jump_target(step: Step) -> str | None:
     """The line that a JMP goes to; None if it names none."""
-    line = next((word for word in step.text.lower().split() if word not in ("to", "step")), "").rstrip(",;:")
+    line = next((word for word in step.text.lower().split() if word not in ("to", "step")), "").rstrip(",;:.")
     return line if all(part.isdecimal() for part in line.split(".")) else None

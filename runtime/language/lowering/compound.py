@@ -173,7 +173,7 @@ class Compound:
         first = groups[0].found
         if len(groups) == 1:
             return first
-        if any(group.ends for group in groups[:-1]) or first.op is OpCode.CND or _else_alone(groups):
+        if any(group.ends for group in groups[:-1]) or first.op is OpCode.CND or _else_unclear(groups):
             return free(text, "the parts that belong together are unclear", whole=True)
         return replace(first, after=(*first.after, *(group.text for group in groups[1:])))
 
@@ -387,9 +387,14 @@ def _is_call(found: LoweredInstruction) -> bool:
     return found.known and found.op is OpCode.QUE and found.talk is None and not found.after
 
 
-def _else_alone(groups: Sequence[_Part]) -> bool:
-    """Whether an "otherwise" follows a step that is no condition."""
-    return any(
-        phrases.ELSE.begins(group.text) is not None and (before is None or before.found.op is not OpCode.CND)
-        for before, group in zip([None, *groups], groups, strict=False)
-    )
+def _else_unclear(groups: Sequence[_Part]) -> bool:
+    """Whether an "otherwise" follows a step that is no condition, or several conditions that are no "otherwise if"."""
+    for before, other, group in zip([None, None, *groups], [None, *groups], groups, strict=False):
+        if not phrases.ELSE.begins(group.text):
+            continue
+        if other is None or other.found.op is not OpCode.CND:
+            return True
+        side = phrases.ELSE.begins(other.text)
+        if before and before.found.op is OpCode.CND and not (side and phrases.BRANCH.begins(side.rest)):
+            return True
+    return False

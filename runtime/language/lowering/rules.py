@@ -135,8 +135,8 @@ def _triggers(items: Sequence[ListItem]) -> tuple[Trigger, ...]:
 def _trigger(item: ListItem, number: int) -> Trigger:
     """A trigger in words, perhaps behind its code: `CND: When $total > 10`."""
     code, _, text = item.text.partition(" ")
-    if code.rstrip(":.-") in TriggerKind.__members__:
-        return Trigger(f"T{number}", TriggerKind(code.rstrip(":.-")), text.lstrip(" :.-"), item.span)
+    if code.rstrip(":.-") in TriggerKind.__members__ and (words := text.lstrip(" :.-")):
+        return Trigger(f"T{number}", TriggerKind(code.rstrip(":.-")), words, item.span)
     return Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
 
 

@@ -72,8 +72,8 @@ def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[st
 def _without_code(text: str) -> str:
     """A trigger or a note without `T1:EVT`, `CND:` or `N1` before it."""
     code, _, said = text.partition(" ")
-    bare = code.rstrip(":.-")
-    return said.lstrip(" :.-") if NOTE.fullmatch(bare) or bare.rpartition(":")[2] in TriggerKind.__members__ else text
+    bare, words = code.rstrip(":.-"), said.lstrip(" :.-")
+    return words if words and (NOTE.fullmatch(bare) or bare.rpartition(":")[2] in TriggerKind.__members__) else text
 
 
 def _compare_steps(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[str]:
