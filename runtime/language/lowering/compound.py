@@ -303,7 +303,7 @@ class Compound:
             return self._besides_a_return(text, bare)
         if found.talk is not None and phrases.INVITE.begins(phrases.PREFIX.without(head)):
             return self._sequence(text, [head, tail])
-        if ends_program(bare) and messages.in_a_list(head, text[len(head) :]):
+        if ends_program(bare) and messages.has_the_end(head, text[len(head) :]):
             return None
         indirect = messages.is_indirect(head)
         if after := self._after_the_answer(found, text, head, tail):

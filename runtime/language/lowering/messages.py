@@ -125,6 +125,11 @@ def may_be_their_end(before: str, end: str) -> bool:
     return may_go_on(before) or _WHETHER.inside(unquoted(before)) is not None
 
 
+def has_the_end(before: str, end: str) -> bool:
+    """Whether the words of an end are part of the message `before` it."""
+    return in_a_list(before, end) or may_be_their_end(before, end)
+
+
 def is_indirect(text: str) -> bool:
     """Whether what comes after a text may be part of its message: "Tell the user that …"."""
     return phrases.INDIRECT.inside(ADDRESSED.left_out_of(unquoted(text))) is not None

@@ -177,7 +177,7 @@ class Speech:
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
         over = phrases.AND_END.inside(said)
         before = said[: over.start()] if over else ""
-        if over and not (messages.in_a_list(before, over.whole) or messages.may_be_their_end(before, over.whole)):
+        if over and not messages.has_the_end(before, over.whole):
             before = before.rstrip(" ,")
             if phrases.SAYS_QUOTED_WHOLE.begins(before):
                 instruction = f"Say({target}, {before})"
