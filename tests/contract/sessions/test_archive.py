@@ -336,7 +336,7 @@ async def test_where_the_conversation_has_one_in_the_archive_another_is_not_take
     with pytest.raises(SessionExists, match="another session now, s1"):
         await room.catalog.insert(whole_of(S2, 2))
     ended = whole_of(S2, 2)
-    await room.catalog.insert(dataclasses.replace(ended, record=dataclasses.replace(ended.record, ended=True)))
+    await room.catalog.insert(replace(ended, record=dataclasses.replace(ended.record, ended=True)))
     known = await room.catalog.find(S1)
     assert known is not None
     assert known.state == "archived"

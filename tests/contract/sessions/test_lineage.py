@@ -215,7 +215,7 @@ async def test_an_exported_fork_has_all_its_facts_and_comes_back_whole(stores: S
     await stores.catalog.delete(SESSION, force=True)
     await stores.catalog.insert(whole)
     again = await stores.catalog.whole(CHILD)
-    assert again == dataclasses.replace(whole, record=dataclasses.replace(whole.record, parent=None))
+    assert again == replace(whole, record=dataclasses.replace(whole.record, parent=None))
 
 
 async def test_a_session_with_forks_is_put_in_anew(stores: Stores) -> None:

@@ -275,9 +275,7 @@ async def test_a_conversation_keeps_the_session_that_it_has(stores: Stores) -> N
     with pytest.raises(SessionExists, match="s2"):
         await stores.catalog.insert(whole)
     assert await stores.catalog.find(SESSION) is None
-    ended = dataclasses.replace(
-        whole, record=dataclasses.replace(whole.record, ended=True), awake=False, pages=frozenset()
-    )
+    ended = replace(whole, record=dataclasses.replace(whole.record, ended=True), awake=False, pages=frozenset())
     await stores.catalog.insert(ended)
     current = await stores.sessions.current(SHARD, HERE.key)
     assert current is not None

@@ -237,9 +237,7 @@ async def test_large_values_are_read_as_they_were_written(stores: Stores) -> Non
     assert whole is not None
     await stores.catalog.delete(CHILD, force=True)
     await stores.catalog.insert(whole)
-    assert await stores.catalog.whole(CHILD) == dataclasses.replace(
-        whole, record=dataclasses.replace(whole.record, parent=None)
-    )
+    assert await stores.catalog.whole(CHILD) == replace(whole, record=dataclasses.replace(whole.record, parent=None))
 
 
 @pytest.fixture

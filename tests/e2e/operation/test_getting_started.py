@@ -141,7 +141,10 @@ async def chat(folder: Path, *lines: str, until: str = "") -> list[str]:
                     running.send_signal(signal.SIGINT)
             told = b"".join([piece async for piece in running.stderr])
     goes_on = "The talk goes on" if until else "The program has ended. A message begins it anew"
-    assert (running.returncode, told.decode().strip()) == (0, f"Goodbye. {goes_on} with: parley chat pizza.pb")
+    assert (running.returncode, told.decode().strip()) == (
+        0,
+        f"Goodbye. {goes_on} with: parley chat pizza.pb --model scripted",
+    )
     return printed.decode().splitlines()
 
 

@@ -81,7 +81,7 @@ async def test_group_session_begins_in_a_thread_with_three_agents_and_two_people
         there = thread()
         assert there is not None
         for who, greeting in (
-            (world.ada, "only you, Ada Lovelace"),
+            (world.ada, "only you have answered this, Ada Lovelace"),
             (world.bob, "Hello, Bob! With you here: Ada Lovelace."),
         ):
             await ends_with("What would you like to see?")

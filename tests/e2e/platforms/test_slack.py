@@ -225,7 +225,7 @@ async def test_three_agents_meet_in_a_thread_before_two_people(tmp_path: Path) -
     async with listened_to(platform, tmp_path, TOUR):
         with anyio.fail_after(LIMIT_S):
             root = platform.mention("hello")
-            for more, greeting in ({}, "only you, Ada"), ({"person": FRIEND}, "Hello, Bob!"):
+            for more, greeting in ({}, "only you have answered this, Ada"), ({"person": FRIEND}, "Hello, Bob!"):
                 for words, before in (("people", "What would you like to see?"), ("me", "Who is here?")):
                     await _until_last(platform, root, before)
                     platform.say(words, thread=root, **more)

@@ -47,7 +47,10 @@ async def met(platform: TelegramPlatform) -> list[Posted]:
         await talk.until_that(lambda: text in (talk.texts() or [""])[-1])
 
     platform.say("@ParleyBot hello", chat=GROUP, thread=TOPIC)
-    for who, greeting in (({}, "only you, Ada Lovelace"), (BOB, "Hello, Bob! With you here: Ada Lovelace.")):
+    for who, greeting in (
+        ({}, "only you have answered this, Ada Lovelace"),
+        (BOB, "Hello, Bob! With you here: Ada Lovelace."),
+    ):
         for words, before in (("people", "What would you like to see?"), ("me", "Who is here?")):
             await ends_with(before)
             platform.say(words, chat=GROUP, thread=TOPIC, **who)

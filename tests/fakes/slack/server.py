@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import json
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -21,6 +20,7 @@ from typing import Any
 import anyio
 from aiohttp import WSMsgType, web
 
+from runtime.core.json_text import plain_data
 from tests.fakes.slack.events import Connection
 from tests.fakes.slack.platform import Fault, SlackPlatform
 from tests.fakes.slack.refusal import Refusal
@@ -142,10 +142,10 @@ class SlackServer:
         return web.json_response({"result": getattr(self.platform, name)(**await request.json())})
 
     async def _calls(self, _request: web.Request) -> web.Response:
-        return web.json_response([dataclasses.asdict(call) for call in self.platform.calls])
+        return web.json_response([plain_data(call) for call in self.platform.calls])
 
     async def _messages(self, request: web.Request) -> web.Response:
-        return web.json_response([dataclasses.asdict(m) for m in self.platform.messages(request.query["channel"])])
+        return web.json_response([plain_data(m) for m in self.platform.messages(request.query["channel"])])
 
 
 @asynccontextmanager

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import dataclasses
 import functools
 import json
 import re
@@ -32,6 +31,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from runtime.core.json_text import plain_data
 from tests.fakes.telegram.content import Upload
 from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.platform import TOKEN, Bot, Fault, TelegramPlatform
@@ -294,12 +294,12 @@ async def _control(platform: TelegramPlatform, request: Request) -> Response:
 
 
 async def _calls(platform: TelegramPlatform, request: Request) -> Response:
-    return Response(json.dumps([dataclasses.asdict(call) for call in platform.calls], default=str))
+    return Response(json.dumps([plain_data(call) for call in platform.calls], default=str))
 
 
 async def _messages(platform: TelegramPlatform, request: Request) -> Response:
     posted = platform.messages(int(request.query_params["chat"]))
-    return JSONResponse([dataclasses.asdict(message) for message in posted])
+    return JSONResponse([plain_data(message) for message in posted])
 
 
 async def _serve_alone(arguments: argparse.Namespace) -> None:
