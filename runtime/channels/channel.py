@@ -287,7 +287,9 @@ class Channel:
     async def _show(self, stream: _Stream, text: str) -> None:
         if not text:
             return
-        stream.shown += text
+        shown, stream.shown = stream.shown, ""  # nothing else holds the text: Python lets it grow without a copy
+        shown += text
+        stream.shown = shown
         chunk = StreamChunk(stream.start.stream_id, text, stream.start.recipient_id, stream.shown)
         for observer in tuple(stream.observers):
             try:
