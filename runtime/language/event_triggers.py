@@ -19,13 +19,6 @@ PLACE = "deliver"
 """The key between the `---` lines of a program that names the place where people see what such playbooks say to them:
 one of `[tasks.places]`."""
 
-_BEGIN = phrase("start of the program")
-_EVENT = phrase("people act")
-_OF_A_VARIABLE = phrase("of a variable")
-_CONDITION = phrase("state")
-
-_OF_OTHERS = phrase("event of another program")
-
 
 class EventPlaybook(Struct, frozen=True):
     """A playbook of an agent class that begins on events of a pattern. `program` is its name in the settings."""
@@ -61,24 +54,24 @@ def arguments_of(playbook: PlaybookSpec, event: CloudEvent) -> dict[str, Any]:
 def event_trigger(text: str) -> str | None:
     """The pattern of the types of other programs' events on which a playbook begins: `When the event shop.order.placed
     arrives`, `On the event build.>`. None for all other triggers."""
-    found = _OF_OTHERS.is_all_of(text.strip().rstrip("."))
+    found = phrase("event of another program").is_all_of(text.strip().rstrip("."))
     pattern = found["pattern"].strip('`"\u201c\u201d') if found else ""
     return pattern if found and is_pattern(pattern) and (found["comes"] or "." in pattern) else None
 
 
 def speaks_of_people(text: str) -> bool:
     """Whether a text speaks of what people and agents do."""
-    return _EVENT.inside(VARIABLE.sub("", text)) is not None
+    return phrase("people act").inside(VARIABLE.sub("", text)) is not None
 
 
 def trigger_kind(text: str) -> TriggerKind:
     """BGN for the start of the program, EVT for what people and agents do, CND for the state of things."""
     if event_trigger(text) is not None:
         return TriggerKind.EVT
-    if _BEGIN.inside(text.strip().rstrip(".")):
+    if phrase("start of the program").inside(text.strip().rstrip(".")):
         return TriggerKind.BGN
-    if _OF_A_VARIABLE.begins(text.strip()):
+    if phrase("of a variable").begins(text.strip()):
         return TriggerKind.CND
     if speaks_of_people(text):
         return TriggerKind.EVT
-    return TriggerKind.CND if _CONDITION.inside(text) else TriggerKind.EVT
+    return TriggerKind.CND if phrase("state").inside(text) else TriggerKind.EVT

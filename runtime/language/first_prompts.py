@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from runtime.language.program import AgentSpec
 from runtime.language.vocabulary.phrase import phrase
-
-_ASKED: Final = phrase("asked in a trigger")
 
 
 def first_prompts(agent: AgentSpec) -> tuple[str, ...]:
@@ -15,7 +11,7 @@ def first_prompts(agent: AgentSpec) -> tuple[str, ...]:
     if agent.prompts:
         return agent.prompts
     triggers = (trigger.text for playbook in agent.playbooks for trigger in playbook.triggers)
-    asked = (_ASKED.begins(text.strip().rstrip(".")) for text in triggers)
+    asked = (phrase("asked in a trigger").begins(text.strip().rstrip(".")) for text in triggers)
     return tuple(dict.fromkeys(_begun(found["what"]) for found in asked if found is not None))
 
 

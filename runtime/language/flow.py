@@ -5,9 +5,6 @@ from __future__ import annotations
 from runtime.language.program import OpCode, Step
 from runtime.language.vocabulary.phrase import phrase
 
-_LOOP = phrase("a loop by its words")
-_ELSE = phrase("else by its words")
-
 
 def is_loop(step: Step) -> bool:
     """Whether a step repeats the steps below it: by its words, or by a jump back from there."""
@@ -15,14 +12,16 @@ def is_loop(step: Step) -> bool:
         return True
     if step.op is not OpCode.CND:
         return False
-    if _LOOP.begins(step.text.lstrip()):
+    if phrase("a loop by its words").begins(step.text.lstrip()):
         return True
     return any(inner.op is OpCode.JMP and jump_target(inner) == step.line for inner in step.walk())
 
 
 def is_else(step: Step) -> bool:
     """Whether a step is the other side of the previous condition."""
-    return step.op is OpCode.ELS or (step.op is OpCode.CND and _ELSE.begins(step.text.lstrip()) is not None)
+    return step.op is OpCode.ELS or (
+        step.op is OpCode.CND and phrase("else by its words").begins(step.text.lstrip()) is not None
+    )
 
 
 def jump_target(step: Step) -> str | None:

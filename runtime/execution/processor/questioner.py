@@ -128,8 +128,6 @@ def _one_of(behind: list[str], verb: str) -> list[str]:
     return ["an" if behind[0][0].lower() in "aeiou" else "a", *behind]
 
 
-_HUMAN = phrase("human")
-
 MAX_SHOWN_CHARS = 200
 """The longest value in a step's words."""
 
@@ -338,7 +336,7 @@ def understanding(line: str, awaited: Awaited) -> UnderstandQuestion:
     outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
     if until:
         outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
-    if any(_HUMAN.inside(text) for text in triggers.values()):
+    if any(phrase("human").inside(text) for text in triggers.values()):
         del outcomes["human"]
     return UnderstandQuestion(
         (line, f"understand{awaited.attempt}"),

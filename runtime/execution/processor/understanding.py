@@ -23,9 +23,6 @@ from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 
 _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
-_WHEN = phrase("before a test")
-_NUMBER_WORD = phrase("number said")
-_AGREES_OR_REFUSES = phrase("agrees or refuses")
 _DIGITS = re.compile(r"-?\d+(?:[.,]\d+)*")
 _NUMBERS: Mapping[str, float] = {
     **dict.fromkeys(("a", "an", "once", "single"), 1),
@@ -131,7 +128,7 @@ class Understanding:
         """The wanted values in the message. A value that it cannot contain counts as none."""
         if list(awaited.types.values()) == ["bool"]:
             [name] = awaited.types
-            if awaited.heard.rstrip().endswith("?") and not _AGREES_OR_REFUSES.inside(awaited.heard):
+            if awaited.heard.rstrip().endswith("?") and not phrase("agrees or refuses").inside(awaited.heard):
                 return {name: None}  # "How much is it?" is neither, whatever a small model takes it for
             return {name: _AGREED[await self._ask(self._questioner.agreed(line, awaited))]}
         given = await self._ask(self._questioner.given(line, awaited))
@@ -180,7 +177,8 @@ class Understanding:
         found = str(await self._ask(OutcomeChoice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
         if found == NONE:
             return NONE
-        sure = f"{LineForm.WROTE} {awaited.quoted} Is this so: {_WHEN.without(options[found].rstrip('.'))}?"
+        so = phrase("before a test").without(options[found].rstrip("."))
+        sure = f"{LineForm.WROTE} {awaited.quoted} Is this so: {so}?"
         is_sure = await self._ask(OutcomeChoice((line, f"sure{awaited.attempt}"), sure, YES_NO))
         return found if is_sure == "yes" else NONE
 
@@ -219,7 +217,11 @@ def was_said(value: Any, heard: str) -> bool:
         known = sum(token in said for token in tokens)
         return (known > 0 and 2 * known >= len(tokens)) or value.casefold() in said
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return bool(_NUMBER_WORD.inside(said)) or value in map(_NUMBERS.get, WORD.findall(said)) or _is_in(value, said)
+        return (
+            bool(phrase("number said").inside(said))
+            or value in map(_NUMBERS.get, WORD.findall(said))
+            or _is_in(value, said)
+        )
     return True
 
 

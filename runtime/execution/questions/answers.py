@@ -23,7 +23,6 @@ MAX_ANSWER_CHARS = 20_000
 """The longest answer to a question for a value or a choice."""
 
 _FENCED = re.compile(r"```[\w+-]*\s*\n?(.*?)```", re.DOTALL)
-_NOT_GIVEN = phrase("not given")
 _YES = frozenset(
     ("yes", "y", "true", "correct", "yep", "yeah", "1", "ja", "oui", "sí", "sim", "да", "是", "是的", "はい")
 )
@@ -82,7 +81,7 @@ def _single(name: str, kind: str, data: Any, text: str) -> Any:
         and not (data is None and kind == "str")
     ):
         return {name: data}
-    if _NOT_GIVEN.begins(text):
+    if phrase("not given").begins(text):
         return {name: None}
     if data is _NO_JSON and kind in ("", "str", "string") and begins_json(text):
         raise WrongAnswer("the JSON is not complete")
@@ -138,7 +137,11 @@ def _typed(name: str, value: Any, kind: str, optional: bool) -> Any:
         if optional:
             return None
         raise WrongAnswer(f"{name} is missing")
-    if isinstance(value, str) and (kind not in ("", "str", "string") or optional) and _NOT_GIVEN.begins(value.strip()):
+    if (
+        isinstance(value, str)
+        and (kind not in ("", "str", "string") or optional)
+        and phrase("not given").begins(value.strip())
+    ):
         value = None
     if optional and isinstance(value, str) and not value.strip():
         value = None

@@ -26,22 +26,14 @@ from runtime.language.vocabulary.phrase import phrase
 
 Condition = Callable[[Mapping[str, Any]], bool]
 
-_WHEN = phrase("before a test")
-
 _DIGITS = 2
 """Of the minutes of a time."""
 
-_CALL = phrase("about a call")
-_EVERY = phrase("at intervals")
-_DAILY = phrase("daily at")
-_MESSAGE = phrase("a message comes")
 _SENDERS = {
     **dict.fromkeys(("user", "users", "person", "people", "human", "humans"), "user"),
     **dict.fromkeys(("agent", "agents"), "agent"),
     **dict.fromkeys(("anybody", "anyone", "somebody", "someone"), ""),
 }
-
-_INVITED = phrase("invited")
 
 HANDLER = PlaybookSpec(
     name="ProcessMessages",
@@ -66,7 +58,7 @@ def condition_of(text: str) -> Condition | None:
     It is read as the conditions of steps are, but calls nothing: a word without `$` that is no literal is left to the
     model.
     """
-    found = _WHEN.begins(text.strip())
+    found = phrase("before a test").begins(text.strip())
     expression = read_condition(found.rest.rstrip().removesuffix(".") if found else text)
     if expression is None or expression.calls or not expression.names:
         return None
@@ -114,7 +106,7 @@ class MessageTrigger(Struct, frozen=True):
 
 def call_trigger(text: str, playbooks: Sequence[str]) -> CallTrigger | None:
     """`Before calling Ship`, `When Ship returns`: about one of `playbooks`."""
-    found = _CALL.begins(text.strip().replace("`", ""))
+    found = phrase("about a call").begins(text.strip().replace("`", ""))
     if found is None:
         return None
     name = next((name for name in playbooks if name.lower() == found["name"].lower()), None)
@@ -125,7 +117,7 @@ def call_trigger(text: str, playbooks: Sequence[str]) -> CallTrigger | None:
 
 def message_trigger(text: str) -> MessageTrigger | None:
     """`When a message comes from the Accountant`, `Whenever any message arrives`."""
-    found = _MESSAGE.begins(text.strip())
+    found = phrase("a message comes").begins(text.strip())
     if found is None:
         return None
     sender = found["sender"].lower()
@@ -140,10 +132,10 @@ def receives_alone(playbook: PlaybookSpec) -> bool:
 def time_trigger(text: str) -> SetTimes | None:
     """`Every 10 minutes`, `Every day at 09:00`, `Every weekday at 8:30`, `cron: 0 9 * * 1-5`."""
     said = text.strip().rstrip(".")
-    if found := _EVERY.begins(said):
+    if found := phrase("at intervals").begins(said):
         number = float("".join(found["number"].split()) or 1)
         return SetTimes(every_s=number * UNITS_S[found["unit"].lower().removesuffix("s")])
-    if found := _DAILY.begins(said):
+    if found := phrase("daily at").begins(said):
         if not len(found["hour"]) <= len(found["minute"]) == _DIGITS:
             return None
         said = f"{int(found['minute'])} {int(found['hour'])} * * *"
@@ -172,7 +164,7 @@ def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, 
         return False
     if message_trigger(trigger.text) is not None and receives_alone(playbook):
         return False
-    if playbook.meeting and _INVITED.begins(trigger.text.strip()):
+    if playbook.meeting and phrase("invited").begins(trigger.text.strip()):
         return False
     if not begins_alone(playbook):
         return True

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from runtime.language.instructions.expression import Expression, is_unsure_call, read_expression
-from runtime.language.instructions.making import DOES_MORE, made, why_free
+from runtime.language.instructions.making import made, why_free
 from runtime.language.instructions.model import (
     Action,
     Ask,
@@ -33,8 +33,8 @@ from runtime.language.instructions.operands import (
     condition_of,
     exact,
     operand_of,
+    said_words,
     variable_of,
-    words_of,
 )
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.setting import SetReading, settings_of, two_ways
@@ -43,25 +43,8 @@ from runtime.language.instructions.values import read_value, result_of
 from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 
-_YIELD = phrase("yields")
-_WAITED_FOR = phrase("perhaps yields")
-_ARTICLE = phrase("article of a source")
-
-
-DONE = phrase("done when")
-_GAVE = phrase("gave")
-_ANSWERED = phrase("has answered")
-
-
 IS_DONE = "this is done: "
 """The words before the aim of a talk, if nothing else says when it is done."""
-
-_TALKED = phrase("talk of several messages")
-
-
-_HAS_GIVEN = phrase("has given")
-_TAKES_PART = phrase("takes part")
-
 
 _OPPOSITE = frozenset({"the opposite", "its opposite", "the reverse", "the contrary", "the negation", "its negation"})
 
@@ -73,9 +56,11 @@ GIVEN = "_given"
 def actions_of(text: str) -> Iterator[Action]:
     """A step of calls, assignments and waits, separated by semicolons; other prose makes the whole step free."""
     clauses = clauses_of(text)
-    waits = [found.rest for clause in clauses if (found := _YIELD.begins(clause))]
-    done = next((found.rest for clause in clauses if (found := DONE.begins(clause))), None)
-    plain = [clause for clause in clauses if not _YIELD.begins(clause) and not DONE.begins(clause)]
+    waits = [found.rest for clause in clauses if (found := phrase("yields").begins(clause))]
+    done = next((found.rest for clause in clauses if (found := phrase("done when").begins(clause))), None)
+    plain = [
+        clause for clause in clauses if not phrase("yields").begins(clause) and not phrase("done when").begins(clause)
+    ]
     sources = [wait for wait in waits if wait.lower() not in ("call", "exit", "return")]
     ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
     actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]
@@ -101,12 +86,12 @@ def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> l
     targets = [one[0] for one in said if one is not None]
     texts = [one[1] for one in said if one is not None]
     if any(text.strip().lower() != "the same" for text in texts[1:]):
-        asks = [Say((target,), words_of(text, (target,))) for target, text in zip(targets, texts, strict=True)]
+        asks = [Say((target,), said_words(text, (target,))) for target, text in zip(targets, texts, strict=True)]
         if not sources:
             return [*asks]
         last = asks.pop()
         return [*asks, _asking(last.targets, last.words, texts[-1], sources, done)]
-    words = words_of(texts[0], targets)
+    words = said_words(texts[0], targets)
     if not sources:
         return [Say(tuple(targets), words, _takes_part(targets, words))]
     return [_asking(tuple(targets), words, texts[0], sources, done)]
@@ -118,7 +103,11 @@ def _asking(targets: tuple[str, ...], words: Words, text: str, sources: Sequence
 
 
 def _takes_part(targets: Sequence[str], words: Words) -> bool:
-    return targets[0].startswith("meeting") and isinstance(words, Prose) and _TAKES_PART.inside(words.text) is not None
+    return (
+        targets[0].startswith("meeting")
+        and isinstance(words, Prose)
+        and phrase("takes part").inside(words.text) is not None
+    )
 
 
 def _wanted(text: str, done: str | None) -> tuple[tuple[VariableTarget, ...], Operand | None]:
@@ -126,14 +115,16 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[VariableTarget, ...], Op
     typed = {name: kind for name, kind in VARIABLE.findall(text) if kind}
     if done is None:
         return tuple(VariableTarget(name, kind) for name, kind in typed.items()), None
-    if gave := _GAVE.begins(done):
+    if gave := phrase("gave").begins(done):
         names = VARIABLE.findall(gave["names"])
         until = condition_of(gave["until"]) if gave["until"] else None
         return tuple(VariableTarget(name, kind or typed.get(name, "")) for name, kind in names), until
-    if _ANSWERED.begins(done):
-        return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if _TALKED.begins(text.strip()) else None
+    if phrase("has answered").begins(done):
+        return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if phrase("talk of several messages").begins(
+            text.strip()
+        ) else None
     wants = tuple(VariableTarget(name, kind) for name, kind in typed.items())
-    if wants and _HAS_GIVEN.begins(done):
+    if wants and phrase("has given").begins(done):
         return wants, None
     return wants, condition_of(done)
 
@@ -185,7 +176,7 @@ def _giving(variables: tuple[VariableTarget, ...], reading: SetReading) -> tuple
         if read_expression(value) is None:  # some of its arguments are in words: it is called first
             return (_into_given(called), Set(variables, exact(f"${GIVEN}"), reading.operator))
     operand = _opposite(variables[0], value) or (Prose(value) if reading.in_words else operand_of(value))
-    if isinstance(operand, Prose) and (DOES_MORE.inside(value) or CALL.match(value)):
+    if isinstance(operand, Prose) and (phrase("does more").inside(value) or CALL.match(value)):
         names = ", ".join(f"${variable.name}" for variable in variables)
         return (Free(Prose(f"{names} = {value}"), "it does more than make a value"),)
     return (Set(variables, operand, reading.operator),)
@@ -258,7 +249,7 @@ def waiting_of(reasons: Sequence[str]) -> Iterator[Action]:
     sources: list[str] = []
     end: Action | None = None
     for reason in reasons:
-        word = _WAITED_FOR.without(reason.strip()).rstrip(".")
+        word = phrase("perhaps yields").without(reason.strip()).rstrip(".")
         if word.lower() == "exit":
             end = End()
         elif word.lower() == "return":
@@ -279,7 +270,7 @@ def _one(found: Iterator[Action]) -> Action | None:
 
 def _source(text: str) -> str:
     """The source of a wait, in the words of `YLD for …`."""
-    return _ARTICLE.without(text.strip()).strip('"')
+    return phrase("article of a source").without(text.strip()).strip('"')
 
 
 def return_of(text: str) -> tuple[Meaning, ...]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
-from runtime.language.instructions.actions import DONE, actions_of, may_wait_for, return_of, thinking_of, waiting_of
+from runtime.language.instructions.actions import actions_of, may_wait_for, return_of, thinking_of, waiting_of
 from runtime.language.instructions.in_english import speaks_of_failure
 from runtime.language.instructions.lookups import with_lookups
 from runtime.language.instructions.model import (
@@ -32,6 +32,7 @@ from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.repeating import branch_of, loop_again, loop_of
 from runtime.language.instructions.text import clauses_of
 from runtime.language.program import NOTE, OpCode, PlaybookSpec, Step
+from runtime.language.vocabulary.phrase import phrase
 
 _ALONE = frozenset({OpCode.JMP, OpCode.RET, OpCode.YLD, OpCode.TNK, OpCode.QUE, OpCode.EXE})
 """The codes of steps with the same meaning everywhere."""
@@ -144,7 +145,7 @@ def work_of(clause: str) -> tuple[Meaning, ...]:
 
 def _yielding(text: str) -> tuple[Meaning, ...]:
     clauses = clauses_of(text)
-    if any(map(DONE.begins, clauses)):
+    if any(map(phrase("done when").begins, clauses)):
         return tuple(actions_of(f"YLD {text}"))
     reasons = [clause.removeprefix("YLD ").strip() for clause in clauses]
     if not all(map(may_wait_for, reasons)):

@@ -10,9 +10,6 @@ from runtime.language.vocabulary.phrase import phrase, phrases_of
 from runtime.language.vocabulary.word_list import WORD
 
 _VARIABLE = re.compile(r"\$([^\W\d]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([^\W\d]\w*)\}")
-_KEPT = phrase("kept behind speech")
-_KEPT_AS = phrase("answer kept behind speech")
-_NEXT = phrase("next message")
 _FORMS = phrases_of("Direct speech")
 """Authors' sentences by their direct speech. In `what`, "they" becomes "you", and "you" becomes "I"."""
 
@@ -27,23 +24,21 @@ _TURNED: Mapping[str, str] = {
     "yours": "mine",
     "yourself": "myself",
 }
-_THE_PERSON = phrase("the person")
-_INSTRUCTS = phrase("instructs")
 
 
 def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
     """A question without the variable for its answer: a model asks "who is coming", not "and keep it as …"."""
     bare = text.strip().rstrip(".")
-    found = _KEPT_AS.inside(bare)
+    found = phrase("answer kept behind speech").inside(bare)
     return bare[: found.start()].rstrip() if found and found["name"] in wanted else text
 
 
 def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
     """The words of a message, if its sentence states nearly all of them; None for others. `names` are the values."""
-    told = _valued(_KEPT.left_out_of(text.strip().rstrip(".")).rstrip(), names)
+    told = _valued(phrase("kept behind speech").left_out_of(text.strip().rstrip(".")).rstrip(), names)
     if told is None:
         return None
-    said = [_sentence(clause) for clause in _NEXT.between(told)]
+    said = [_sentence(clause) for clause in phrase("next message").between(told)]
     return " ".join(one for one in said if one) if all(said) else None
 
 
@@ -67,7 +62,7 @@ def _sentence(clause: str) -> str | None:
     found, form = next(
         ((found, form) for form, one in _FORMS.items() if (found := one.begins(clause.strip()))), (None, "")
     )
-    if found is None or "\n" in found["what"] or _THE_PERSON.inside(found["what"]):
+    if found is None or "\n" in found["what"] or phrase("the person").inside(found["what"]):
         return None
     turned = WORD.sub(lambda word: _TURNED.get(word[0].lower(), word[0]), found["what"])
     said = form.format(what=turned, verb=found["verb"], word=found["word"])
@@ -76,4 +71,4 @@ def _sentence(clause: str) -> str | None:
 
 def is_instruction(text: str) -> bool:
     """Whether words say what is to be said, and cannot be the message themselves."""
-    return bool(_INSTRUCTS.begins(text))
+    return bool(phrase("instructs").begins(text))

@@ -18,11 +18,6 @@ from runtime.language.vocabulary.phrase import phrase, phrases_of
 _REASONS = phrases_of("Reasons for calls")
 """Built-in calls beyond talking, reading and remembering, each with the words that give a reason for it."""
 
-_OFTEN = phrase("often")
-"""Words with which a step may call one playbook several times."""
-
-_MADE = phrase("sets or keeps")
-
 _BETWEEN = r"(?:[\s_-]+(?:a|an|the|their)\b)?[\s_-]*"
 """The separators between the words of a name."""
 
@@ -94,8 +89,12 @@ def fence_of(
         strangers=frozenset(other.name for other in strangers) - reached,
         reasons=frozenset(name for name, reason in _REASONS.items() if f"{name}(" in words or reason.inside(words)),
         guarded=frozenset(name for name in _variables(agent) if not _speaks_of(words, name)),
-        once=frozenset() if _OFTEN.inside(VARIABLE.sub("", words)) else frozenset(named & {*callable_now} - harmless),
-        makes=tuple(dict.fromkeys(found["target"].removeprefix("$") for found in _MADE.all_inside(text))),
+        once=frozenset()
+        if phrase("often").inside(VARIABLE.sub("", words))
+        else frozenset(named & {*callable_now} - harmless),
+        makes=tuple(
+            dict.fromkeys(found["target"].removeprefix("$") for found in phrase("sets or keeps").all_inside(text))
+        ),
     )
 
 

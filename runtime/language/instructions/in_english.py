@@ -24,27 +24,21 @@ _ORDERED: Mapping[type[ast.cmpop], tuple[str, str]] = {
 _ABOUT_TEXT = {"startswith": ("starts with", "does not start with"), "endswith": ("ends with", "does not end with")}
 _PHRASES = {"_meeting_active": ("the meeting is active", "the meeting is over")}
 
-_FAILURE = phrase("failure")
-
-_ENDING = phrase("ending")
-
-_OTHERS = phrase("others")
-
 
 @lru_cache(maxsize=4096)
 def speaks_of_failure(text: str) -> bool:
     """Whether a condition or a note handles the failure of a call."""
-    return _FAILURE.inside(text) is not None
+    return phrase("failure").inside(text) is not None
 
 
 def speaks_of_ending(text: str, notes: Sequence[str]) -> bool:
     """Whether a step, or a note on all of them, may mean that the program ends."""
-    return any(_ENDING.inside(one) for one in (text, *notes))
+    return any(phrase("ending").inside(one) for one in (text, *notes))
 
 
 def speaks_of_others(test: str) -> bool:
     """Whether a test speaks of what people or a meeting do or feel, which no work of the agent alone changes."""
-    return _OTHERS.inside(test) is not None
+    return phrase("others").inside(test) is not None
 
 
 def listed(names: Sequence[str]) -> str:

@@ -25,11 +25,6 @@ PROSE_OF: Mapping[type, str] = {
 
 _TESTS = (Condition, Jump, Loop)
 
-_ONLY_MAYBE = phrase("only maybe")
-
-_RESULT_OF = phrase("about a result")
-_GIVES = phrase("gives")
-
 _Part = TypeVar("_Part", bound=Meaning)
 
 
@@ -66,12 +61,14 @@ def _found(text: str) -> Iterator[Lookup]:
 
 def named_in(words: str) -> tuple[Lookup, ...]:
     """The calls whose results the words are about, rather than the calls themselves."""
-    sure = not _ONLY_MAYBE.inside(_without_calls(words))
+    sure = not phrase("only maybe").inside(_without_calls(words))
     return tuple(one for one in lookups(words) if one.braced or (sure and _is_result(words, one)))
 
 
 def _is_result(words: str, one: Lookup) -> bool:
-    return bool(_RESULT_OF.inside(words[: one.start]) or _GIVES.begins(words[one.end :].lstrip()))
+    return bool(
+        phrase("about a result").inside(words[: one.start]) or phrase("gives").begins(words[one.end :].lstrip())
+    )
 
 
 def _without_calls(text: str) -> str:
@@ -97,5 +94,5 @@ def with_lookups(part: _Part) -> _Part:
 
 
 def _made_before(part: Meaning, text: str) -> tuple[Expression, ...]:
-    made = isinstance(part, Set | Return) and not _ONLY_MAYBE.inside(_without_calls(text))
+    made = isinstance(part, Set | Return) and not phrase("only maybe").inside(_without_calls(text))
     return tuple(one.call for one in (lookups(text) if made or isinstance(part, _TESTS) else named_in(text)))

@@ -7,18 +7,6 @@ from runtime.language.instructions.operands import VARIABLE, variable_of
 from runtime.language.instructions.text import clauses_of
 from runtime.language.vocabulary.phrase import phrase
 
-DOES_MORE = phrase("does more")
-_TAKES = phrase("takes a value")
-
-_FINDS_OUT_SEVERAL = phrase("finds out several")
-_INTO = phrase("made into")
-_MAKES = phrase("makes a value")
-_MAKES_VARIABLES = phrase("makes variables")
-_TO_A_FILE = phrase("to a file")
-_PART_OF_A_NOUN = phrase("part of a noun")
-
-_TARGET = phrase("target")
-
 
 def why_free(text: str) -> str:
     if len(clauses_of(text)) > 1:
@@ -28,30 +16,32 @@ def why_free(text: str) -> str:
 
 def goes_to_a_file(clause: str) -> bool:
     """Whether a value goes into a file, which is no variable."""
-    found = _TO_A_FILE.begins(clause)
+    found = phrase("to a file").begins(clause)
     return found is not None and '"' not in found.whole
 
 
 def made(clause: str) -> Action:
     """A step in words that creates a variable's value; else a free one."""
-    if DOES_MORE.inside(clause):
+    if phrase("does more").inside(clause):
         return Free(Prose(clause), "it does more than make a value")
     if goes_to_a_file(clause):
         return Free(Prose(clause), "a file is something else than a variable")
-    if len(list(_TARGET.all_inside(clause))) > 1:
+    if len(list(phrase("target").all_inside(clause))) > 1:
         return Free(Prose(clause), "it makes several values")
-    if _FINDS_OUT_SEVERAL.begins(clause):
+    if phrase("finds out several").begins(clause):
         return Free(Prose(clause), "who says the values is not said")
     typed = [VariableTarget(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
-    if _MAKES.begins(clause) and ";" not in clause:
+    if phrase("makes a value").begins(clause) and ";" not in clause:
         if typed:
             return Set(tuple(typed), Prose(clause))
-        direct = _MAKES_VARIABLES.begins(clause)
-        if into := _INTO.begins(clause):
+        direct = phrase("makes variables").begins(clause)
+        if into := phrase("made into").begins(clause):
             return Set((variable_of(into["target"]),), Prose(clause))
         behind = clause[direct.end() :] if direct else ""
-        part_of_it = not clause.lower().startswith("make ") and _PART_OF_A_NOUN.begins(behind.lstrip()) is not None
+        part_of_it = (
+            not clause.lower().startswith("make ") and phrase("part of a noun").begins(behind.lstrip()) is not None
+        )
         part_of_it |= behind.startswith(("'", "\u2019"))
-        if direct and not part_of_it and not _TAKES.begins(clause):
+        if direct and not part_of_it and not phrase("takes a value").begins(clause):
             return Set(tuple(VariableTarget(name) for name, _ in VARIABLE.findall(direct["what"])), Prose(clause))
     return Free(Prose(clause), why_free(clause))

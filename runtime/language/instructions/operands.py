@@ -28,17 +28,10 @@ from runtime.language.vocabulary.word_list import WORD
 
 VARIABLE = re.compile(rf"\$([^\W\d]\w*)(?::({TYPE}))?")
 
-
 _PATH = re.compile(r"\.(\w+)|\[([^\]]*)\]")
 
-
-_SAYS = phrase("says exactly")
-_TO_WHOM = phrase("to whom exactly")
-_SAID = phrase("says a value")
-_TOLD = phrase("tells a quotation")
 _CURLED = re.compile('\u2018([^\u2018\u2019"\n]*)\u2019([.!]?)\\Z')
 """A text in single typographic quotes at the end of a step."""
-
 
 _OPENING, _CLOSING = ('"', "\u201c", "\u201e", "\u00ab"), ('"', "\u201d", "\u201c", "\u00bb")
 _QUOTES = frozenset({*_OPENING, *_CLOSING})
@@ -46,14 +39,14 @@ _QUOTES = frozenset({*_OPENING, *_CLOSING})
 _FIELD = re.compile(r"\$[^\W\d]\w*(?:\.[^\W\d]\w*(?!\w*\()|\[[^\]\n]*\])*")
 
 
-def words_of(text: str, targets: Sequence[str] = ()) -> Words:
+def said_words(text: str, targets: Sequence[str] = ()) -> Words:
     """Exact words for a completely quoted text or a variable's value, else prose. Who hears them, `targets`, may be
     named: `Tell Bob "hello"`.
     """
     text = text.strip()
-    if targets and (told := _TOLD.begins(text)) and _all_named(told["whom"], targets):
-        return words_of(f"tell them {told['words']}")
-    if (said := _SAID.begins(text)) and (value := read_expression(said["value"])) is not None:
+    if targets and (told := phrase("tells a quotation").begins(text)) and _all_named(told["whom"], targets):
+        return said_words(f"tell them {told['words']}")
+    if (said := phrase("says a value").begins(text)) and (value := read_expression(said["value"])) is not None:
         return Template((value,))
     literal = text.removeprefix("f")
     if literal[:1] == literal[-1:] == "'" and len(literal) > 1 and {*"'{}"}.isdisjoint(literal[1:-1]):
@@ -66,11 +59,13 @@ def words_of(text: str, targets: Sequence[str] = ()) -> Words:
 
 def _quoted(text: str) -> str | None:
     """What stands in the quotes of `Say "Hello" to the user`; None where more is said."""
-    said = _SAYS.without(text).lstrip()
+    said = phrase("says exactly").without(text).lstrip()
     said = said[1:] if said[:1] in ("f", "F") else said
     end = max(map(said.rfind, _CLOSING))
     behind = said[end + 1 :].strip()
-    whole = said[:1] in _OPENING and end > 0 and (behind in ("", ".", "!") or _TO_WHOM.is_all_of(behind))
+    whole = (
+        said[:1] in _OPENING and end > 0 and (behind in ("", ".", "!") or phrase("to whom exactly").is_all_of(behind))
+    )
     return said[1:end] if whole else None
 
 

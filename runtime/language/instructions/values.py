@@ -14,15 +14,11 @@ from runtime.language.vocabulary.phrase import phrase
 
 _TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 _NO_TESTS = (ast.Constant, ast.BinOp, ast.List, ast.Dict, ast.JoinedStr)
-_RESULT_OF = phrase("result of a call")
-_VALUE_OF = phrase("value of")
-_EMPTY = phrase("empty")
-_EITHER = phrase("either")
 
 
 def result_of(text: str) -> str:
     """The call in "the result of Find($city)"; any other text as it is."""
-    found = _RESULT_OF.begins(text.strip().rstrip(".;"))
+    found = phrase("result of a call").begins(text.strip().rstrip(".;"))
     call = found["call"] if found else ""
     read = read_expression(call) if call else None
     return call if read is not None and isinstance(read.tree, ast.Call) else text
@@ -54,14 +50,14 @@ def _with_all(found: Expression) -> Expression | None:
 def _in_symbols(text: str) -> str | None:
     if (call := result_of(text)) != text:
         return call
-    if named := _VALUE_OF.begins(text):
+    if named := phrase("value of").begins(text):
         return named["what"]
-    if empty := _EMPTY.begins(text):
+    if empty := phrase("empty").begins(text):
         return "[]" if empty["list"] else "{}" if empty["dict"] else '""'
     word, _, whether = text.partition(" ")
     if word.lower() == "whether" and (test := read_condition(whether)) is not None:
         return in_symbols(test)
-    either = _EITHER.begins(text)
+    either = phrase("either").begins(text)
     test = None if either is None else read_condition(either["test"])
     if either is None or test is None:
         return None

@@ -23,8 +23,6 @@ _WORDS = (
     *("beginning", "begins", "starts", "started", "start", "startup", "launch", "launches"),
     *("program", "conversation", "session", "application"),
 )
-_REPEATED = phrase("repeated time")
-_ALONE = phrase("every day or week")
 _ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
 _SHORTEST = 5
 _ENGLISH = tuple(words_of("beginnings"))
@@ -59,11 +57,15 @@ def misspelt_beginnings(playbook: PlaybookSpec) -> Iterator[Finding]:
 def misread_times(playbook: PlaybookSpec) -> Iterator[Finding]:
     """Triggers that say when, and that no clock can start: "Every day at 8:00 and 20:00"."""
     for trigger in playbook.triggers:
-        repeated = _REPEATED.begins(trigger.text)
+        repeated = phrase("repeated time").begins(trigger.text)
         if repeated is None or trigger.kind is TriggerKind.BGN:
             continue
         read = read_times(trigger.text.strip().rstrip("."), _ANY_TIME, _ANY_ZONE)
-        if read[2] not in ("", "UTC") if read else not (_ALONE.begins(trigger.text) or speaks_of_people(repeated.rest)):
+        if (
+            read[2] not in ("", "UTC")
+            if read
+            else not (phrase("every day or week").begins(trigger.text) or speaks_of_people(repeated.rest))
+        ):
             hint = "Write each time as a trigger of its own: `Every day at 8:00`."
             yield Finding(trigger.span, "no clock can start this trigger", hint, trigger.text)
 

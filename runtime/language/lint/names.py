@@ -20,7 +20,6 @@ from runtime.language.value_types import variable_name
 from runtime.language.vocabulary.phrase import phrase
 
 _COMPOUND = re.compile(r"(?<![\w.$\"'])[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b(?![\w.(])")
-_SPOKEN_TO = phrase("names somebody")
 _SHORTEST = 4
 _RECIPIENTS = frozenset({"user", "human", "meeting"})
 
@@ -92,7 +91,7 @@ class NameLint:
             if text.startswith('Say("') and unquoted(whom) in _RECIPIENTS and self._is_nobody(unquoted(said)):
                 hint = f"The recipient comes first: Say({unquoted(whom)}, {said.strip()})."
                 yield Finding(step.span, f"there is nobody called {said.strip()}", hint, said.strip())
-            for said in (found["who"] for found in _SPOKEN_TO.all_inside(text)):
+            for said in (found["who"] for found in phrase("names somebody").all_inside(text)):
                 name = self._nearly_an_agent(said) if len(said.partition(" ")[0]) >= _SHORTEST else ""
                 if name:
                     word = said if " " in name else said.split()[0]

@@ -63,12 +63,8 @@ _TYPES = (
     "Types are str, int, float, bool, list, dict, date, datetime, time, image and file; `list[str]` says what is in a "
     "list."
 )
-_BARE = phrase("condition alone")
 _WITHIN = frozenset(",:;")
 """Marks inside of a sentence."""
-_THEN = phrase("what follows")
-_SECTIONS = words_of("sections")
-_NO_SECTIONS = words_of("no sections")
 _MARKS = "*_`#- \t"
 
 _MOST = 3
@@ -107,13 +103,13 @@ def _lists(steps: Sequence[Step], *, looped: bool = False) -> Iterator[Finding]:
 
 
 def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
-    if _BARE.begins(step.text):
+    if phrase("condition alone").begins(step.text):
         yield Finding(step.span, f"`{step.text}` has no condition", "Write it on the same line.", step.text)
     elif is_else(step) and (before is None or before.op not in (OpCode.CND, OpCode.ELS) or is_loop(before)):
         yield Finding(
             step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.", step.text
         )
-    elif not step.children and _WITHIN.isdisjoint(step.text) and not _THEN.inside(step.text[1:]):
+    elif not step.children and _WITHIN.isdisjoint(step.text) and not phrase("what follows").inside(step.text[1:]):
         hint = "Indent below it what to do, or write it on the same line, after a comma."
         yield Finding(step.span, "nothing happens when this is true", hint, step.text)
 
@@ -158,10 +154,10 @@ def _prose(playbook: PlaybookSpec) -> Iterator[Finding]:
     for row in playbook.description.splitlines():
         bare = row.strip(_MARKS).replace("*", "").replace("`", "")
         name = " ".join(WORD.findall(row)).lower()
-        if name in _SECTIONS and (bare != row.strip() or bare.endswith(":")):
+        if name in words_of("sections") and (bare != row.strip() or bare.endswith(":")):
             hint = f"Write ### {name.capitalize()}."
             yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
-        elif not playbook.steps and name in _NO_SECTIONS and row.lstrip().startswith("##"):
+        elif not playbook.steps and name in words_of("no sections") and row.lstrip().startswith("##"):
             hint = "The sections are ### Triggers, ### Steps and ### Notes."
             yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
         elif loose_setting(bare, PLAYBOOK_KEYS):
@@ -206,7 +202,11 @@ def endless_loops(playbook: PlaybookSpec) -> Iterator[Finding]:
     """The loops of a playbook that go on in the same way for ever. Only those whose test is exact are looked at."""
     for step in playbook.walk_steps() if playbook.walked else ():
         head = decode(step).head
-        if not isinstance(head, Loop) or head.kind not in (LoopKind.WHILE, LoopKind.UNTIL) or _BARE.begins(step.text):
+        if (
+            not isinstance(head, Loop)
+            or head.kind not in (LoopKind.WHILE, LoopKind.UNTIL)
+            or phrase("condition alone").begins(step.text)
+        ):
             continue
         if isinstance(head.over, Expression) and _is_endless(step, head, head.over.names):
             changes = " or ".join(f"${name}" for name in sorted(head.over.names))

@@ -27,15 +27,7 @@ _NO_BRACKETS = re.compile(
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _NAMES = {"(": "parenthesis", "[": "bracket", "{": "brace"}
 
-_NO_VALUE = phrase("no value")
-_VALUE = phrase("value")
 _OPERATORS = frozenset((*"-+*/%=<>", "and", "or", "not"))
-_COMPARES = phrase("nothing compared")
-_IN_NOTHING = phrase("over nothing")
-_EMPTY_LOOP = phrase("over an empty list")
-_DANGLING = words_of("dangling")
-_ALONE = phrase("verb alone")
-_TO_WHOM = phrase("to whom alone")
 _WHOLE = {
     "ask": "Ask the user for their $name",
     "say": 'Say "Hello"',
@@ -83,7 +75,11 @@ def _quotations(span: Span, text: str) -> Iterator[Finding]:
     if text.count('"') % 2 or ("„" not in text and text.count("“") > text.count("”")):
         said = text[max(text.rfind('"'), text.rfind("“")) :]
         yield Finding(span, "a quotation is never closed", 'Write " at its end.', said)
-    elif (assigned := _VALUE.begins(text)) and assigned["what"].startswith("'") and assigned["what"].count("'") == 1:
+    elif (
+        (assigned := phrase("value").begins(text))
+        and assigned["what"].startswith("'")
+        and assigned["what"].count("'") == 1
+    ):
         yield Finding(span, "a quotation is never closed", "Write ' at its end.", assigned["what"])
 
 
@@ -135,27 +131,27 @@ def _placeholders(span: Span, text: str) -> Iterator[Finding]:
 
 
 def _ends(step: Step, text: str, written: str) -> Iterator[Finding]:
-    if match := _NO_VALUE.begins(text):
+    if match := phrase("no value").begins(text):
         hint = f"Write what it is to be: Set {match['what']} to 5."
         yield Finding(step.span, f"no value is given for {match['what']}", hint, match["what"])
-    elif (assigned := _VALUE.begins(text)) and (last := _last_of(assigned["what"])).lower() in _OPERATORS:
+    elif (assigned := phrase("value").begins(text)) and (last := _last_of(assigned["what"])).lower() in _OPERATORS:
         yield Finding(step.span, f"nothing follows `{last}`", "Write the rest of the expression.", written)
-    elif _EMPTY_LOOP.begins(text):
+    elif phrase("over an empty list").begins(text):
         yield Finding(step.span, "this loop is over nothing: what is below it is never done", word=written)
-    elif _IN_NOTHING.is_all_of(text.rstrip(" ,:")):
+    elif phrase("over nothing").is_all_of(text.rstrip(" ,:")):
         hint = "Write what to go through: For each $item in $items."
         yield Finding(step.span, f"`{written}` says nothing to go through", hint, written)
-    elif _COMPARES.begins(text.rstrip(" ,:")):
+    elif phrase("nothing compared").begins(text.rstrip(" ,:")):
         yield Finding(step.span, "the condition has no end", "Write what to compare with: If $count is 5.", written)
     elif not step.children and not text.endswith(":"):
         yield from _words(step.span, text, written)
 
 
 def _words(span: Span, text: str, written: str) -> Iterator[Finding]:
-    if _ALONE.is_all_of(text) or _TO_WHOM.is_all_of(text):
+    if phrase("verb alone").is_all_of(text) or phrase("to whom alone").is_all_of(text):
         whole = _WHOLE.get(text.split()[0].casefold(), "Find the order with $number")
         yield Finding(span, f"`{written}` does not say all of it", f"Write the rest, as in: {whole}.", written)
-    elif (last := _last_of(text)) in _DANGLING:
+    elif (last := _last_of(text)) in words_of("dangling"):
         yield Finding(span, f"nothing follows `{last}`", "Write the rest of the sentence, or leave it out.", written)
 
 

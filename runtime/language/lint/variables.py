@@ -23,10 +23,6 @@ from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 
 _NAME = re.compile(r"(?<![\w$\\])\$([^\W\d]\w*)(:(?=[A-Za-z]))?")
-_FOR_EACH = phrase("each of a list")
-_WAITS = phrase("waits for somebody")
-_PEOPLE = phrase("of people")
-_INVENTS = phrase("invents")
 _MAKING = ("CreateAgent(", "IdleAgent(", "CallAgent(")
 _DIGITS = "0123456789"
 
@@ -138,7 +134,7 @@ def _uses(agent: AgentSpec) -> Iterator[_Use]:
 def _in_playbook(playbook: PlaybookSpec) -> Iterator[_Use]:
     yield from _prose(playbook.description, playbook.span)
     for trigger in playbook.triggers:
-        reads = trigger.kind is TriggerKind.CND and not _PEOPLE.inside(trigger.text)
+        reads = trigger.kind is TriggerKind.CND and not phrase("of people").inside(trigger.text)
         yield from _named(trigger.text, trigger.span, reads=reads)
     for step in playbook.walk_steps():
         yield from _step(step)
@@ -164,14 +160,14 @@ def _named(text: str, span: Span, *, reads: bool) -> Iterator[_Use]:
 def _step(step: Step) -> Iterator[_Use]:
     text = step.text
     assigned = assignment(text)
-    loop = _FOR_EACH.inside(text)
+    loop = phrase("each of a list").inside(text)
     if assigned and step.op in (OpCode.EXE, OpCode.QUE, OpCode.TNK):
         yield _Use(assigned[0][1:].partition(":")[0], step.span, reads=False)
         yield from _named(assigned[1], step.span, reads=_is_exact(assigned[1]))
     elif loop:
         yield _Use(loop["name"], step.span, reads=False)
         yield from _named(text[: loop.start()], step.span, reads=False)
-        yield from _named(text[loop.end() :], step.span, reads=not _PEOPLE.inside(text))
+        yield from _named(text[loop.end() :], step.span, reads=not phrase("of people").inside(text))
     elif _reads(step):
         yield from _named(text, step.span, reads=True)
     else:
@@ -182,11 +178,11 @@ def _reads(step: Step) -> bool:
     """Whether a step without an assignment sets no variable."""
     match step.op:
         case OpCode.QUE if step.text.startswith("Say("):
-            return not (_WAITS.inside(step.text) or _INVENTS.inside(step.text))
+            return not (phrase("waits for somebody").inside(step.text) or phrase("invents").inside(step.text))
         case OpCode.QUE | OpCode.RET:
-            return not _WAITS.inside(step.text) and _is_exact(step.text)
+            return not phrase("waits for somebody").inside(step.text) and _is_exact(step.text)
         case OpCode.CND | OpCode.LOP | OpCode.ELS:
-            return not _PEOPLE.inside(step.text) and not _WAITS.inside(step.text)
+            return not phrase("of people").inside(step.text) and not phrase("waits for somebody").inside(step.text)
     return False
 
 

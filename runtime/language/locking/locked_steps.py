@@ -32,7 +32,6 @@ from runtime.language.vocabulary.phrase import PhrasePattern, phrase
 from runtime.llm.client import LLMClient
 
 _EVERYWHERE = phrases.RESULTLESS | {"Sleep"}
-_SPEAKS = phrase("reason to speak")
 _REASONS: Mapping[OpCode, PhrasePattern] = {
     OpCode.TNK: phrase("reason to think"),
     OpCode.RET: phrase("reason to return"),
@@ -240,7 +239,11 @@ def _has_reasons(step: Step, text: str) -> bool:
 
 
 def _has_reason(step: Step, text: str) -> bool:
-    reason = _SPEAKS if any(isinstance(part, Say | Ask) for part in decode(step).parts) else _REASONS.get(step.op)
+    reason = (
+        phrase("reason to speak")
+        if any(isinstance(part, Say | Ask) for part in decode(step).parts)
+        else _REASONS.get(step.op)
+    )
     ends = "YLD for exit" in f"{step.op} {step.text}" and not speaks_of_ending(text, ())
     return not ends and (reason is None or reason.inside(text) is not None)
 

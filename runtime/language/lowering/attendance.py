@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import AgentKind
 from runtime.language.syntax.metadata import MEETING_KEYS
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.syntax.signature import parse_python, spaced
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 from runtime.language.vocabulary.word_list import WORD
-
-_GATHERS = phrase("about a meeting")
 
 
 def is_meeting(playbook: ParsedPlaybook) -> bool:
@@ -56,13 +53,13 @@ def named_after_with(held: str, meeting: str, reach: Reach) -> list[str] | None:
     if not {"without", "except", "but"}.isdisjoint(held.lower().split()):
         return None
     for part in _parts_after_with(held):
-        bare = " ".join(word for word in part.split() if word.lower() not in vocabulary.ARTICLES)
+        bare = " ".join(word for word in part.split() if word.lower() not in words_of("articles"))
         name = reach.participant(part) or reach.participant(bare)
-        if name is not None or phrases.PERSON_OUTSIDE.is_all_of(bare):
+        if name is not None or phrase("people outside").is_all_of(bare):
             found.append(name or "user")
             continue
         playbook = reach.playbook("", meeting)
-        if not (phrases.EVERYBODY.is_all_of(part) and playbook is not None and _declared(playbook)):
+        if not (phrase("everybody").is_all_of(part) and playbook is not None and _declared(playbook)):
             return None
     return found
 
@@ -70,7 +67,7 @@ def named_after_with(held: str, meeting: str, reach: Reach) -> list[str] | None:
 def _parts_after_with(held: str) -> Iterator[str]:
     """The texts that name participants, up to what the meeting is about."""
     words = held.partition(" with ")[2].replace(",", " , ").split()
-    end = next((at for at, word in enumerate(words) if word.lower() in vocabulary.WHAT_FOR), len(words))
+    end = next((at for at, word in enumerate(words) if word.lower() in words_of("what for")), len(words))
     listed = " ".join("," if word == "and" else word for word in words[:end])
     yield from (part for one in listed.rstrip(".:;").split(",") if (part := one.strip()))
 
@@ -83,12 +80,9 @@ def _invited(agent: ParsedAgent, reach: Reach) -> Iterator[str]:
     """The agents named in steps that hold a meeting or invite to it."""
     for playbook in agent.playbooks:
         for step in (inner for item in playbook.steps for inner in item.walk()):
-            gathers = phrases.HOLD.begins(step.text) or phrases.INVITES.inside(step.text)
-            if gathers and _GATHERS.inside(step.text):
+            gathers = phrase("hold a meeting").begins(step.text) or phrase("gathers").inside(step.text)
+            if gathers and phrase("about a meeting").inside(step.text):
                 yield from reach.agents_in(step.text)
-
-
-_ADDRESSEES = phrase("addressees")
 
 
 def said_to_somebody(text: str, target: str) -> str:
@@ -99,6 +93,6 @@ def said_to_somebody(text: str, target: str) -> str:
         alone = len(call.args) == 1 and not call.keywords
     except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError, AttributeError):
         first = said.partition(",")[0].strip().strip("\"'")
-        targeted = "," in said and (_ADDRESSEES.begins(first) or first.isidentifier())
+        targeted = "," in said and (phrase("addressees").begins(first) or first.isidentifier())
         alone = not targeted or (said[:1] in "\"'" and " " in first)
     return f"Say({target}, {said})" if alone and said else text

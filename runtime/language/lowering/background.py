@@ -22,27 +22,6 @@ from runtime.language.syntax.nodes import ParsedPlaybook
 from runtime.language.syntax.signature import without_gaps
 from runtime.language.vocabulary.phrase import phrase, words_of
 
-_BACKGROUND = phrase("in the background")
-_STARTS = phrase("start a task")
-_NAMED_AS = phrase("task named as")
-_KEPT_AS = phrase("result kept as")
-_ARTICLE = phrase("doer")
-_ABOUT = words_of("what a task is about")
-
-_AWAITS = phrase("await a task")
-_GETS = phrase("get a result")
-_RESULT_OF = phrase("result of")
-_ENDED = phrase("task has ended")
-_TASK = phrase("one task")
-_ANY_TASK = phrase("any task")
-_ORNAMENT = phrase("around a task")
-_ORDERER = phrase("orderer")
-_SPEAKS = phrase("speaks to a task")
-_OTHER_TASKS = phrase("other tasks")
-_ALSO = phrase("to others and a task")
-_TO_PERSON = phrase("to a person")
-_TOLD = phrase("told to a task")
-_WORD_FROM = phrase("word from")
 _QUOTES = frozenset('"\u201c\u201d\u201e{}')
 
 _STEM = 4
@@ -99,14 +78,16 @@ class Background:
     def starting(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Start a Researcher on $topic in the background": a task, if one playbook is meant for certain."""
         given, rest = phrases.given_to(bare)
-        around = _BACKGROUND.inside(unquoted(rest))
+        around = phrase("in the background").inside(unquoted(rest))
         if around is None:
             return None
-        ordered = _STARTS.begins(f"{rest[: around.start()].rstrip(' ,')} {rest[around.end() :].strip()}".strip())
+        ordered = phrase("start a task").begins(
+            f"{rest[: around.start()].rstrip(' ,')} {rest[around.end() :].strip()}".strip()
+        )
         if ordered is None:
             return None
         what = ordered["what"].strip().rstrip(".; ")
-        if given is None and (named := _NAMED_AS.inside(what)):
+        if given is None and (named := phrase("task named as").inside(what)):
             given, what = named["target"], what[: named.start()].strip()
         called = CALL.match(what) is not None
         order = self._called(what) if called else self._worded(what)
@@ -130,13 +111,16 @@ class Background:
         """The order in "a Researcher's Study on $topic"; why there is none."""
         tokens = leading_tokens(what)
         pairs = pairwise(tokens)
-        about = next((one for one, behind in pairs if one.text in _ABOUT and behind.kind == "OPERAND"), None)
+        about = next(
+            (one for one, behind in pairs if one.text in words_of("what a task is about") and behind.kind == "OPERAND"),
+            None,
+        )
         who, said = (what, ()) if about is None else (what[: about.at], tokens[tokens.index(about) + 1 :])
         values = [one.text for one in said if one.kind == "OPERAND" and one.form != "call"]
         joined = {one.text for one in said if one.kind != "OPERAND"}
         if said and not (said[-1].kind == "OPERAND" and joined <= {",", "and"} and values):
             return "what the task is given is in words"
-        doer = _ARTICLE.without(who.strip())
+        doer = phrase("doer").without(who.strip())
         agent, own = self._reach.names.owner(doer)
         if not agent:
             klass, _, name = (self._reach.meant(doer) or "").rpartition(".")
@@ -166,16 +150,16 @@ class Background:
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Wait for the research": the result of the one task that it can mean."""
         given, rest = phrases.given_to(bare)
-        awaited = _AWAITS.begins(rest) or _GETS.begins(rest)
+        awaited = phrase("await a task").begins(rest) or phrase("get a result").begins(rest)
         if awaited is None:
             return None
         what = awaited["what"].strip().rstrip(".; ")
-        if given is None and (kept := _KEPT_AS.inside(what)):
+        if given is None and (kept := phrase("result kept as").inside(what)):
             given, what = kept["target"], what[: kept.start()].rstrip()
         if given is None and (heard := self._hearing(what)):
             return heard
-        ended = _ENDED.inside(what)
-        what = _RESULT_OF.without(what[: ended.start()] if ended else what).strip()
+        ended = phrase("task has ended").inside(what)
+        what = phrase("result of").without(what[: ended.start()] if ended else what).strip()
         target = f"{given} = " if given is not None else ""
         if name := _numbered(what):
             return LoweredInstruction(OpCode.QUE, f"{target}Result({name}); YLD for call")
@@ -191,11 +175,11 @@ class Background:
 
     def _hearing(self, what: str) -> LoweredInstruction | None:
         """ "Wait for the orderer", "Wait for a word from $task"."""
-        word = _WORD_FROM.begins(what)
+        word = phrase("word from").begins(what)
         whom = word["who"].strip() if word else what
         if self._reach.agents_in(whom):
             return None
-        if _ORDERER.is_all_of(whom):
+        if phrase("orderer").is_all_of(whom):
             return LoweredInstruction(OpCode.YLD, "for orderer")
         named = self._named(whom) if word else None
         return None if named is None else LoweredInstruction(OpCode.YLD, f"for {named.strip(chr(34))}")
@@ -212,21 +196,21 @@ class Background:
     def telling(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Tell the task that the deadline moved", "Tell the orderer that half is done": in the words of the sentence,
         where it is surely for a task, and for no agent or person of that name."""
-        others = _OTHER_TASKS.begins(bare)
-        if others and not self._reach.agents_in(others.whole) and not _TO_PERSON.begins(others.rest):
+        others = phrase("other tasks").begins(bare)
+        if others and not self._reach.agents_in(others.whole) and not phrase("to a person").begins(others.rest):
             return free(text, "which task is meant is unclear")
-        also = _ALSO.begins(bare)
+        also = phrase("to others and a task").begins(bare)
         if also and not self._reach.agents_in(also["whom"]):
             return free(text, "it is for a task and for others")
-        spoken = _SPEAKS.begins(bare)
+        spoken = phrase("speaks to a task").begins(bare)
         if spoken is None or self._reach.agents_in(spoken["whom"]):
             return None
         whom = spoken["whom"].strip()
-        named = '"orderer"' if _ORDERER.is_all_of(whom) else self._named(whom)
+        named = '"orderer"' if phrase("orderer").is_all_of(whom) else self._named(whom)
         if named is None:
             meant = self.started if whom.lower() == "it" else self._meant(whom)
-            return free(text, "which task is meant is unclear") if meant or _ANY_TASK.begins(whom) else None
-        told = _TOLD.is_all_of(spoken["rest"])
+            return free(text, "which task is meant is unclear") if meant or phrase("any task").begins(whom) else None
+        told = phrase("told to a task").is_all_of(spoken["rest"])
         if told is None:
             return free(text, "what the task is told is left to a model")
         if told["words"]:
@@ -235,15 +219,19 @@ class Background:
         if not _QUOTES.isdisjoint(said) or any(True for _ in joints(said)):
             return free(text, "what exactly the task is told is unclear")
         words = phrases.VARIABLE.sub(lambda one: f"{{${one[1]}}}", said.strip().rstrip(".")).strip()
-        called = "" if _ANY_TASK.begins(whom) or named in (whom, '"orderer"') or _TASK.begins(whom) else f": {text}"
+        called = (
+            ""
+            if phrase("any task").begins(whom) or named in (whom, '"orderer"') or phrase("one task").begins(whom)
+            else f": {text}"
+        )
         return LoweredInstruction(OpCode.QUE, f'Tell({named}, "{words[0].upper()}{words[1:]}."){called}')
 
     def _meant(self, what: str) -> list[_Started]:
         if what.startswith("$"):
             return [one for one in self.started if one.variable == what[1:]]
-        if _ANY_TASK.begins(what):
+        if phrase("any task").begins(what):
             return self.started
-        words = _ORNAMENT.left_out_of(what)
+        words = phrase("around a task").left_out_of(what)
         return [one for one in self.started if one.is_called(words)]
 
 
@@ -261,7 +249,7 @@ class _Order(Struct, frozen=True):
 
 def _numbered(what: str) -> str | None:
     """The task that "task 3" or "the task $order" is, as a call names it; None for other words."""
-    name = found["task"] if (found := _TASK.begins(what)) else ""
+    name = found["task"] if (found := phrase("one task").begins(what)) else ""
     return f'"task {name}"' if name and not name.startswith("$") else name or None
 
 

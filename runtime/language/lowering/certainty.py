@@ -19,22 +19,10 @@ from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.sides import beyond_the_test
 from runtime.language.program import OpCode
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 BOUND = "the largest number of times is part of the sentence"
-_GOES = phrase("goes")
-_OF_SOMETHING = phrase("of something")
-_CONDITION = phrase("condition of a message")
-_WORKS = phrase("works on something")
-_TO_PEOPLE = phrase("for people to do")
-_KEPT = phrase("kept at the end")
-_FIGURES = phrase("figures out")
-_FINDS_OUT = phrase("finds out from somebody")
 _LISTS = frozenset({"add", "append"})
-_BOUND = phrase("at most")
-_OVER_TIME = phrase("over time")
-_MEANWHILE = phrase("meanwhile")
-_DEPENDS = phrase("depends on something")
 _ENDS = ("; YLD for exit", "; YLD for return")
 
 
@@ -50,12 +38,12 @@ class Certainty:
 
     def rule(self, text: str, bare: str) -> LoweredInstruction | None:
         """A step that makes a value, is several things, or is surely free; None for what the other rules decide."""
-        if figured := _FIGURES.begins(bare):
+        if figured := phrase("figures out").begins(bare):
             return LoweredInstruction(OpCode.EXE, f"{figured['target']} = {bare}")
         if "(" in bare and is_unsure_call(bare):
             return free(text, "a comma in its numbers may separate arguments, or thousands")
-        noted = "(" not in bare and vocabulary.beginning(bare, vocabulary.NOTES)
-        if noted and vocabulary.variable_behind(bare, vocabulary.INTO):
+        noted = "(" not in bare and vocabulary.beginning(bare, words_of("notes"))
+        if noted and vocabulary.variable_behind(bare, words_of("into")):
             readings = settings_of(bare)
             if len(readings) == 1 and readings[0].operator:
                 return None
@@ -74,9 +62,9 @@ class Certainty:
 
     def _got(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Get $first from Best" is the call, where Best is a playbook."""
-        target = vocabulary.object_of(bare.rpartition(" from ")[0], vocabulary.GETS)
+        target = vocabulary.object_of(bare.rpartition(" from ")[0], words_of("gets"))
         name = bare.rpartition(" from ")[2].strip()
-        gets = vocabulary.beginning(bare, vocabulary.GETS) != ""
+        gets = vocabulary.beginning(bare, words_of("gets")) != ""
         takes_none = self._no_arguments(name) if gets else None
         if takes_none is None:
             given = (
@@ -90,28 +78,32 @@ class Certainty:
 
     def _kept(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Decide whether … and save it as $kind" is a value; "Ask … and add it to $names" is a list that grows."""
-        kept = _KEPT.inside(bare)
+        kept = phrase("kept at the end").inside(bare)
         if kept is None or phrases.begins_control(bare):
             return None
         if kept["verb"].lower() in _LISTS:
             return free(text, f"what it makes is added to {kept['target']}")
         head = bare[: kept.start()]
-        made = vocabulary.beginning(head, vocabulary.MAKES) and "(" not in head and not phrases.ASK.begins(head)
+        made = vocabulary.beginning(head, words_of("makes")) and "(" not in head and not phrase("ask").begins(head)
         return LoweredInstruction(OpCode.EXE, f"{kept['target']} = {head}") if made else None
 
     def doubt(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """The free step in place of an instruction that may mean something else; None where it is sure."""
         plain = unquoted(text)
         why = ""
-        if found.op is OpCode.RET and vocabulary.beginning(found.text, vocabulary.LATER):
+        if found.op is OpCode.RET and vocabulary.beginning(found.text, words_of("later than now")):
             why = "when it returns is part of the sentence"
-        elif found.op is OpCode.TNK and phrases.BOUNDED.inside(text):
+        elif found.op is OpCode.TNK and phrase("bounded").inside(text):
             why = BOUND
-        elif found.op is OpCode.TNK and vocabulary.variable_behind(plain, vocabulary.INTO):
+        elif found.op is OpCode.TNK and vocabulary.variable_behind(plain, words_of("into")):
             why = "what it thinks of goes to a variable"
         elif found.op is OpCode.TNK and (acts := next((tail for head, tail in joints(plain) if _acts(head, tail)), "")):
             why = f"{acts[:40]!r} is something else to be done"
-        elif found.op is OpCode.EXE and found.known and _FINDS_OUT.begins(phrases.PREFIX.without(plain)):
+        elif (
+            found.op is OpCode.EXE
+            and found.known
+            and phrase("finds out from somebody").begins(phrase("opening").without(plain))
+        ):
             why = "who is asked is part of the sentence"
         elif found.op is OpCode.CND:
             why = self._of_a_condition(found)
@@ -119,7 +111,7 @@ class Certainty:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
             why = why or _goes_on(plain)
-            if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
+            if not why and found.talk.asks and not phrase("ask always").begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is OpCode.CND) if why else None
 
@@ -135,17 +127,17 @@ class Certainty:
         """Whether what depends on a condition is read, and is not done in words."""
         found = self._classify(body)
         worded = found.op is OpCode.EXE and isinstance(work_of(found.text)[0], Free)
-        return found.known and (not worded or found.after != () or phrases.SAYS_WHETHER.begins(body) is not None)
+        return found.known and (not worded or found.after != () or phrase("says whether").begins(body) is not None)
 
     def _beside_the_action(self, found: LoweredInstruction) -> str:
         """Why a second condition may not depend on the first: "If $a is 3, say "x", and if $b is 4, say "y""."""
         body = found.body or ""
         worded = "" if found.loop or not body or self._is_sure(body) else unquoted(body)
-        if _DEPENDS.inside(worded):
+        if phrase("depends on something").inside(worded):
             return "the scope of its second condition is unclear"
         for head, tail in joints(body):
-            bare = phrases.PREFIX.without(tail)
-            second = self._classify(bare) if phrases.BRANCH.begins(bare) or begins_loop(bare) else None
+            bare = phrase("opening").without(tail)
+            second = self._classify(bare) if phrase("branch").begins(bare) or begins_loop(bare) else None
             first = self._classify(head) if second and second.op is OpCode.CND and second.body else None
             if first is None or second is None or not first.known or answer_in(second):
                 continue
@@ -158,7 +150,7 @@ class Certainty:
 
 
 def _of_a_loop(heading: str) -> str:
-    if _MEANWHILE.begins(heading):
+    if phrase("meanwhile").begins(heading):
         return "it may be for that time, and done once"
     return messages.NO_CLOCK if messages.lasts_until_a_time(heading) else ""
 
@@ -171,66 +163,68 @@ def _condition(text: str) -> str:
 
 def _to_people(head: str) -> bool:
     """Whether what follows may be what people are to do: "tell them how to …", and not "ask what to …"."""
-    return any(found["to"] for found in _TO_PEOPLE.all_inside(head))
+    return any(found["to"] for found in phrase("for people to do").all_inside(head))
 
 
 def _acts(head: str, tail: str) -> bool:
     """Whether a clause behind a thought is work: "Think of two more and add these"."""
-    bare = phrases.PREFIX.without(tail)
+    bare = phrase("opening").without(tail)
     verb, _, rest = bare.partition(" ")
-    return rest != "" and verb.lower() in vocabulary.WORK | _LISTS and not messages.is_indirect(head)
+    return rest != "" and verb.lower() in words_of("work in a message") | _LISTS and not messages.is_indirect(head)
 
 
 def _repeats_steps(bare: str) -> bool:
     """Whether steps that stand elsewhere are to be done again: "Repeat the last two steps 3 times"."""
     words = bare.lower().split()
     behind = [word for word in words[1:] if word != "the"][:1]
-    again = words[:1] and words[0] in vocabulary.REPEATS and behind and behind[0] in vocabulary.EARLIER
+    again = words[:1] and words[0] in words_of("repeats a step") and behind and behind[0] in words_of("earlier")
     return bool(again) and not {"step", "steps", "steps:"}.isdisjoint(words)
 
 
 def _beside_fixed_words(text: str) -> str:
     """Why a step is more than its fixed words: "Say "Oh." and take away a life"; "" where it is not."""
-    talks = (phrases.TELL, phrases.TELL_IF_NAMED, phrases.ASK, phrases.ASK_ALWAYS, phrases.MODIFIES)
-    behind = (phrases.PREFIX.without(tail) for head, tail in joints(text) if phrases.SAYS_QUOTED_WHOLE.begins(head))
+    talks = (phrase("tell"), phrase("tell if named"), phrase("ask"), phrase("ask always"), phrase("how"))
+    behind = (phrase("opening").without(tail) for head, tail in joints(text) if phrase("says only quoted").begins(head))
     acts = any(not (begins_to_wait(bare.rstrip(" .")) or any(one.begins(bare) for one in talks)) for bare in behind)
     return "something else is to be done, too" if acts else ""
 
 
 def _goes_on(plain: str) -> str:
     """Why a message is said again and again while others speak, "as they come"; "" where it is said once."""
-    over = _OVER_TIME.inside(plain)
+    over = phrase("over time").inside(plain)
     on = over is not None and not messages.is_indirect(plain[: over.start()])
     return "it is to be done over some time, not once" if on else ""
 
 
 def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
     """Why a message may be more than one; "" where it is sure."""
-    text = messages.ANSWER_KEPT.left_out_of(text)
+    text = phrase("answer kept").left_out_of(text)
     plain = unquoted(text)
-    if _BOUND.inside(plain):
+    if phrase("at most").inside(plain):
         return BOUND
-    if _CONDITION.inside(plain) or phrases.other_sides(plain):
+    if phrase("condition of a message").inside(plain) or phrases.other_sides(plain):
         return "the scope of its condition is unclear"
-    if (until := phrases.UNTIL.inside(plain)) and says_that_nothing_came(until["what"]):
+    if (until := phrase("until").inside(plain)) and says_that_nothing_came(until["what"]):
         return messages.NO_LIMIT
     words = plain.lower().split()
-    lasting = any(one == "to" and two in vocabulary.LASTING for one, two in pairwise(words))
-    if asks and lasting and phrases.UNTIL.inside(plain):
+    lasting = any(one == "to" and two in words_of("lasting") for one, two in pairwise(words))
+    if asks and lasting and phrase("until").inside(plain):
         return "until when may be part of what is asked"
     for head, tail in joints(plain):
-        bare = phrases.PREFIX.without(tail).strip(" .;")
+        bare = phrase("opening").without(tail).strip(" .;")
         first = bare.partition(" ")[0].lower()
         apart = "," in plain[len(head) : len(plain) - len(tail)] or not messages.is_indirect(head)
-        jumps = not apart if bare.lower() == "return" else _GOES.begins(bare) and not _to_people(head)
+        jumps = not apart if bare.lower() == "return" else phrase("goes").begins(bare) and not _to_people(head)
         if jumps:
             return f"{bare[:40]!r} may be part of what is said"
-        if first in vocabulary.ENDS and not ends and not messages.in_a_list(head, f", {bare}"):
+        if first in words_of("ends") and not ends and not messages.in_a_list(head, f", {bare}"):
             return f"{bare[:40]!r} may be part of what is said"
-        works = _OF_SOMETHING.inside(bare) or (_WORKS.begins(bare) and not messages.may_go_on(head))
-        works = works or (" " in bare and phrases.REPLIES.begins(head))
+        works = phrase("of something").inside(bare) or (
+            phrase("works on something").begins(bare) and not messages.may_go_on(head)
+        )
+        works = works or (" " in bare and phrase("replies").begins(head))
         works = works and not (ends and ends_program(bare))
-        if first in vocabulary.WORK and works and not _to_people(messages.ADDRESSED.left_out_of(head)):
+        if first in words_of("work in a message") and works and not _to_people(phrase("to people").left_out_of(head)):
             return f"{bare[:40]!r} may be part of what is said"
         if messages.grants(bare) and not messages.is_indirect(head):
             return f"{bare[:40]!r} may be more than words"

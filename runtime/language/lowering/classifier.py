@@ -41,11 +41,10 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.sides import if_so, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import OpCode
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 _MOST_CLAUSES = 12
 _MORE_THAN_A_VERB = 2
-_BRINGS = phrase("brings to what is held")
 _ABOVE = [[one] for one in ("this", "that", "it", "these", "all", "everything", "until", "while")]
 _CHECKS = frozenset({"validate", "check", "verify"})
 _UNKNOWN = "no rule knows what it means"
@@ -109,7 +108,7 @@ class Classifier:
         text = without_further(phrases.plain(text))
         if match := phrases.PBASM.match(text):
             return LoweredInstruction(OpCode(match[1]), match[2].strip())
-        if offer := phrases.OFFERS_OPTIONS.is_all_of(_bare(text)):
+        if offer := phrase("offers options").is_all_of(_bare(text)):
             options = ", ".join(messages.QUOTATION.findall(offer["options"]))
             return _called(f"{offer['target']} = Ask({offer['question']}, [{options}])")
         several = None if whole else self._compound.in_parts(text, _bare(text))
@@ -147,7 +146,7 @@ class Classifier:
     def _named(self, text: str, bare: str) -> LoweredInstruction | None:
         if (name := phrases.whole_call(bare)) and self._reach.knows(name):
             return self._calling(name, bare)
-        called = phrases.CALL_WORD.without(bare)
+        called = phrase("call word").without(bare)
         known = self._named_calls.meant(bare) or (self._reach.meant(called) if called != bare else None)
         return LoweredInstruction(OpCode.QUE, f"{known}(); YLD for call") if known else None
 
@@ -157,9 +156,9 @@ class Classifier:
     def _asks_again(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Keep asking until valid" after a question: nothing is asked again if the first answer is valid."""
         checks = [tail for head, tail in joints(bare) if head.partition(" ")[0].lower() in _CHECKS and "(" not in head]
-        bare = next((tail for tail in checks if phrases.KEEP_ASKING.begins(tail)), bare)
-        until = phrases.UNTIL.inside(bare)
-        if self.asked_before is None or until is None or not phrases.KEEP_ASKING.begins(bare):
+        bare = next((tail for tail in checks if phrase("keep asking").begins(tail)), bare)
+        until = phrase("until").inside(bare)
+        if self.asked_before is None or until is None or not phrase("keep asking").begins(bare):
             return None
         what = until["what"]
         condition = what if " " in what else f"it is {what}"
@@ -176,18 +175,18 @@ class Classifier:
         if found := if_so(text, bare):
             return found
         loop = begins_loop(bare)
-        otherwise = phrases.ELSE.begins(bare)
-        if not (loop or otherwise or phrases.BRANCH.begins(bare)):
+        otherwise = phrase("else").begins(bare)
+        if not (loop or otherwise or phrase("branch").begins(bare)):
             return None
         if loop and (often := times_said(bare)):
             above = bare.lower().split()[1:2] in _ABOVE
             return LoweredInstruction(OpCode.CND, bare.rstrip(" :") if above else f"Repeat {often}", loop=True)
-        if otherwise and otherwise.rest and not phrases.BRANCH.begins(otherwise.rest):
+        if otherwise and otherwise.rest and not phrase("branch").begins(otherwise.rest):
             return LoweredInstruction(OpCode.CND, otherwise.whole.rstrip(" ,:"), otherwise.rest)
-        if phrases.SWITCH.begins(bare):
+        if phrase("switch").begins(bare):
             return free(text, "the choice among several cases is part of the sentence", whole=True)
-        again = phrases.AGAIN_IF.begins(bare) is not None
-        whole = phrases.BEFORE_A_CONDITION.without(text)
+        again = phrase("again if").begins(bare) is not None
+        whole = phrase("before a condition").without(text)
         below = without_then(whole.rstrip(" :")) if loop else whole
         whole = below if below != whole.rstrip(" :") else whole
         head, body = (whole, None) if again else self._split_clause(whole)
@@ -205,7 +204,7 @@ class Classifier:
                 continue  # how often, and what is tested besides, belong to the condition
             several = phrases.other_sides(open_text(rest)) != []
             if not rest or (
-                phrases.BRANCH.begins(rest) and not (self._is_exact(text[: match.start()], rest) and not several)
+                phrase("branch").begins(rest) and not (self._is_exact(text[: match.start()], rest) and not several)
             ):
                 continue
             if self.classify(rest).known:
@@ -231,7 +230,7 @@ class Classifier:
         first = self.classify(rest[: cut.start()]) if cut and cut.start() else None
         if cut is None or first is None:
             return False
-        speaks = phrases.TELL.begins(rest) or phrases.ASK_ALWAYS.begins(rest)
+        speaks = phrase("tell").begins(rest) or phrase("ask always").begins(rest)
         return (
             first.op is OpCode.QUE or is_exact(rest[: cut.start()])
             if first.known
@@ -240,7 +239,7 @@ class Classifier:
 
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
         """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""
-        branch = phrases.TEST_AT_START.begins(text)
+        branch = phrase("test at start").begins(text)
         if branch is None or phrases.other_sides(open_text(text), branch.end()):
             return None
         plain = unquoted(text)
@@ -249,7 +248,7 @@ class Classifier:
             rest = text[at:].strip()
             test = read_condition(text[branch.end() : at])
             if (
-                phrases.JOINS.begins(rest)
+                phrase("no action").begins(rest)
                 or test is None
                 or isinstance(test.tree, ast.Name | ast.Attribute | ast.Subscript)
             ):
@@ -283,13 +282,14 @@ class Classifier:
         return None
 
     def _meeting(self, text: str, bare: str) -> LoweredInstruction | None:
-        invited = phrases.INVITE.begins(bare)
+        invited = phrase("invite").begins(bare)
         if invited:
             names = self._reach.agents_in(invited["whom"]) or [f'"{invited["whom"]}"']
             return LoweredInstruction(OpCode.QUE, f"InviteToMeeting([{', '.join(names)}])")
-        if (brought := _BRINGS.begins(bare)) and held_meeting(brought["where"], self._meetings):
+        brought = phrase("brings to what is held").begins(bare)
+        if brought and held_meeting(brought["where"], self._meetings):
             return free(text, "a meeting is held by a step of its own")
-        held = phrases.HOLD.begins(bare)
+        held = phrase("hold a meeting").begins(bare)
         meeting = held_meeting(held["what"], self._meetings) if held else None
         if held is None or meeting is None:
             return None
@@ -302,7 +302,7 @@ class Classifier:
 
     @staticmethod
     def _note(_text: str, bare: str) -> LoweredInstruction | None:
-        note = phrases.NOTE.begins(bare)
+        note = phrase("note of a playbook").begins(bare)
         number = note["number"].lower().removeprefix("n") if note else ""
         return LoweredInstruction(OpCode.CHK, f"N{number}") if number.isdigit() else None
 
@@ -313,7 +313,7 @@ class Classifier:
         expression, given = text, readings[0] if len(readings) == 1 else None
         if given and phrases.whole_call(call := result_of(given.text)) and not given.operator:
             expression, text = call, (bare := f"{', '.join(given.targets)} = {call}")
-        elif (got := phrases.BY_A_CALL.begins(bare)) and phrases.whole_call(got.rest):
+        elif (got := phrase("by a call").begins(bare)) and phrases.whole_call(got.rest):
             expression = got.rest
             text = bare = f"{got['target']} = {expression}"
         name = phrases.whole_call(expression.rstrip("."))
@@ -332,8 +332,8 @@ class Classifier:
 
     def _call_inside(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Create the account with CreateAccount($email)" is the call; other sentences around one stay free."""
-        works = phrases.WORKS_BY_CALL.begins(bare)
-        if works and messages.HOW_OFTEN.inside(bare[: -len(works["call"])]):
+        works = phrase("works by a call").begins(bare)
+        if works and phrase("how often").inside(bare[: -len(works["call"])]):
             return free(text, "how often it is done is part of the sentence")
         if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
             return LoweredInstruction(OpCode.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
@@ -343,7 +343,7 @@ class Classifier:
 
     def _kept_result(self, bare: str) -> LoweredInstruction | None:
         """ "Call Find($q) and store the result in $found": one call with its target."""
-        kept = phrases.KEEPS_RESULT.inside(bare)
+        kept = phrase("keeps the result").inside(bare)
         if kept is None or not kept.start() or kept.start() not in outside(bare):
             return None
         found = self._one(bare[: kept.start()].rstrip())
@@ -354,7 +354,7 @@ class Classifier:
         """A step that sets or changes variables; what is asked for or called with `=` is no value in words."""
         if not readings or (why := doubt_about(readings)):
             return free(text, why) if readings else None
-        said, names = phrases.PREFIX.without(readings[0].text).rstrip(". ;"), readings[0].targets
+        said, names = phrase("opening").without(readings[0].text).rstrip(". ;"), readings[0].targets
         if readings[0].in_words and (given := self._named_calls.in_words(said, value=True)) and len(names) == 1:
             return _called(f"{names[0]} = {given}")
         if readings[0].in_words and self._named_calls.begin(said, spelled=True):
@@ -364,7 +364,7 @@ class Classifier:
             return LoweredInstruction(OpCode.QUE, f"{', '.join(names)} = {called}(); YLD for call")
         if (
             worded
-            and phrases.ASK_ALWAYS.begins(said)
+            and phrase("ask always").begins(said)
             and self.speech.target(self.speech.addressee(said), said) == "user"
         ):
             said = f"Say(user, {said}, for {' and '.join(names)})"
@@ -373,7 +373,7 @@ class Classifier:
 
     def _contains_call(self, text: str) -> bool:
         """Whether a sentence calls a playbook, rather than only mention the call's result."""
-        tells = not phrases.ASKS_OR_WAITS.inside(text)
+        tells = not phrase("asks or waits").inside(text)
         named = {name for one in (named_in(text) if tells else ()) for name in one.call.called}
         return any(self._reach.knows(name) and name not in named for name in CALLED.findall(text))
 
@@ -385,9 +385,9 @@ class Classifier:
         return LoweredInstruction(OpCode.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
 
     def _work(self, text: str, bare: str) -> LoweredInstruction | None:
-        if phrases.AND_RETURN.inside(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):
+        if phrase("and return").inside(unquoted(bare)) and vocabulary.beginning(bare, words_of("computes")):
             return LoweredInstruction(OpCode.RET, text)
-        return LoweredInstruction(OpCode.EXE, text) if phrases.WORK.begins(bare) else None
+        return LoweredInstruction(OpCode.EXE, text) if phrase("work").begins(bare) else None
 
 
 def _called(call: str) -> LoweredInstruction:
@@ -397,4 +397,4 @@ def _called(call: str) -> LoweredInstruction:
 @lru_cache(maxsize=1024)
 def _bare(text: str) -> str:
     """A step's sentence without ornaments, "then", "please" and the full stop."""
-    return phrases.PREFIX.without(phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text
+    return phrase("opening").without(phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text

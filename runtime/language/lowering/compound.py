@@ -20,14 +20,11 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.sides import cases, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import OpCode
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 
-_HOW_BEHIND = phrase("how, behind")
 _LASTS = frozenset({OpCode.RET, OpCode.JMP})
 _LONGEST_WAIT = 4
 """The number of words in "YLD for agent Cook"."""
-_OF_THE_CLAUSE = phrase("before a clause")
-_MANNER = phrase("nothing but manner")
 
 
 class _Part(Struct, frozen=True):
@@ -59,19 +56,19 @@ class Compound:
         if cased := cases(text, bare, self._classify):
             return cased
         parts = clauses(text)
-        if self._meeting and (lasting := phrases.WHILE_IT_LASTS.inside(parts[0])):
+        if self._meeting and (lasting := phrase("while it lasts").inside(parts[0])):
             head = f"While the meeting is {lasting['how']}"
             first = f"{parts[0][: lasting.start()].rstrip()}{parts[0][lasting.end() :]}"
             rest = [first.replace(", YLD for meeting", "").replace("YLD for meeting", "").strip(" ,;"), *parts[1:]]
             kept = [part for part in rest if part.rstrip(" .;") not in ("", "YLD for meeting")]
-            if kept and phrases.TAKE_PART.begins(kept[0]):
+            if kept and phrase("take part").begins(kept[0]):
                 return LoweredInstruction(OpCode.CND, head, "; ".join(kept), loop=True)
-        if len(parts) < 2 or phrases.IF_SO.begins(bare):
+        if len(parts) < 2 or phrase("if so").begins(bare):
             return None
         if phrases.begins_control(bare):
-            more = [phrases.PREFIX.without(part) for part in parts[1:]]
+            more = [phrase("opening").without(part) for part in parts[1:]]
             again = any(map(phrases.begins_control, more))
-            sure = all(phrases.MODIFIES.begins(part) for part in more) or (";" in unquoted(text) and not again)
+            sure = all(phrase("how").begins(part) for part in more) or (";" in unquoted(text) and not again)
             return None if sure else free(text, "the scope of its condition is unclear", whole=True)
         return self._sequence(text, parts)
 
@@ -86,12 +83,12 @@ class Compound:
             return conditional
         if found.op is OpCode.EXE:
             return self._besides_a_value(text) or found
-        if text.startswith("$") or phrases.whole_call(text) or phrases.KEEPS_RESULT.inside(text):
+        if text.startswith("$") or phrases.whole_call(text) or phrase("keeps the result").inside(text):
             return found
-        if phrases.BOUNDED.inside(messages.QUOTATION.sub(" ", text)) and (found.talk is None or found.talk.asks):
+        if phrase("bounded").inside(messages.QUOTATION.sub(" ", text)) and (found.talk is None or found.talk.asks):
             return free(text, BOUND)
         for head, tail in joints(text):
-            if phrases.BRANCH.begins(tail):
+            if phrase("branch").begins(tail):
                 return self._with_a_condition(found, text, head, tail) or found
             if apart := self._taken_apart(found, text, head, tail):
                 return apart
@@ -107,7 +104,7 @@ class Compound:
             return self._sequence(text, [head, tail])
         behind = (cut for cut in joints(text) if len(cut[0]) > len(head))
         does = [tail[cut.end() :] for cut in phrases.CLAUSE_START.finditer(tail)]
-        acts = any(part and not (phrases.INDIRECT.begins(part) or part.startswith("for ")) for part in does)
+        acts = any(part and not (phrase("indirect").begins(part) or part.startswith("for ")) for part in does)
         acts = acts and not (
             tail.lower().startswith("when ") or (told and found.talk is not None and not found.talk.asks)
         )
@@ -118,12 +115,12 @@ class Compound:
     def _besides_a_value(self, text: str) -> LoweredInstruction | None:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
-            first = phrases.PREFIX.without(head)
+            first = phrase("opening").without(head)
             if names_alone(first) or not isinstance(work_of(first)[0], Set):
                 continue
-            if phrases.BRANCH.begins(tail):
+            if phrase("branch").begins(tail):
                 return self._with_a_condition(LoweredInstruction(OpCode.EXE, head), text, head, tail)
-            bare = phrases.PREFIX.without(tail).rstrip(". ;")
+            bare = phrase("opening").without(tail).rstrip(". ;")
             again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
             verb = "let" if first[:4].lower() == "let " else "set"
             second = self._classify(f"{verb} {bare}" if again else tail)
@@ -136,7 +133,7 @@ class Compound:
     @staticmethod
     def _speaks(second: LoweredInstruction, bare: str) -> bool:
         """Whether a clause is certainly a call, a message or a question."""
-        return second.talk is None or bool(phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare))
+        return second.talk is None or bool(phrase("tell").begins(bare) or phrase("ask always").begins(bare))
 
     def _call_and_more(self, text: str) -> LoweredInstruction | None:
         """ "Get order status and tell the user", "Wait for Cook and go on": a call or a wait, and a second action."""
@@ -147,12 +144,12 @@ class Compound:
             second = self._classify(tail) if is_call or waits else None
             exact = second is not None and (is_call or second.op is not OpCode.EXE or is_exact(tail))
             then = text[len(head) : len(text) - len(tail)].strip(" ,")
-            if waits and second and not then and messages.WAITS_ALONE.begins(head):
+            if waits and second and not then and phrase("wait alone").begins(head):
                 return free(text, "for whom it waits, or how long, is not said")
-            if second and exact and (second.known or messages.WAITS_FOR_CALL.begins(tail)):
+            if second and exact and (second.known or phrase("wait for the call").begins(tail)):
                 return self._sequence(text, [head, tail])
             speaks = called.talk is not None and called.known and not messages.is_indirect(head)
-            if speaks and not messages.NAMES_A_VALUE.begins(tail) and _is_call(self._classify(tail)):
+            if speaks and not phrase("names a value").begins(tail) and _is_call(self._classify(tail)):
                 return self._sequence(text, [head, tail])
         return None
 
@@ -181,27 +178,27 @@ class Compound:
         """Two clauses as one instruction; None if the second is one of its own."""
         talk = before.found.talk
         whole_call = before.found.op is OpCode.QUE and talk is None
-        if whole_call and (kept := phrases.KEEPS_RESULT.begins(part)):
+        if whole_call and (kept := phrase("keeps the result").begins(part)):
             again = self._classify(f"{before.text.rstrip('. ;')} and {part}")
             if not again.known:
                 return _Part(f"{before.text}{mark} {part}", free(part, "what is kept is unclear"))
             if again.text.startswith(kept["target"]):
                 return _Part(f"{before.text}{mark} {part}", again)
-        if whole_call and messages.WAITS_FOR_CALL.begins(part):
+        if whole_call and phrase("wait for the call").begins(part):
             call = before.found.text.removesuffix("; YLD for call")
             waits = f"{call}{'' if ': ' in call else ':'} {part.rstrip('.;')}; YLD for call"
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=waits))
-        if whole_call and messages.WAITS_ALONE.begins(part):
+        if whole_call and phrase("wait alone").begins(part):
             return _Part(f"{before.text}{mark} {part}", free(part, "it does not say for whom, behind a call"))
         if found.op is OpCode.YLD and whole_call and not before.found.after:
             call = before.found.text.removesuffix("; YLD for call")
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))
         over = before.found.text.startswith(("EndMeeting(", "LeaveMeeting("))
-        if over and found.talk is not None and phrases.EVERYBODY.inside(part):
+        if over and found.talk is not None and phrase("everybody").inside(part):
             return _Part(f"{before.text}{mark} {part}", free(part, "nobody hears it when the meeting is over"))
         if talk is not None and not before.ends:
             return self._more_said(before, talk, part, found, mark)
-        modifies = phrases.MODIFIES.begins(part) is not None
+        modifies = phrase("how").begins(part) is not None
         asks_itself = before.found.op is OpCode.TNK and part.rstrip().endswith("?")
         same = before.found.op is found.op and found.op in (OpCode.TNK, OpCode.EXE) and not found.after
         same = same and not phrases.does_one_thing(part)
@@ -215,23 +212,23 @@ class Compound:
         self, before: _Part, talk: LoweredTalk, part: str, found: LoweredInstruction, mark: str
     ) -> _Part | None:
         """Further words for the same people, or the wait for their answer."""
-        if talk.asks and phrases.REPEATS.inside(unquoted(part)) and messages.ASKS_AGAIN.begins(part):
+        if talk.asks and phrase("repeats").inside(unquoted(part)) and phrase("asks again").begins(part):
             return _Part(f"{before.text}{mark} {part}", free(part, "how often it is asked is part of the sentence"))
-        if talk.asks and "$" in talk.said and messages.MAY_BE_LEFT_OUT.inside(part):
+        if talk.asks and "$" in talk.said and phrase("may be left out").inside(part):
             return _Part(f"{before.text}{mark} {part}", free(part, messages.OPTIONAL))
         if waits_for(found, talk.target):
             coded = part.startswith("YLD for ") and len(part.split()) <= _LONGEST_WAIT
             worded = not (coded or part.lower().removeprefix("please ").startswith("wait"))
             more = with_words(talk, f"{mark} {part}" if worded else "", asks=True)
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
-        if talk.asks and found.known and phrases.REPLIES.begins(phrases.PREFIX.without(part)):
+        if talk.asks and found.known and phrase("replies").begins(phrase("opening").without(part)):
             return None
         same = found.talk is not None and not found.after and "; YLD for exit" not in found.text
         same = same and found.talk is not None and found.talk.target == talk.target
-        same = same and not (phrases.LASTS.inside(talk.said) and part.lower().startswith("then "))
+        same = same and not (phrase("lasts").inside(talk.said) and part.lower().startswith("then "))
         a_call = found.op is OpCode.QUE and found.talk is None
         listed = ":" in unquoted(before.text) and not found.known
-        if same or listed or (phrases.MODIFIES.begins(part) and not a_call and found.op is not OpCode.CND):
+        if same or listed or (phrase("how").begins(part) and not a_call and found.op is not OpCode.CND):
             asks = found.talk.asks if same and found.talk else False
             more = with_words(talk, f"{mark} {part}", asks=asks)
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
@@ -239,7 +236,7 @@ class Compound:
 
     def _behind(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """A condition after its action: "End program if $done"."""
-        cuts = list(phrases.BEHIND.all_inside(unquoted(text)))
+        cuts = list(phrase("condition behind").all_inside(unquoted(text)))
         if not cuts or (found.known and found.op is OpCode.EXE and not phrases.does_one_thing(text)):
             return None
         cut = cuts[-1]
@@ -251,17 +248,17 @@ class Compound:
                 if found.op in (OpCode.RET, OpCode.EXE)
                 else free(text, "both sides of a condition are in one sentence")
             )
-        if cut["word"].lower() == "if" and (self._means_whether(head) or _HOW_BEHIND.inside(head)):
+        if cut["word"].lower() == "if" and (self._means_whether(head) or phrase("how, behind").inside(head)):
             return None
         first, several = self._classify(head), any(joints(head))
         unclear = free(text, "the scope of its condition is unclear")
         if not condition or not first.known:
             return unclear if condition and found.known and several else None
-        told = messages.is_indirect(head) or messages.STATES.inside(unquoted(head))
+        told = messages.is_indirect(head) or phrase("states").inside(unquoted(head))
         part_of_it = first.talk is not None and told and read_condition(condition) is None
         if several or part_of_it:
             one = not cuts[1:] or messages.is_indirect(text[: cuts[0].start()])
-            belongs = found.talk is not None and one and phrases.OF_WHAT_WAS_SAID.begins(condition)
+            belongs = found.talk is not None and one and phrase("said before").begins(condition)
             return None if belongs else unclear
         if "," in unquoted(condition):
             return unclear
@@ -269,16 +266,16 @@ class Compound:
 
     def _means_whether(self, head: str) -> bool:
         """Whether only the person stands between the verb and an "if": "Ask the user if …"."""
-        if _OF_THE_CLAUSE.inside(head):
+        if phrase("before a clause").inside(head):
             return True
-        words = phrases.PREFIX.without(head)
-        if phrases.ASKS_SOMEBODY.begins(words):
+        words = phrase("opening").without(head)
+        if phrase("asks somebody").begins(words):
             return True
-        if not phrases.SAYS_WHETHER.begins(words):
+        if not phrase("says whether").begins(words):
             return False
-        rest = self._reach.names.left_out_of(phrases.SAYS_WHETHER.without(words))
-        rest = phrases.EVERYBODY.left_out_of(phrases.PERSON.left_out_of(rest))
-        return _MANNER.begins(rest.strip()) is not None
+        rest = self._reach.names.left_out_of(phrase("says whether").without(words))
+        rest = phrase("everybody").left_out_of(phrase("people").left_out_of(rest))
+        return phrase("nothing but manner").begins(rest.strip()) is not None
 
     def _lasting(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """A conversation that a person ends, or a message repeated until something is true: "Tell jokes until they
@@ -289,43 +286,45 @@ class Compound:
         head, lasts, test = text.rpartition(" while ")
         if lasts and not messages.is_indirect(head) and read_condition(test.rstrip(" .")) is not None:
             return free(text, "how long it continues is part of the sentence")
-        cut = phrases.LASTS.inside(unquoted(text))
+        cut = phrase("lasts").inside(unquoted(text))
         if cut is None or messages.is_indirect(text[: cut.start()]):
             return None
-        if found.talk.target == "user" and phrases.PERSON.inside(text[cut.end() :]):
+        if found.talk.target == "user" and phrase("people").inside(text[cut.end() :]):
             return self._speech.spoken(replace(found.talk, asks=True))
         return free(text, "how long it continues is part of the sentence")
 
     def _taken_apart(self, found: LoweredInstruction, text: str, head: str, tail: str) -> LoweredInstruction | None:
         """The two halves of a sentence, if the second is another action; else None."""
-        bare = phrases.PREFIX.without(tail).rstrip(". ;")
+        bare = phrase("opening").without(tail).rstrip(". ;")
         if found.op is OpCode.RET:
             return self._besides_a_return(text, bare)
-        if found.talk is not None and phrases.INVITE.begins(phrases.PREFIX.without(head)):
+        if found.talk is not None and phrase("invite").begins(phrase("opening").without(head)):
             return self._sequence(text, [head, tail])
         if ends_program(bare) and messages.has_the_end(head, text[len(head) :]):
             return None
         indirect = messages.is_indirect(head)
         if after := self._after_the_answer(found, text, head, tail):
             return after
-        if indirect and found.op is OpCode.TNK and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare)):
+        if indirect and found.op is OpCode.TNK and (phrase("tell").begins(bare) or phrase("ask always").begins(bare)):
             apart = text[len(head) :].lstrip().startswith(",")
             return (
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
-        if indirect and not phrases.CODE.begins(bare) and not goes_to_a_step(bare):
+        if indirect and not phrase("code").begins(bare) and not goes_to_a_step(bare):
             sets = any(one.text != bare for one in settings_of(bare)) or is_exact(tail)
             besides = self._for_another(found, bare) or (found.talk is not None and sets)
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
         if (
-            messages.HANDS_ON.begins(bare)
-            and phrases.ASK_ALWAYS.begins(head)
+            phrase("hands on").begins(bare)
+            and phrase("ask always").begins(head)
             and self._for_another(self._classify(head), bare)
         ):
             return self._sequence(text, [head, tail])
-        if (phrases.ACTS.begins(bare) or is_exact(bare)) and not self._reach.meant(bare):
-            exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.begins(phrases.PREFIX.without(head)))
+        if (phrase("acts").begins(bare) or is_exact(bare)) and not self._reach.meant(bare):
+            exact = second.known and (
+                not indirect or phrase("says only quoted").begins(phrase("opening").without(head))
+            )
             exact = exact and (second.op is not OpCode.EXE or is_exact(tail))
             other = free(text, f"{tail!r} is something else to be done")
             return self._sequence(text, [head, tail]) if exact else other
@@ -337,10 +336,10 @@ class Compound:
         self, found: LoweredInstruction, text: str, head: str, tail: str
     ) -> LoweredInstruction | None:
         """A question, and what is said when its answer is there: "Ask for it, then tell them …"."""
-        bare = phrases.PREFIX.without(tail).rstrip(". ;")
+        bare = phrase("opening").without(tail).rstrip(". ;")
         asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
         then = "then" in text[len(head) : len(text) - len(tail)].lower()
-        tells = phrases.TELL.begins(bare) if then else phrases.REPLIES.begins(bare)
+        tells = phrase("tell").begins(bare) if then else phrase("replies").begins(bare)
         if asked is None or not asked.asks or (messages.is_indirect(head) and not (then and tells)):
             return None
         second = self._classify(tail)
@@ -351,17 +350,17 @@ class Compound:
 
     def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
         """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""
-        speaks = phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare) or messages.HANDS_ON.begins(bare)
+        speaks = phrase("tell").begins(bare) or phrase("ask always").begins(bare) or phrase("hands on").begins(bare)
         if found.talk is None or not speaks:
             return False
         return self._speech.addressee(bare) not in (None, "meeting", found.talk.target, *found.talk.others)
 
     def _besides_a_return(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Return $x and end the program": nothing runs after a return."""
-        if vocabulary.beginning(text, vocabulary.COMPUTES):
+        if vocabulary.beginning(text, words_of("computes")):
             return None
         second = self._classify(bare)
-        speaks = second.talk is not None and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare))
+        speaks = second.talk is not None and (phrase("tell").begins(bare) or phrase("ask always").begins(bare))
         if second.op is OpCode.RET and not second.text:
             return self._classify(next(head for head, tail in joints(text) if tail.rstrip(" .;").endswith(bare)))
         acts = second.op in (OpCode.YLD, OpCode.JMP) or (second.op is OpCode.QUE and second.talk is None)
@@ -377,9 +376,9 @@ class Compound:
             return True
         if second.talk is None:
             return False
-        explicit = self._speech.addressee(bare) is not None and not phrases.WHOSE.begins(bare)
+        explicit = self._speech.addressee(bare) is not None and not phrase("whose").begins(bare)
         if found.talk is None:
-            return phrases.TELL.begins(bare) is not None or phrases.ASK_ALWAYS.begins(bare) is not None
+            return phrase("tell").begins(bare) is not None or phrase("ask always").begins(bare) is not None
         return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
 
 
@@ -390,11 +389,11 @@ def _is_call(found: LoweredInstruction) -> bool:
 def _else_unclear(groups: Sequence[_Part]) -> bool:
     """Whether an "otherwise" follows a step that is no condition, or several conditions that are no "otherwise if"."""
     for before, other, group in zip([None, None, *groups], [None, *groups], groups, strict=False):
-        if not phrases.ELSE.begins(group.text):
+        if not phrase("else").begins(group.text):
             continue
         if other is None or other.found.op is not OpCode.CND:
             return True
-        side = phrases.ELSE.begins(other.text)
-        if before and before.found.op is OpCode.CND and not (side and phrases.BRANCH.begins(side.rest)):
+        side = phrase("else").begins(other.text)
+        if before and before.found.op is OpCode.CND and not (side and phrase("branch").begins(side.rest)):
             return True
     return False

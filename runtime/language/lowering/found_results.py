@@ -31,7 +31,7 @@ _IT = frozenset({"", "it", "that", "anything", "something", "one"})
 def about_what_was_found(text: str, before: Step | None, reach: Reach) -> str:
     """The condition *there is no such order* behind `$order = FindOrder($id)` as `$order is missing`; any other text as
     it is. *No such book* is what was looked for, whatever the variable is called."""
-    branch = phrases.BRANCH_AT_START.begins(text)
+    branch = phrase("branch at start").begins(text)
     if before is None or branch is None:
         return text
     for state, found in _FOUND.items():
@@ -43,7 +43,7 @@ def about_what_was_found(text: str, before: Step | None, reach: Reach) -> str:
 
 def without_what_was_found(text: str) -> str:
     """A sentence without such a condition, whose words `$order is missing` replaces."""
-    branch = phrases.BRANCH_AT_START.begins(text)
+    branch = phrase("branch at start").begins(text)
     said = next(filter(None, (found.begins(branch.rest) for found in _FOUND.values())), None) if branch else None
     return said.rest if said else text
 
@@ -51,7 +51,7 @@ def without_what_was_found(text: str) -> str:
 def about_values(text: str, known: AskedVariables) -> str:
     """A condition about *the price* with `$price` in its place, where that has a value that it surely compares; any
     other text as it is: *If the room is empty* may be about the thing."""
-    start = phrases.TEST_AT_START.begins(text)
+    start = phrase("test at start").begins(text)
     if start is None or not known.given:
         return text
     cuts = islice(phrases.CLAUSE_START.finditer(open_text(text)), _MOST_CLAUSES)

@@ -17,6 +17,7 @@ from runtime.language.lowering.clauses import joints
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import OpCode
 from runtime.language.syntax.nodes import ListItem
+from runtime.language.vocabulary.phrase import phrase
 
 _THEM = (["them"], ["him"], ["her"], ["each"])
 
@@ -35,7 +36,7 @@ class LoopPeople:
         loop = loop_of(found.text) if found.loop else None
         each = loop.variable if loop else None
         noun = each.name.rpartition("_")[2].lower() if each else ""
-        people = [each.name] if each and (noun in vocabulary.ROLES or phrases.PERSON.is_all_of(noun)) else []
+        people = [each.name] if each and (noun in vocabulary.ROLES or phrase("people").is_all_of(noun)) else []
         self._names += people
         self._tested += [_tested(loop, item)] * found.loop
         yield
@@ -55,7 +56,7 @@ class LoopPeople:
         """Why a message may be for them; "" where it is surely for somebody else."""
         if not self._names or found.talk is None or found.talk.target != "user" or f"${self._names[-1]}" in said:
             return ""
-        words = [word for word in phrases.PREFIX.without(phrases.plain(said)).lower().split()[1:3] if word != "to"]
+        words = [word for word in phrase("opening").without(phrases.plain(said)).lower().split()[1:3] if word != "to"]
         return f"it may be for each {self._names[-1]}, or for the user" if words[:1] in _THEM else ""
 
 
@@ -64,6 +65,8 @@ def _tested(loop: Loop | None, item: ListItem) -> set[str]:
         return set()
     said = [phrases.plain(inner.text) for child in item.children for inner in child.walk()]
     parts = [*said, *(tail for text in said for _, tail in joints(text))]
-    changed = [target for part in parts for one in settings_of(phrases.PREFIX.without(part)) for target in one.targets]
-    asked = [name for text in said if phrases.ASK_ALWAYS.begins(text) for name in phrases.VARIABLE.findall(text)]
+    changed = [
+        target for part in parts for one in settings_of(phrase("opening").without(part)) for target in one.targets
+    ]
+    asked = [name for text in said if phrase("ask always").begins(text) for name in phrases.VARIABLE.findall(text)]
     return {*loop.over.names} - {name.removeprefix("$").partition(":")[0] for name in changed} - {*asked}

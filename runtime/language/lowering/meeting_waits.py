@@ -27,9 +27,9 @@ from runtime.language.instructions.model import (
 )
 from runtime.language.instructions.steps.course import begins_to_wait
 from runtime.language.instructions.uses import calls
-from runtime.language.lowering import phrases
 from runtime.language.program import PlaybookSpec, PythonFence, Step
 from runtime.language.syntax.signature import parse_python
+from runtime.language.vocabulary.phrase import phrase
 
 _WAITING_CALLS = frozenset({"Ask", "WaitForMessage", "Result", "Sleep"})
 """Built-in calls that take as long as somebody else does."""
@@ -88,7 +88,7 @@ class MeetingWaits:
         step = replace(step, children=tuple(map(self._step, step.children)))
         head = decode(step).head
         lasts = isinstance(head, Loop) and head.kind in (LoopKind.WHILE, LoopKind.UNTIL) and not head.waits
-        if not lasts or not phrases.WHILE_ACTIVE.inside(step.text) or self._each_round_waits(step):
+        if not lasts or not phrase("while active").inside(step.text) or self._each_round_waits(step):
             return step
         return replace(step, text=f"{step.text}; YLD for meeting")
 

@@ -12,50 +12,10 @@ from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.vocabulary.phrase import PhraseMatch, phrase, words_of
 
 NO_CLOCK = "no step waits for a time of day: `Wait 2 hours` waits, and a trigger such as `Every day at 17:00` begins"
-ADDRESSED = phrase("to people")
-CHOICES = phrase("choices")
-LISTED = phrase("last of a list")
-LATER = phrase("later")
-LATER_REMINDED = phrase("later reminded")
-ASKS_QUOTED = phrase("asks a quotation")
-ASKS_AGAIN = phrase("asks again")
-ASKS_TO_DO_AGAIN = phrase("asks to do again")
-ASKS_FOR_IT = phrase("asks for it")
 _ANEW = phrase("another of two words"), phrase("another of one word")
-_ASKS = phrase("question begins")
-_OF_WHAT = phrase("question about")
-"""A question about a value, which it does not ask for: "Ask how the new name sounds"."""
-IS_ASKED = phrase("is asked")
-BESIDE_WHAT_IS_GIVEN = phrase("beside what is given")
-SET_BY_THE_ANSWER = phrase("set by the answer")
-HANDS_ON = phrase("hands on")
-STATES = phrase("states")
-NAMES_A_VALUE = phrase("names a value")
-WAITS_FOR_CALL = phrase("wait for the call")
-WAITS_ALONE = phrase("wait alone")
-TO_A_ROLE = phrase("to a role")
-AND_ANOTHER = phrase("to another, too")
-ADDRESSED_ROLES = phrase("addressed")
-BEGUN_BY = phrase("begun by")
-SPEAKS = phrase("speaks")
-TO_WHO_ASKED = phrase("to who asked")
-SEVERAL = phrase("several")
-FOR_PEOPLE = phrase("for people")
-_ANSWERS = words_of("of an answer")
-_SILENT = words_of("silent")
-_SAYS_A_THING = words_of("says a thing")
 _OWN = frozenset({"their", "his", "her", "my", "our", "your"})
 _BEFORE_WHOM = frozenset({"the", "back", "to", "with"})
 _NEAR = 3
-_SAYS_THAT = phrase("says that")
-_TO_THEIR_PERSON = phrase("to somebody's person")
-_WHAT = phrase("what is said")
-HOW_OFTEN = phrase("how often")
-_ONE_AT_A_TIME = phrase("one at a time")
-_WHETHER = phrase("whether")
-_FINITE = phrase("finite")
-_OPEN = phrase("goes on")
-_PERHAPS_ASKED = phrase("perhaps asked")
 _GRANTS = frozenset({"give", "grant"})
 _GRANTED = frozenset(
     {
@@ -63,11 +23,8 @@ _GRANTED = frozenset(
         *("lives", "marks", "extra"),
     }
 )
-MAY_BE_LEFT_OUT = phrase("may be left out")
 OPTIONAL = "a value that may be left out is asked for until it is given"
-WITH_A_LIMIT = phrase("wait with a limit")
 NO_LIMIT = "a time limit for an answer is part of the sentence"
-_MORE = phrase("more than a message")
 _WHY_MORE = {
     "some": "for which of them it is said, and when, is part of the sentence",
     "who": "who is meant is known only when it runs",
@@ -80,13 +37,7 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a time of day."""
-_UNTIL_THEY = phrase("until they")
-_PRINTS = phrase("prints")
-OPTIONS = phrase("options in words")
 BUTTONS = 'buttons stand behind a question in its exact words: `Ask "Tea or milk?" with the options "Tea" and "Milk"`'
-_BY = phrase("not yet by")
-_PAUSES = phrase("pauses until")
-_HOLDS = phrase("brings to a meeting")
 _EACH_ALONE = (["everyone"], ["everybody"])
 _EACH_OF = (
     ["each", "of"],
@@ -100,7 +51,6 @@ _NEW = frozenset({"as", "in", "set", "setting", "into", "random", "new", "a", "a
 """Words before a variable that nobody has given a value."""
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
-ANSWER_KEPT = phrase("answer kept")
 
 
 def in_a_list(before: str, end: str) -> bool:
@@ -109,11 +59,11 @@ def in_a_list(before: str, end: str) -> bool:
     if apart or " " in end.strip(" ,;.!").removeprefix("and ").removeprefix("then "):
         return False
     plain = unquoted(before)
-    listed = LISTED.inside(plain)
-    if listed is None or phrases.TELL.begins(listed["last"]) or phrases.ASK_ALWAYS.begins(listed["last"]):
+    listed = phrase("last of a list").inside(plain)
+    if listed is None or phrase("tell").begins(listed["last"]) or phrase("ask always").begins(listed["last"]):
         return False
     joined = end.lstrip(" ,").lower().startswith(("and ", "&"))
-    return not joined or ":" in plain or CHOICES.inside(plain) is not None
+    return not joined or ":" in plain or phrase("choices").inside(plain) is not None
 
 
 def may_be_their_end(before: str, end: str) -> bool:
@@ -122,7 +72,7 @@ def may_be_their_end(before: str, end: str) -> bool:
     apart = "then" in words or end.lstrip()[:1] in (";", ".") or before.rstrip(" ,")[-1:] in ('"', "\u201d")
     if apart or len(words) == 1 or (words[0] != "close" and not {"program", "programme"}.isdisjoint(words)):
         return False
-    return may_go_on(before) or _WHETHER.inside(unquoted(before)) is not None
+    return may_go_on(before) or phrase("whether").inside(unquoted(before)) is not None
 
 
 def has_the_end(before: str, end: str) -> bool:
@@ -132,26 +82,26 @@ def has_the_end(before: str, end: str) -> bool:
 
 def is_indirect(text: str) -> bool:
     """Whether what comes after a text may be part of its message: "Tell the user that …"."""
-    return phrases.INDIRECT.inside(ADDRESSED.left_out_of(unquoted(text))) is not None
+    return phrase("indirect").inside(phrase("to people").left_out_of(unquoted(text))) is not None
 
 
 def may_go_on(head: str) -> bool:
     """Whether an "and" with a verb behind it may go on with what a message says: "how to save", not "what is wrong"."""
-    return is_indirect(head) and not (_FINITE.inside(unquoted(head)) and not _OPEN.inside(head))
+    return is_indirect(head) and not (phrase("finite").inside(unquoted(head)) and not phrase("goes on").inside(head))
 
 
 def is_a_thing(said: str) -> bool:
     """Whether the common noun behind a verb is what is said, and not an agent of this name: "Explain reasoning"."""
     verb, _, name = said.partition(" ")
-    return verb.lower() in _SAYS_A_THING and name.islower() and " " not in name
+    return verb.lower() in words_of("says a thing") and name.islower() and " " not in name
 
 
 def is_told_to(head: str, rest: str, verb: str) -> bool:
     """Whether "and wait" belongs to what somebody is told to do: "Tell the user to restart it and wait a minute"."""
     asks = (
         verb.lower().endswith("ask")
-        or _UNTIL_THEY.begins(rest.strip())
-        or (_ANSWERS & set(rest.lower().replace("'", " ").split()))
+        or phrase("until they").begins(rest.strip())
+        or (words_of("of an answer") & set(rest.lower().replace("'", " ").split()))
     )
     return is_indirect(head) and not asks
 
@@ -159,16 +109,16 @@ def is_told_to(head: str, rest: str, verb: str) -> bool:
 def belongs_to_a_person(whom: str) -> bool:
     """Whether what is waited for is a person's: "the user's answer"."""
     owner, owns, _ = whom.replace("\u2019", "'").partition("'")
-    return bool(owns) and phrases.PERSON_OUTSIDE.is_all_of(owner.removeprefix("the ")) is not None
+    return bool(owns) and phrase("people outside").is_all_of(owner.removeprefix("the ")) is not None
 
 
 def somebody_elses(bare: str) -> str:
     """Whom a step is for, who belongs to somebody: "their manager", "the user's doctor"; "" for nobody, and where it is
     about them: "Ask their manager's name"."""
-    to = _TO_THEIR_PERSON.begins(bare)
+    to = phrase("to somebody's person").begins(bare)
     if to and vocabulary.THEIRS & {to["who"].lower(), to["who"].lower().removesuffix("s")}:
         return to["who"]
-    verb = vocabulary.beginning(bare, vocabulary.TELLS_A_PERSON)
+    verb = vocabulary.beginning(bare, words_of("tells a person"))
     words = bare.replace("\u2019", "'").lower().split()
     behind = [word for word in words[len(verb.split()) or 1 :] if word not in _BEFORE_WHOM][:3]
     if not behind or not (behind[0] in _OWN or behind[0].endswith("'s")):
@@ -182,7 +132,9 @@ def somebody_elses(bare: str) -> str:
 def only_waits(bare: str) -> bool:
     """Whether somebody in a meeting is to be there, and to say nothing: "Keep quiet until asked"."""
     first, _, rest = bare.lower().partition(" ")
-    return rest.partition(" ")[0] in _SILENT or (first in ("stay", "remain") and phrases.UNTIL.inside(rest) is not None)
+    return rest.partition(" ")[0] in words_of("silent") or (
+        first in ("stay", "remain") and phrase("until").inside(rest) is not None
+    )
 
 
 def about_what_is_given(bare: str, given: Collection[str]) -> bool:
@@ -195,11 +147,11 @@ def about_what_is_given(bare: str, given: Collection[str]) -> bool:
 def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[str]) -> str:
     """Why a message may be more than its words, or more than one; "" where it is not."""
     words = bare.lower().replace(",", " ").replace(":", " ").split()
-    if _PRINTS.begins(unquoted(bare)):
+    if phrase("prints").begins(unquoted(bare)):
         return "it may be work with a printer"
-    several = _ONE_AT_A_TIME.inside(unquoted(bare)) if "questions" not in words else None
+    several = phrase("one at a time").inside(unquoted(bare)) if "questions" not in words else None
     before = bare[: several.start()] if several else ""
-    told = is_indirect(before) or _WHETHER.inside(before) is not None
+    told = is_indirect(before) or phrase("whether").inside(before) is not None
     if several and not before.endswith("$") and (before.endswith((", ", "ask ")) or not told):
         return "how often it is said is part of the sentence"
     plain = QUOTATION.sub(" ", bare)
@@ -217,33 +169,33 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     ):
         return "it asks several people, and one answer would end it"
     if not asks:
-        typed += [kept["name"]] if (kept := ANSWER_KEPT.inside(bare)) else []
+        typed += [kept["name"]] if (kept := phrase("answer kept").inside(bare)) else []
         new = next((name for name in typed if name not in given), None)
         if new is not None:
             return f"it does not say who gives ${new}"
         return "it may be more than words" if grants(bare) else ""
-    if words[1:2] in (["that"], ["this"]) and phrases.PERSON.is_all_of(" ".join(words[2:3])):
+    if words[1:2] in (["that"], ["this"]) and phrase("people").is_all_of(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
-    if "$" in bare and (_PERHAPS_ASKED.inside(bare) or _may_be_left_out(bare)):
+    if "$" in bare and (phrase("perhaps asked").inside(bare) or _may_be_left_out(bare)):
         return OPTIONAL
-    until = phrases.UNTIL.inside(bare)
+    until = phrase("until").inside(bare)
     if until and _CLOCK.match(until["what"]):
         return NO_CLOCK
     return "until when is not said" if until and read_answer(until["what"]) else ""
 
 
 def _may_be_left_out(bare: str) -> bool:
-    left_out = MAY_BE_LEFT_OUT.inside(bare)
-    return left_out is not None and not _WHETHER.inside(bare[: left_out.start()])
+    left_out = phrase("may be left out").inside(bare)
+    return left_out is not None and not phrase("whether").inside(bare[: left_out.start()])
 
 
 def _surely_more(plain: str, *, meeting: bool) -> str:
-    if _HOLDS.begins(plain):
+    if phrase("brings to a meeting").begins(plain):
         return "a meeting is held by a playbook of its own, with `meeting: true`"
-    found = _MORE.inside(plain)
+    found = phrase("more than a message").inside(plain)
     before = plain[: found.start()] if found else ""
     apart = found is not None and found["limit"] and before.rstrip().endswith((" and", ",", " then"))
-    if found is None or (not apart and (is_indirect(before) or _WHETHER.inside(before))):
+    if found is None or (not apart and (is_indirect(before) or phrase("whether").inside(before))):
         return ""
     return next((why for part, why in _WHY_MORE.items() if found[part] and not (meeting and part == "where")), "")
 
@@ -256,26 +208,26 @@ def grants(bare: str) -> bool:
 
 def waits_for_a_time(bare: str) -> bool:
     """Whether a step waits for a time of day: "Sleep until 8 o'clock"."""
-    return _PAUSES.begins(bare) is not None and lasts_until_a_time(bare)
+    return phrase("pauses until").begins(bare) is not None and lasts_until_a_time(bare)
 
 
 def lasts_until_a_time(plain: str) -> bool:
     """Whether a time of day ends something: "Loop until midnight"."""
-    until = phrases.UNTIL.inside(plain)
+    until = phrase("until").inside(plain)
     return until is not None and _CLOCK.match(until["what"]) is not None
 
 
 def missing_by_a_time(condition: str) -> bool:
     """Whether a time of day ends the wait for something: "If they have not come by 5 pm"."""
-    by = _BY.inside(unquoted(condition))
+    by = phrase("not yet by").inside(unquoted(condition))
     return by is not None and _CLOCK.match(by["what"]) is not None
 
 
 def asked_anew(plain: str, asked: Collection[str]) -> PhraseMatch | None:
     """The `noun` of a question, at its end, that names one of the variables `asked` for before: "ask for another date";
     None where there is none."""
-    begins = _ASKS.inside(plain)
-    if begins is None or _OF_WHAT.inside(begins.rest):
+    begins = phrase("question begins").inside(plain)
+    if begins is None or phrase("question about").inside(begins.rest):
         return None
     found = (one for pattern in _ANEW for one in pattern.all_inside(plain) if one.start() >= begins.end())
     return next((one for one in found if one["noun"].lower().replace(" ", "_") in asked), None)
@@ -283,27 +235,29 @@ def asked_anew(plain: str, asked: Collection[str]) -> PhraseMatch | None:
 
 def before_what(text: str) -> str:
     """A step up to its message: "Tell only Ada that …"."""
-    what = _WHAT.inside(unquoted(text))
+    what = phrase("what is said").inside(unquoted(text))
     return text[: what.start()] if what else text
 
 
 def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
     """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
-    whole = ADDRESSED.left_out_of(unquoted(bare)).replace("that time", "the time")
-    told = phrases.INDIRECT.inside(whole) or _WHETHER.inside(whole)
+    whole = phrase("to people").left_out_of(unquoted(bare)).replace("that time", "the time")
+    told = phrase("indirect").inside(whole) or phrase("whether").inside(whole)
     whole = whole[: told.start()] if told else whole
-    when = LATER.inside(whole) or (bare.lower().startswith("remind") and LATER_REMINDED.inside(whole))
+    when = phrase("later").inside(whole) or (
+        bare.lower().startswith("remind") and phrase("later reminded").inside(whole)
+    )
     return free(text, "when it is said is part of the sentence") if when else None
 
 
 def perhaps_over(text: str, said: str) -> LoweredInstruction | None:
     """A free step for "Tell the user how to save and quit", which may or may not end the program; None for others."""
-    over = phrases.AND_END.inside(said)
+    over = phrase("and end").inside(said)
     before = said[: over.start()] if over else ""
     named = over is not None and " " in over.whole.strip(" ,;.").removeprefix("and ").removeprefix("then ")
     if over is None or (named and not (before.rstrip().endswith(",") and may_be_their_end(before, over.whole))):
         return None
-    if in_a_list(before, over.whole) or (before.rstrip().endswith(",") and _SAYS_THAT.begins(before)):
+    if in_a_list(before, over.whole) or (before.rstrip().endswith(",") and phrase("says that").begins(before)):
         return None
     told = is_indirect(before) or ":" in unquoted(before)
     return free(text, f"{over.whole.strip(' ,;.')!r} may be part of what is said") if told else None

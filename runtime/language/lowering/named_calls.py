@@ -8,6 +8,7 @@ from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode
 from runtime.language.syntax.signature import spaced
+from runtime.language.vocabulary.phrase import phrase
 
 _LONGEST_NAME = 6
 """The number of words at the beginning of a sentence that may name a playbook."""
@@ -23,7 +24,7 @@ class NamedCalls:
     def in_words(self, said: str, *, value: bool = False) -> str | None:
         """The call in "Call Find with $query and save it as $found", as it is written in PBAsm; as a `value` also in
         "Find with $query". None for no call, and for one whose arguments are unclear."""
-        bare = phrases.CALL_WORD.without(said)
+        bare = phrase("call word").without(said)
         if bare != said and phrases.whole_call(bare):
             return bare
         name, _, rest = bare.partition(" ")

@@ -12,15 +12,7 @@ from runtime.language.instructions.model import Ask, Call, Free, Say, Wait
 from runtime.language.program import Step, Trigger, TriggerKind
 from runtime.language.vocabulary.phrase import phrase
 
-_WHENEVER = phrase("whenever")
-_SOMEBODY = phrase("somebody")
-_IF = phrase("branch at start")
-_REACTS = phrase("reacts")
 LATER = "it may be meant for later, and a trigger of a playbook waits for that"
-_ELSEWHERE = phrase("happens elsewhere")
-_TIME_IS_UP = phrase("time is up")
-_WHEN = phrase("when")
-_COMPLETE = phrase("is complete")
 
 
 class Occasions:
@@ -44,17 +36,21 @@ class Occasions:
 
     def why_later(self, condition: str, *, in_a_loop: bool) -> str:
         """Why a condition may be about what people say from now on; "" where it is not."""
-        test = _IF.begins(condition)
-        if test and self._told and _REACTS.begins(test.rest):
+        test = phrase("branch at start").begins(condition)
+        if test and self._told and phrase("reacts").begins(test.rest):
             return "nothing before it waits for their answer"
         return "" if in_a_loop or not self._is_for_later(condition) else LATER
 
     def _is_for_later(self, condition: str) -> bool:
-        when = _WHEN.begins(condition)
+        when = phrase("when").begins(condition)
         rest = when.rest if when else ""
-        speaks = when is not None and (speaks_of_people(rest) or _SOMEBODY.begins(rest) is not None)
+        speaks = when is not None and (speaks_of_people(rest) or phrase("somebody").begins(rest) is not None)
         said = when is None or not speaks or (self._called if when["asked"] else self._heard and not self._told)
-        said = said and (when is None or not (_ELSEWHERE.inside(rest) or _TIME_IS_UP.begins(rest)))
-        said = said and (speaks or when is None or not _COMPLETE.begins(rest) or read_condition(rest) is not None)
-        self._left = not said or _WHENEVER.begins(condition) is not None
+        said = said and (
+            when is None or not (phrase("happens elsewhere").inside(rest) or phrase("time is up").begins(rest))
+        )
+        said = said and (
+            speaks or when is None or not phrase("is complete").begins(rest) or read_condition(rest) is not None
+        )
+        self._left = not said or phrase("whenever").begins(condition) is not None
         return self._left

@@ -11,21 +11,7 @@ from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.program import OpCode
-from runtime.language.vocabulary.phrase import phrase
-
-_BESIDE_NEW = phrase("beside a new one")
-_ASKS_TO_DO = phrase("asks to do")
-_IS_KNOWN = phrase("is known")
-_EITHER = phrase("one or the other")
-_PUTS_INTO = phrase("puts into")
-_ASKS_SOMEBODY_AGAIN = phrase("asks somebody again")
-_ASKS_FOR_ANOTHER = phrase("asks for another")
-_ASKS_THE_SAME_AGAIN = phrase("asks the same again")
-_EMPTIES = phrase("empties")
-_MAKES_ONE = phrase("makes a new one")
-_GOES_TO = phrase("goes to a variable")
-_ASKS_ANYBODY = phrase("question begins")
-_SUBJECT = phrase("subject of a question")
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 
 class AskedVariables:
@@ -59,12 +45,14 @@ class AskedVariables:
             name = noun["noun"].lower().replace(" ", "_")
             return f"{talk.said[: noun.end()]} (${name}){talk.said[noun.end() :]}", [name]
         about = [*dict.fromkeys(self.about)]
-        if about and (it := messages.ASKS_FOR_IT.inside(plain)):
+        if about and (it := phrase("asks for it").inside(plain)):
             return f"{talk.said[: talk.said.rindex(it['it'])]}{_joined(about)}", about
         named = [name for name in about if name in self._asked]
-        if len(named) == 1 and (other := _ASKS_FOR_ANOTHER.inside(plain) or _ASKS_THE_SAME_AGAIN.inside(plain)):
+        if len(named) == 1 and (
+            other := phrase("asks for another").inside(plain) or phrase("asks the same again").inside(plain)
+        ):
             return f"{talk.said[: other.end()]} (${named[0]}){talk.said[other.end() :]}", named
-        again = messages.ASKS_AGAIN.inside(plain) or messages.ASKS_TO_DO_AGAIN.inside(plain)
+        again = phrase("asks again").inside(plain) or phrase("asks to do again").inside(plain)
         names = named or self._asked_last
         if again is None or not names:
             return talk.said, ()
@@ -75,12 +63,12 @@ class AskedVariables:
         plain = unquoted(bare)
         if added := self._perhaps_added(bare):
             return added
-        if len({*self.about}) > 1 and (it := messages.ASKS_FOR_IT.inside(plain)) and it["it"].lower() == "it":
+        if len({*self.about}) > 1 and (it := phrase("asks for it").inside(plain)) and it["it"].lower() == "it":
             return f"it may ask for {_joined([*dict.fromkeys(self.about)])}, or for one of them"
-        again = messages.ASKS_AGAIN.inside(plain)
+        again = phrase("asks again").inside(plain)
         if again and again.start() and self.about:
             return "whether the answer is tested again is not said"
-        somebody = again and phrases.PERSON.inside(again.whole)
+        somebody = again and phrase("people").inside(again.whole)
         named = phrases.VARIABLE.search(bare) or self._asked & {*self.about}
         if again and not (self._meeting or self._sure_last or somebody or named):
             return "what is asked again is not said"
@@ -89,12 +77,12 @@ class AskedVariables:
             self.about
             and len(about) != 1
             and not phrases.VARIABLE.search(bare)
-            and any(one.inside(plain) for one in (_ASKS_FOR_ANOTHER, _ASKS_THE_SAME_AGAIN))
+            and any(one.inside(plain) for one in (phrase("asks for another"), phrase("asks the same again")))
         ):
             return "which value it asks for is unclear"
-        if _ASKS_SOMEBODY_AGAIN.inside(plain) and not messages.ASKS_AGAIN.inside(plain):
+        if phrase("asks somebody again").inside(plain) and not phrase("asks again").inside(plain):
             return "what is asked again is not said"
-        again = messages.ASKS_TO_DO_AGAIN.inside(plain)
+        again = phrase("asks to do again").inside(plain)
         if self._meeting or again is None or not self._asked or phrases.VARIABLE.search(bare):
             return ""
         about = self._asked & {*self.about}
@@ -105,24 +93,28 @@ class AskedVariables:
     def _perhaps_added(self, bare: str) -> str:
         """Why the answer to a question may be added to a list, or be the value of another variable; "" where it is the
         value of the variable at its end."""
-        kept = messages.ANSWER_KEPT.inside(bare)
-        if kept is None and _EITHER.inside(unquoted(bare)) and len(self.wanted(bare)) > 1:
+        kept = phrase("answer kept").inside(bare)
+        if kept is None and phrase("one or the other").inside(unquoted(bare)) and len(self.wanted(bare)) > 1:
             return "it may ask for one of them, or for both"
         if kept is None or kept["type"]:
             return ""
         if kept["name"] in self.lists:
             return f"it may replace the list ${kept['name']} or add to it"
-        asked = {match["name"] for match in phrases.ASKED_FOR.all_inside(bare[: kept.start()])} - self.given
+        asked = {match["name"] for match in phrase("asked for").all_inside(bare[: kept.start()])} - self.given
         return f"whether ${min(asked)} gets the answer, too, is unclear" if asked else ""
 
     def adding(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Put $ticket in $urgent" and "Clear $urgent", a list; "Write a short $note", which is new. None
         for any other step."""
-        if self.lists and (empties := _EMPTIES.begins(bare)) and empties["target"].removeprefix("$") in self.lists:
+        if (
+            self.lists
+            and (empties := phrase("empties").begins(bare))
+            and empties["target"].removeprefix("$") in self.lists
+        ):
             return LoweredInstruction(OpCode.EXE, f"Set {empties['target']} to []")
-        if (new := _MAKES_ONE.begins(bare)) and new["target"].removeprefix("$") not in self.given:
+        if (new := phrase("makes a new one").begins(bare)) and new["target"].removeprefix("$") not in self.given:
             return LoweredInstruction(OpCode.EXE, f"{new['target']} = {bare}")
-        found = _PUTS_INTO.begins(bare)
+        found = phrase("puts into").begins(bare)
         if found is None or read_value(found["what"]) is None:
             return None
         name = found["target"].removeprefix("$")
@@ -131,7 +123,7 @@ class AskedVariables:
 
     def whether_known(self, condition: str) -> str:
         """Why a condition may be about what a value names: "If $plate isn't known", behind a question for $plate."""
-        found = _IS_KNOWN.inside(condition)
+        found = phrase("is known").inside(condition)
         return "it may be about what the value names" if found and found["name"] in self._asked else ""
 
     def wanted(self, said: str) -> list[str]:
@@ -140,12 +132,12 @@ class AskedVariables:
         typed = {match[1] for match in phrases.VARIABLE.finditer(said) if ":" in match[0]}
         about = {
             name
-            for match in phrases.TALKED_ABOUT.all_inside(said)
+            for match in phrase("talked about").all_inside(said)
             for name in phrases.VARIABLE.findall(match.whole)
             if (name in self.given and not (name in typed and match.whole.lower().startswith(("of ", "about "))))
-            or phrases.ITS_STATE.inside(match.whole)
+            or phrase("state of a variable").inside(match.whole)
         }
-        asked_for = {match["name"] for match in phrases.ASKED_FOR.all_inside(said)}
+        asked_for = {match["name"] for match in phrase("asked for").all_inside(said)}
         said = messages.QUOTATION.sub(lambda quoted: messages.PLACEHOLDER.sub(" ", quoted[0]), said)
         about |= {
             name for one in messages.PLACEHOLDER.findall(said) for name in phrases.VARIABLE.findall(one)
@@ -153,31 +145,31 @@ class AskedVariables:
         apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
         names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
         before = said if typed else said.rpartition(" set $")[0]
-        beside = {match["name"] for match in messages.BESIDE_WHAT_IS_GIVEN.all_inside(said)}
+        beside = {match["name"] for match in phrase("beside what is given").all_inside(said)}
         about |= ({*phrases.VARIABLE.findall(before), *beside} & self.given) - typed
-        about |= self.given & {match["name"] for match in _SUBJECT.all_inside(said)} - typed
-        about |= self.worded & {match["name"] for match in messages.IS_ASKED.all_inside(said)}
-        about -= {match["name"] for match in messages.SET_BY_THE_ANSWER.all_inside(said)}
+        about |= self.given & {match["name"] for match in phrase("subject of a question").all_inside(said)} - typed
+        about |= self.worded & {match["name"] for match in phrase("is asked").all_inside(said)}
+        about -= {match["name"] for match in phrase("set by the answer").all_inside(said)}
         sure = typed | asked_for | self._beside_new(said)
-        if any(name not in self.given for name in names) or _ASKS_TO_DO.begins(said):
+        if any(name not in self.given for name in names) or phrase("asks to do").begins(said):
             about |= self.given - sure
         return [name for name in names if name in asked_for or name not in about]
 
     def _beside_new(self, said: str) -> set[str]:
         """The variables that a question lists beside one without a value."""
-        pairs = ((found["name"], found["other"]) for found in _BESIDE_NEW.all_inside(said))
+        pairs = ((found["name"], found["other"]) for found in phrase("beside a new one").all_inside(said))
         return {name for pair in pairs for name in pair if not self.given.issuperset(pair)}
 
     def thinking(self, text: str, bare: str) -> LoweredInstruction | None:
         """A thought; a free step for a note of what nobody has said: "Note the $plate". None for any other step."""
-        if not phrases.THINK.begins(bare):
+        if not phrase("think").begins(bare):
             return None
         new = {*phrases.VARIABLE.findall(bare)} - self.given
-        notes = new and vocabulary.beginning(bare, vocabulary.NOTES)
+        notes = new and vocabulary.beginning(bare, words_of("notes"))
         if notes:
             return free(text, f"it does not say who gives ${min(new)}")
         plain = unquoted(bare)
-        kept = {one["target"].removeprefix("$") for one in _GOES_TO.all_inside(plain)} & new
+        kept = {one["target"].removeprefix("$") for one in phrase("goes to a variable").all_inside(plain)} & new
         kept |= {one[1] for one in phrases.VARIABLE.finditer(plain) if ":" in one[0]}
         return free(text, f"it sets ${min(kept)}, too") if kept else LoweredInstruction(OpCode.TNK, text)
 
@@ -187,7 +179,7 @@ class AskedVariables:
         for part in meant.parts:
             if isinstance(part, Ask) and part.sources == ("user",) and (part.wants or part.until is None):
                 self._asked_last, self._sure_last = [want.name for want in part.wants], True
-        self._sure_last = self._sure_last and (found.known or _ASKS_ANYBODY.inside(found.text) is None)
+        self._sure_last = self._sure_last and (found.known or phrase("question begins").inside(found.text) is None)
         self._asked |= set(self._asked_last)
         made, work = sets(meant), not found.known or any(isinstance(part, Free) for part in meant.parts)
         self.given |= {*phrases.VARIABLE.findall(found.text)} if work else made

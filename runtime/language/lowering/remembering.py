@@ -10,11 +10,6 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
-_KEPT_AS = phrase("memory kept as")
-_REMEMBERS = phrase("remember that")
-_REMEMBERS_VALUE = phrase("remember a value")
-_RECALLS = phrase("recall")
-_OF_A_PLACE = phrase("of a place")
 _NAMED = re.compile(r"\{?\$([^\W\d]\w*)\}?")
 
 
@@ -31,20 +26,20 @@ class Remembering:
         target, rest = phrases.given_to(bare)
         rest = rest.rstrip("?.; ")
         said = text.rstrip(".; ")
-        remembered = _REMEMBERS.begins(rest)
+        remembered = phrase("remember that").begins(rest)
         if remembered is not None and target is None:
-            about = ', about="place"' if _OF_A_PLACE.begins(remembered["what"]) else ""
+            about = ', about="place"' if phrase("of a place").begins(remembered["what"]) else ""
             return LoweredInstruction(
                 OpCode.QUE, f"Remember({_literal(remembered['what'])}{about}): {said}; YLD for call"
             )
-        value = _REMEMBERS_VALUE.begins(rest)
+        value = phrase("remember a value").begins(rest)
         if value is not None and target is None:
             return LoweredInstruction(OpCode.QUE, f"Remember({value['what']}): {said}; YLD for call")
-        recalled = _RECALLS.begins(rest)
+        recalled = phrase("recall").begins(rest)
         if recalled is None:
             return None
         question = recalled["what"]
-        if target is None and (kept := _KEPT_AS.inside(question)):
+        if target is None and (kept := phrase("memory kept as").inside(question)):
             target, question = kept["target"], question[: kept.start()].rstrip()
         result = "" if target is None else f"{target} = "
         return LoweredInstruction(OpCode.QUE, f"{result}Recall({_literal(question)}): {said}; YLD for call")

@@ -16,7 +16,7 @@ from runtime.language.instructions.steps.course import course_of, starts_over, w
 from runtime.language.instructions.steps.repeating import loop_of
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import operand_texts, sets
-from runtime.language.lowering import messages, phrases
+from runtime.language.lowering import phrases
 from runtime.language.lowering.answers import answer_in, answering
 from runtime.language.lowering.attendance import attendees, is_meeting
 from runtime.language.lowering.checks.lost_words import lost_words
@@ -40,12 +40,9 @@ from runtime.language.vocabulary.phrase import phrase
 
 _VERSION = 48
 _DONE = "; done when "
-_KEPT = phrase("kept at the end")
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
-_ENDS_SOMETHING = phrase("end of something")
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
-_EACH_ASKED = phrase("asks for each")
 _CONTROL = frozenset({OpCode.CND, OpCode.YLD, OpCode.JMP, OpCode.RET, OpCode.CHK})
 
 
@@ -230,12 +227,12 @@ class _StepLowering:
         if why := later or known or self._loop_people.doubt(found, item.text):
             found, item = _whole(item, why)
         noted, started = len(self._notes), len(self._classifier.background.started)
-        if found.loop and found.known and not (phrases.AGAIN_IF.begins(found.text) or loop_of(found.text)):
+        if found.loop and found.known and not (phrase("again if").begins(found.text) or loop_of(found.text)):
             found, item = _whole(item, "the list that it goes through is unclear")
         self._behind = (before, above) if found.known and not found.text else None
         step = self._written(found, item, line)
         said = phrases.plain(item.text)
-        course = course_of(phrases.PREFIX.without(without_further(said)))
+        course = course_of(phrase("opening").without(without_further(said)))
         said = course.said if course else said  # the grammar has read the other words of such a step
         lost = _lost(said, step) if found.known and not phrases.PBASM.match(said) else []
         if lost:
@@ -284,13 +281,13 @@ class _StepLowering:
         text = unquoted(item.text)
         if phrases.PBASM.match(item.text):
             return found
-        if condition := phrases.LAST_CONDITION.inside(text):
+        if condition := phrase("condition at the end").inside(text):
             first = self._classifier.classify(item.text[: condition.start()])
             if first.known and first.op not in _CONTROL:
                 return replace(first, after=(*first.after, item.text[condition.end() :].lstrip()))
-        asks = found.talk is not None and found.talk.asks and not phrases.KEEP_ASKING.begins(text)
-        asks = asks and not _EACH_ASKED.inside(text)
-        if not found.after and phrases.REPEATS.inside(text) and not asks:
+        asks = found.talk is not None and found.talk.asks and not phrase("keep asking").begins(text)
+        asks = asks and not phrase("asks for each").inside(text)
+        if not found.after and phrase("repeats").inside(text) and not asks:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
         return found
 
@@ -358,18 +355,19 @@ def _below(item: ListItem, found: LoweredInstruction) -> tuple[ListItem, ...]:
 
 def _may_end_the_loop(found: LoweredInstruction, said: str) -> bool:
     """Whether "stop" alone, or behind a message, is all that says what ends."""
-    ends = _ENDS_SOMETHING.inside(said)
+    ends = phrase("end of something").inside(said)
     if ends is None or not found.text.endswith("for exit"):
         return False
-    return found.op is not OpCode.YLD or not phrases.PREFIX.without(said[: ends.start()])
+    return found.op is not OpCode.YLD or not phrase("opening").without(said[: ends.start()])
 
 
 def _lost(said: str, step: Step) -> list[str]:
     rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
     operands = [text for inner in step.walk() for text in _meant(inner)]
-    if "gave" in step.text and (answer := messages.ANSWER_KEPT.inside(said)) and f"gave ${answer['name']}" in step.text:
+    answer, made = phrase("answer kept").inside(said), phrase("kept at the end").inside(said)
+    if answer and f"gave ${answer['name']}" in step.text:
         said = f"{said[: answer.start()]} ${answer['name']}"
-    elif " = " in step.text and (made := _KEPT.inside(said)) and step.text.startswith(f"{made['target']} = "):
+    elif made and step.text.startswith(f"{made['target']} = "):
         said = f"{said[: made.start()]} {made['target']}"
     return lost_words(said, rows) or lost_words(said, rows, operands) or lost_names(said, "\n".join(rows))
 

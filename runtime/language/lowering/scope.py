@@ -8,17 +8,14 @@ from functools import cached_property, lru_cache
 
 from runtime.language.instructions.conditions.tokens import Kind
 from runtime.language.instructions.steps.hearing import AgentNames
-from runtime.language.lowering import messages, phrases, vocabulary
+from runtime.language.lowering import messages
 from runtime.language.program import AgentKind, Param
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.syntax.signature import camel_case, spaced, without_gaps
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 from runtime.language.vocabulary.word_list import WORD
 
 _NO_NAME = frozenset('$()[]{}="')
-_ARTICLE = phrase("article")
-_WHOSE = phrase("possessive")
-"""Possessives, which a playbook's name seldom contains."""
 
 
 class Reach:
@@ -54,7 +51,7 @@ class Reach:
         letters = [_letters(word) for word in words.split()]
         whole, own = "".join([one for one, _ in letters]), "".join([one for _, one in letters])
         if not words.isascii() or not own[:1].isalpha():  # no name is made of the letters alone
-            whole, own = _simple(words), _simple(_WHOSE.left_out_of(words))
+            whole, own = _simple(words), _simple(phrase("possessive").left_out_of(words))
         return self._by_words.get(whole) or self._by_words.get(own)
 
     def meant_by_first(self, words: Sequence[str], most: int) -> list[str]:
@@ -110,8 +107,8 @@ class Reach:
     @cached_property
     def people(self) -> frozenset[str]:
         """The common nouns, in the singular, for people to whom the agent's steps speak."""
-        said = (_singular(noun["who"]) for noun in messages.ADDRESSED_ROLES.all_inside(self._agent.source))
-        return frozenset(noun for noun in said if self._may_be_the_user(noun) or phrases.PERSON.is_all_of(noun))
+        said = (_singular(noun["who"]) for noun in phrase("addressed").all_inside(self._agent.source))
+        return frozenset(noun for noun in said if self._may_be_the_user(noun) or phrase("people").is_all_of(noun))
 
     def is_the_user(self, noun: str) -> bool:
         """Whether a common noun is what the agent calls the person whom it serves, and the only one."""
@@ -119,14 +116,14 @@ class Reach:
         return self._may_be_the_user(one) and self.people <= {one}
 
     def _may_be_the_user(self, noun: str) -> bool:
-        return noun in vocabulary.SERVED or noun in self._begin
+        return noun in words_of("served") or noun in self._begin
 
     @cached_property
     def _begin(self) -> frozenset[str]:
         """Who begins the agent's playbooks, by their triggers."""
         triggers = (trigger.text for playbook in self._agent.playbooks for trigger in playbook.triggers)
-        found = [found for text in triggers if (found := messages.BEGUN_BY.begins(text))]
-        return frozenset(_singular(who["who"]) for who in found if messages.SPEAKS.begins(who.rest))
+        found = [found for text in triggers if (found := phrase("begun by").begins(text))]
+        return frozenset(_singular(who["who"]) for who in found if phrase("speaks").begins(who.rest))
 
     def is_an_agent(self, word: str) -> bool:
         """Whether an agent has this name."""
@@ -190,17 +187,17 @@ def _called(agent: str) -> str:
 @lru_cache(maxsize=4096)
 def _letters(word: str) -> tuple[str, str]:
     """What `_simple` leaves of one word in a text, and what it leaves of one that is no possessive."""
-    return _kept(word), _kept(_WHOSE.left_out_of(word))
+    return _kept(word), _kept(phrase("possessive").left_out_of(word))
 
 
 def _kept(text: str) -> str:
-    return "".join(WORD.findall(_ARTICLE.left_out_of(spaced(text)).replace("'", "").replace("_", " "))).lower()
+    return "".join(WORD.findall(phrase("article").left_out_of(spaced(text)).replace("'", "").replace("_", " "))).lower()
 
 
 @lru_cache(maxsize=4096)
 def _simple(text: str) -> str:
     """A name for comparison: "Create a ticket" and CreateTicket are equal."""
-    words = _ARTICLE.left_out_of(spaced(text))
+    words = phrase("article").left_out_of(spaced(text))
     return (camel_case(words) or text).lower()
 
 

@@ -33,17 +33,11 @@ from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import OpCode, Step
 from runtime.language.vocabulary.phrase import phrase
 
-_FURTHER = phrase("further case")
-_AT_THE_END = phrase("other case at the end")
-_REACTS = phrase("reacts")
-_WHETHER = phrase("whether")
-_IN_ALL_OTHERS = phrase("in all other cases")
-
 
 def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
     """ "If $n is 1, call Go; if it is 2, end the program; otherwise wait": a condition and its further cases, below a
     heading. A free step where it has several that are not surely these; None for one case alone."""
-    if not (phrases.BRANCH.begins(bare) or phrases.ELSE.begins(bare)) or phrases.SWITCH.begins(bare):
+    if not (phrase("branch").begins(bare) or phrase("else").begins(bare)) or phrase("switch").begins(bare):
         return None
     cuts = _cuts(text, classify)
     if not cuts:
@@ -52,13 +46,13 @@ def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -
     parts = [text[begin:end].strip(" ,;.") for (_, begin), (end, _) in pairwise(places)]
     ends = [text[:start].rstrip().endswith((";", ".")) or text[start] in ";." for start, _ in cuts]
     if (
-        phrases.BRANCH_AT_START.begins(bare)
-        and not phrases.ELSE.begins(bare)
+        phrase("branch at start").begins(bare)
+        and not phrase("else").begins(bare)
         and (sides := _Cases(classify).read(parts, ends))
     ):
         return LoweredInstruction(OpCode.EXE, "", after=sides)
     first, second = (classify(part) for part in parts[:2])
-    if len(parts) == 2 and (second.body if phrases.ELSE.begins(parts[1]) else _narrows(second, first, classify)):
+    if len(parts) == 2 and (second.body if phrase("else").begins(parts[1]) else _narrows(second, first, classify)):
         return None
     return free(text, "how its cases belong together is unclear", whole=True)
 
@@ -66,16 +60,18 @@ def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -
 def why_no_side(said: str, steps: Sequence[Step]) -> str:
     """Why the other side of a condition may belong to none of the `steps` before it, or to several; "" where that is
     clear, and for a step that is no other side."""
-    if not steps or not phrases.ELSE.begins(said):
+    if not steps or not phrase("else").begins(said):
         return ""
     before = steps[-1]
     heads = ((step, decode(step).head) for step in reversed(steps))
     run = takewhile(lambda one: isinstance(one[1], Condition) and one[1].side is not BranchSide.ELSE, heads)
     ifs = (step for step, head in run if isinstance(head, Condition) and head.side is BranchSide.IF)
     several = sum(_is_one_line(step) == _is_one_line(before) for step in ifs) > 1
-    if several and _IN_ALL_OTHERS.begins(said):
+    if several and phrase("in all other cases").begins(said):
         return "whether it is about all conditions before it, or about the last, is unclear"
-    if before.op is OpCode.EXE and (phrases.BRANCH_AT_START.begins(before.text) or phrases.ELSE.begins(before.text)):
+    if before.op is OpCode.EXE and (
+        phrase("branch at start").begins(before.text) or phrase("else").begins(before.text)
+    ):
         return "the condition that it belongs to is free"
     cases_before = (
         before.op is OpCode.EXE and not before.text and any(child.op is OpCode.CND for child in before.children)
@@ -90,8 +86,13 @@ def _is_one_line(step: Step) -> bool:
 def _cuts(text: str, classify: Callable[[str], LoweredInstruction]) -> list[tuple[int, int]]:
     """Where each further case ends what stands before it, and where it begins; none right behind a condition."""
     plain = unquoted(text)
-    sides = {*phrases.other_sides(plain), *(one.start() for one in _AT_THE_END.all_inside(plain))} - {0}
-    found = sorted([*((at, at) for at in sides), *((one.start(), one.end()) for one in _FURTHER.all_inside(plain))])
+    sides = {
+        *phrases.other_sides(plain),
+        *(one.start() for one in phrase("other case at the end").all_inside(plain)),
+    } - {0}
+    found = sorted(
+        [*((at, at) for at in sides), *((one.start(), one.end()) for one in phrase("further case").all_inside(plain))]
+    )
     cuts: list[tuple[int, int]] = []
     behind = 0
     for start, end in found:
@@ -114,8 +115,8 @@ def _narrows(
     answer = read_answer(test.test)
     if second.body is None:
         alone = phrases.CLAUSE_START.search(open_text(second.text)) is None
-        asked = phrases.SAYS_WHETHER.begins(first.body or "")  # "ask whether they are members, and if they want tea"
-        whether = asked is not None and _WHETHER.inside(asked.rest) is not None
+        asked = phrase("says whether").begins(first.body or "")  # "ask whether they are members, and if they want tea"
+        whether = asked is not None and phrase("whether").inside(asked.rest) is not None
         return answer is None and alone and (whether or test.denied or read_condition(test.test) is not None)
     body = classify(first.body) if first.body else None
     if body is None or not body.known or test.denied:
@@ -127,7 +128,7 @@ def _narrows(
         and read.names.isdisjoint(phrases.VARIABLE.findall(first.text))
     ):
         return True  # it is about what the action gives
-    reacts = body.talk is not None and body.talk.asks and _REACTS.begins(test.test) is not None
+    reacts = body.talk is not None and body.talk.asks and phrase("reacts").begins(test.test) is not None
     return reacts or (answer == "yes" and may_be_answered(_done(body).parts[-1]))
 
 
@@ -161,8 +162,8 @@ class _Cases(Struct, frozen=True):
 
     def _side(self, part: str, tests: Sequence[BranchReading], bodies: Sequence[LoweredInstruction]) -> str:
         """A further case as a step of its own; "" where it may belong to something else."""
-        other = phrases.ELSE.begins(part)
-        if other and not phrases.BRANCH.begins(other.rest):
+        other = phrase("else").begins(part)
+        if other and not phrase("branch").begins(other.rest):
             return part
         read = (read_condition(test.test) for test in tests)
         given = frozenset[str]().union(*(one.names for one in read if one is not None))
@@ -188,7 +189,7 @@ class _Cases(Struct, frozen=True):
 
 def if_so(text: str, bare: str) -> LoweredInstruction | None:
     """ "Check whether it is late: if so" is a condition; "if so" asks nothing that the check has not answered."""
-    match = phrases.IF_SO.begins(bare)
+    match = phrase("if so").begins(bare)
     if match is None:
         return None
     if phrases.other_sides(open_text(match["then"])):
@@ -226,8 +227,8 @@ def beyond_the_test(heading: str) -> str:
 def _is_closed(found: LoweredInstruction) -> bool:
     if found.after or found.op is OpCode.CND:
         return False
-    said = phrases.PREFIX.without(found.talk.said) if found.talk else ""
-    return found.talk is None or phrases.SAYS_QUOTED_WHOLE.begins(said) is not None
+    said = phrase("opening").without(found.talk.said) if found.talk else ""
+    return found.talk is None or phrase("says only quoted").begins(said) is not None
 
 
 def _is_plain(body: LoweredInstruction) -> bool:
@@ -253,7 +254,7 @@ def _with_name(part: str, names: frozenset[str]) -> str:
         len(names) == 1
         and it
         and not answers
-        and phrases.BRANCH_AT_START.is_all_of(f"{head} ")
+        and phrase("branch at start").is_all_of(f"{head} ")
         and rest[:1] in " '\u2019"
     )
     return f"{head} ${min(names)}{rest if rest[:1] == ' ' else f' is{rest[2:]}'}" if about else part

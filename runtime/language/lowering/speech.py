@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
 from runtime.language.instructions.model import Template, Wait
-from runtime.language.instructions.operands import words_of
+from runtime.language.instructions.operands import said_words
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.hearing import NamedListeners, hearings
 from runtime.language.lowering import messages, phrases, vocabulary
@@ -15,27 +15,13 @@ from runtime.language.lowering.instruction import LoweredInstruction, LoweredTal
 from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode
-from runtime.language.vocabulary.phrase import PhraseMatch, phrase
+from runtime.language.vocabulary.phrase import PhraseMatch, phrase, words_of
 from runtime.language.vocabulary.word_list import words_of_text
 
 _YIELDED = frozenset({"call", "return", "exit"})
-_BRINGS_AN_ANSWER = phrase("brings an answer")
-_LETS_KNOW = phrase("lets know")
-_LETS = phrase("lets do")
-_YIELD_BEHIND = phrase("yield behind")
-_PRIVATE = phrase("in private")
 _OUTSIDE = frozenset({"user", "human", "customer"})
-_ONE_PERSON = phrase("one person")
-_PROPOSES = phrase("propose")
 _BEHIND_WHOM = frozenset({"for", "to", "about", "whether", "if", "that", ","})
-_WITHOUT_AN_ANSWER = phrase("without an answer")
-_NEEDS_NO_WORDS = phrase("asks for no words")
-_WAITS_FOR_WORDS = phrase("waits for words")
-_TO_A_ROLE_BEHIND = phrase("to a role behind")
-_PERHAPS_PRIVATE = phrase("perhaps in private")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
-_TO_A_VARIABLE = phrase("to a variable at once")
-_WAITS_BEHIND = phrase("waits behind")
 _SHORTEST = 6
 _PRIVATELY = ("privately", "confidentially", "discreetly")
 
@@ -61,12 +47,12 @@ class Speech:
         whom = course.said or "user"
         if bare.lower().startswith("yield") and whom.lower() in _YIELDED:
             return LoweredInstruction(OpCode.YLD, f"for {whom.lower()}")
-        if messages.WITH_A_LIMIT.inside(bare):
+        if phrase("wait with a limit").inside(bare):
             return free(text, messages.NO_LIMIT)
-        if phrases.CODE.inside(whom):
+        if phrase("code").inside(whom):
             return free(text, _NO_WAIT)
         agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
-        person = phrases.PERSON_OUTSIDE.begins(whom.removeprefix("the ")) is not None
+        person = phrase("people outside").begins(whom.removeprefix("the ")) is not None
         if len(agents) + person > 1 and "or" in whom.lower().split():
             return free(text, "it waits for the first of several")
         others = self._others(f"for {whom}")
@@ -81,35 +67,35 @@ class Speech:
         return self._waiting_for_people(text, whom)
 
     def _waiting_for_people(self, text: str, whom: str) -> LoweredInstruction:
-        if said := _WAITS_FOR_WORDS.begins(whom):
+        if said := phrase("waits for words").begins(whom):
             who = said["who"].lower().removeprefix("the ")
-            if who in ("they", "he", "she") or phrases.PERSON.is_all_of(who) or self._reach.is_the_user(who):
+            if who in ("they", "he", "she") or phrase("people").is_all_of(who) or self._reach.is_the_user(who):
                 return LoweredInstruction(OpCode.YLD, f"for user; done when {whom}")
-        if self.absent and _ONE_PERSON.begins(whom):
+        if self.absent and phrase("one person").begins(whom):
             return free(text, f"it may be for {self.absent!r}")
-        if phrases.PERSON.inside(whom) or _BRINGS_AN_ANSWER.inside(whom):
+        if phrase("people").inside(whom) or phrase("brings an answer").inside(whom):
             return LoweredInstruction(OpCode.YLD, "for user")
         return free(text, _NO_WAIT)
 
     def talking(self, text: str, bare: str) -> LoweredInstruction | None:
         if any(one.first[0] == "server" for one in self._named(bare)):
             return LoweredInstruction(OpCode.EXE, text)
-        if phrases.TO_ITSELF.begins(bare):
+        if phrase("to itself").begins(bare):
             return None
         target = self.addressee(bare)
         asks = self._asks(text, bare, target)
         if not (asks or self._tells(bare, target)):
-            if not (self._meeting and phrases.TAKE_PART.begins(bare)):
+            if not (self._meeting and phrase("take part").begins(bare)):
                 return None
             asks, target = True, "meeting"
             if messages.only_waits(bare):
                 return free(text, "for what it waits is part of the sentence")
-        asks = asks and _WITHOUT_AN_ANSWER.inside(unquoted(bare)) is None
-        said = text[: behind.start()].rstrip() if (behind := _YIELD_BEHIND.inside(text)) else text
+        asks = asks and phrase("without an answer").inside(unquoted(bare)) is None
+        said = text[: behind.start()].rstrip() if (behind := phrase("yield behind").inside(text)) else text
         if unsure := self._nobody_known(text, bare, target) or self._perhaps_another(text, bare, said, asks):
             return unsure
         if target is None and not self._meeting and self.partners and "user" not in self.partners:
-            if len(self.partners) > 1 or not phrases.REPLIES.begins(bare):
+            if len(self.partners) > 1 or not phrase("replies").begins(bare):
                 names = ", ".join(self.partners)
                 return free(text, f"it does not say to whom: {names}, or the user")
             target = self.partners[0]
@@ -124,11 +110,16 @@ class Speech:
         """A free step for a message that may be more, or be said later, or ask for a value or about it."""
         if (named := self._named(bare)) and named[0].doubt:
             return free(text, named[0].doubt)
-        if named and _LETS.begins(bare) and named[0].first[0] == "agent" and not _LETS_KNOW.begins(bare):
+        if (
+            named
+            and phrase("lets do").begins(bare)
+            and named[0].first[0] == "agent"
+            and not phrase("lets know").begins(bare)
+        ):
             return free(text, f"what {named[0].first[1]} does is more than words")
         if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
             return free(text, "whose answer is kept is unclear")
-        if asks and "$" in bare and messages.OPTIONS.inside(bare):
+        if asks and "$" in bare and phrase("options in words").inside(bare):
             return free(text, messages.BUTTONS)
         if messages.about_what_is_given(bare, self.questions.given):
             return free(text, "it may ask for a value that is there, or about it")
@@ -141,10 +132,10 @@ class Speech:
     ) -> LoweredInstruction | None:
         """A step of a meeting that may be meant for only some of its participants."""
         private = self._private(text)
-        if private and target in (None, "meeting") and not phrases.EVERYBODY.inside(bare):
+        if private and target in (None, "meeting") and not phrase("everybody").inside(bare):
             return free(text, "it does not say who is spoken to in private")
         whom = messages.before_what(text)
-        if not private and _PERHAPS_PRIVATE.inside(whom) and self._reach.agents_in(whom):
+        if not private and phrase("perhaps in private").inside(whom) and self._reach.agents_in(whom):
             return free(text, "it is unclear whether the others in the meeting may hear it")
         direct = [name for name in (target, *others) if self._outside(name)]
         if others and "user" in others and not private:
@@ -155,7 +146,7 @@ class Speech:
 
     def _also_for(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> LoweredInstruction | None:
         """A free step for words to people and an agent: "Inform both the employee and Director"."""
-        for role in (self._somebody_else(phrases.PREFIX.without(tail)) for _, tail in joints(bare, 8)):
+        for role in (self._somebody_else(phrase("opening").without(tail)) for _, tail in joints(bare, 8)):
             if role and role["who"].lower() in vocabulary.ROLES and not self._reach.is_the_user(role["who"]):
                 return free(text, f"it is for {role['who']!r}, too, and there is no such agent")
         told = messages.before_what(phrases.VARIABLE.sub("this", bare)).rstrip(" .")
@@ -163,7 +154,7 @@ class Speech:
         tokens = [one for one in self._reach.names.tokens(told) if one.text != "the" and one.at >= start]
         agent = False
         for before, one, behind in zip(tokens, tokens[1:], (*tokens[2:], None), strict=False):
-            noun = agent and told[: one.at].endswith(" and the ") and not phrases.PERSON.is_all_of(one.text)
+            noun = agent and told[: one.at].endswith(" and the ") and not phrase("people").is_all_of(one.text)
             also = before.text == "and" and (one.kind == "AGENT" or noun) and one.text not in (target, *others)
             if also and (behind is None or behind.text in _BEHIND_WHOM):
                 return free(text, f"whether it is for {one.text}, too, is unclear")
@@ -175,23 +166,23 @@ class Speech:
         target, others = talk.target, talk.others
         said, anew = self.questions.in_full(talk)
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
-        over = phrases.AND_END.inside(said)
+        over = phrase("and end").inside(said)
         before = said[: over.start()] if over else ""
         if over and not messages.has_the_end(before, over.whole):
             before = before.rstrip(" ,")
-            if phrases.SAYS_QUOTED_WHOLE.begins(before):
+            if phrase("says only quoted").begins(before):
                 instruction = f"Say({target}, {before})"
             return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for exit", talk=talk)
-        if returns := phrases.AND_RETURN.inside(unquoted(said)):
+        if returns := phrase("and return").inside(unquoted(said)):
             before = said[: returns.start()].rstrip(" ,")
-            if phrases.SAYS_QUOTED_WHOLE.begins(before) and said[returns.end() :].strip(" .") == "":
+            if phrase("says only quoted").begins(before) and said[returns.end() :].strip(" .") == "":
                 instruction = f"Say({target}, {before})"
             return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
             return LoweredInstruction(OpCode.QUE, instruction, talk=talk)
-        kept = messages.ANSWER_KEPT.inside(said) or _WAITS_BEHIND.inside(said)
+        kept = phrase("answer kept").inside(said) or phrase("waits behind").inside(said)
         before = said[: kept.start()].rstrip() if kept else ""
-        if before and isinstance(words_of(before, (target, *others)), Template):
+        if before and isinstance(said_words(before, (target, *others)), Template):
             instruction = instruction.replace(said, before, 1)
         waits = sorted([target, *others], key=lambda one: one == "user")
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew) for one in waits)
@@ -207,33 +198,33 @@ class Speech:
 
     def _nobody_known(self, text: str, bare: str, target: str | None) -> LoweredInstruction | None:
         """A step that names somebody whom only the running program knows, or nobody."""
-        if messages.SEVERAL.inside(bare) and len({*self.partners} - {"user"}) > 1:
+        if phrase("several").inside(bare) and len({*self.partners} - {"user"}) > 1:
             return free(text, "which of them are meant is known only when it runs")
-        variable = _TO_A_VARIABLE.begins(bare)
+        variable = phrase("to a variable at once").begins(bare)
         if variable and any(one.lead == "to" and one.start == variable.end() + 1 for one in self._named(bare)):
             variable = None  # "Message $text to the user"
-        variable = variable or (phrases.TO_VARIABLE_BEHIND.begins(bare) if target is None else None)
+        variable = variable or (phrase("to a variable").begins(bare) if target is None else None)
         if who := variable and variable["who"]:
             return free(text, f"who {who} is, is known only when it runs")
-        named = phrases.TO_A_NAME.begins(bare)
-        if named and target is None and not phrases.PERSON.begins(named["who"]):
+        named = phrase("to a name").begins(bare)
+        if named and target is None and not phrase("people").begins(named["who"]):
             return free(text, f"there is no agent {named['who']}")
-        also = messages.AND_ANOTHER.begins(bare)
-        person = also and (phrases.PERSON.is_all_of(also["first"]) or self._reach.is_the_user(also["first"]))
+        also = phrase("to another, too").begins(bare)
+        person = also and (phrase("people").is_all_of(also["first"]) or self._reach.is_the_user(also["first"]))
         person = person or (also and also["role"].lower() in vocabulary.ROLES)
-        if also and person and not (self._reach.agents_in(also["role"]) or phrases.PERSON.is_all_of(also["role"])):
+        if also and person and not (self._reach.agents_in(also["role"]) or phrase("people").is_all_of(also["role"])):
             return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
-        pronoun = target == "user" and self._spoken_to(bare) is None and phrases.PERSON_OUTSIDE.inside(bare) is None
+        pronoun = target == "user" and self._spoken_to(bare) is None and phrase("people outside").inside(bare) is None
         other = self._somebody_else(bare) if target is None or pronoun else None
-        known = other and (phrases.PERSON.begins(other["who"]) or phrases.EVERYBODY.begins(other["who"]))
+        known = other and (phrase("people").begins(other["who"]) or phrase("everybody").begins(other["who"]))
         if other and not (known or (pronoun and self._reach.is_the_user(other["who"]))):
             return free(text, f"it is for {other['who']!r}, and there is no such agent")
         spoken = self._spoken_to(bare) if self.absent and target == "user" else None
-        if spoken and _ONE_PERSON.inside(bare[spoken.start : spoken.end]):
+        if spoken and phrase("one person").inside(bare[spoken.start : spoken.end]):
             return free(text, f"it may be for {self.absent!r}")
-        if target is None and not (self._meeting or self.partners) and messages.TO_WHO_ASKED.inside(bare):
+        if target is None and not (self._meeting or self.partners) and phrase("to who asked").inside(bare):
             return free(text, "who is answered is known only when it runs") if self._reach.is_named_by_others else None
-        meant = phrases.TO_A_NAME_BEHIND.begins(unquoted(bare)) if target is None else None
+        meant = phrase("to a name behind").begins(unquoted(bare)) if target is None else None
         if meant and self._reach.nearly_an_agent(meant["who"]):
             return free(text, f"there is no agent {meant['who']}")
         unknown = next((name for one in self._named(bare) for kind, name in one.who if kind == "unknown"), "")
@@ -243,48 +234,48 @@ class Speech:
     def note(self, text: str) -> None:
         """Note a free step, which may be for somebody else, whom a later "him" or "her" means."""
         other = self._somebody_else(text)
-        if other and not (phrases.PERSON.begins(other["who"]) or self._reach.is_the_user(other["who"])):
+        if other and not (phrase("people").begins(other["who"]) or self._reach.is_the_user(other["who"])):
             self.absent = other["who"]
 
     @staticmethod
     def _somebody_else(bare: str) -> PhraseMatch | None:
         """The common noun of a step for somebody who may be another person than the user."""
-        role = messages.TO_A_ROLE.begins(bare) or _TO_A_ROLE_BEHIND.begins(unquoted(bare))
+        role = phrase("to a role").begins(bare) or phrase("to a role behind").begins(unquoted(bare))
         known = role is not None and vocabulary.ROLES & {role["who"].lower(), role["who"].lower().removesuffix("s")}
-        return role if known else phrases.TO_SOMEBODY_ELSE.begins(bare)
+        return role if known else phrase("to somebody else").begins(bare)
 
     def begun_by_the_user(self, trigger: str) -> bool:
         """Whether a trigger is about what the user does."""
-        who = messages.BEGUN_BY.begins(trigger)
-        named = phrases.PERSON_OUTSIDE.inside(trigger) is not None
+        who = phrase("begun by").begins(trigger)
+        named = phrase("people outside").inside(trigger) is not None
         return named or (who is not None and not self._meeting and self._reach.is_the_user(who["who"]))
 
     def _tells(self, bare: str, target: str | None) -> bool:
-        to_somebody = target is not None and phrases.TELL_IF_NAMED.begins(bare)
-        to_all = self._meeting and phrases.TELL_A_MEETING.begins(bare)
+        to_somebody = target is not None and phrase("tell if named").begins(bare)
+        to_all = self._meeting and phrase("tell a meeting").begins(bare)
         known = {*phrases.VARIABLE.findall(bare)} <= self.questions.given
-        alone = known and _PROPOSES.begins(bare) and not self._reach.is_named_by_others
-        told = phrases.TELL.begins(bare) or _NEEDS_NO_WORDS.begins(bare)
+        alone = known and phrase("propose").begins(bare) and not self._reach.is_named_by_others
+        told = phrase("tell").begins(bare) or phrase("asks for no words").begins(bare)
         return bool(told or to_somebody or to_all or alone)
 
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
-        if _NEEDS_NO_WORDS.begins(bare) and not phrases.UNTIL.inside(bare):
+        if phrase("asks for no words").begins(bare) and not phrase("until").inside(bare):
             return False
-        if phrases.ASK_ALWAYS.begins(bare) or (text.rstrip().endswith("?") and not phrases.THINK.begins(bare)):
+        if phrase("ask always").begins(bare) or (text.rstrip().endswith("?") and not phrase("think").begins(bare)):
             return True
-        if phrases.TOGETHER.begins(bare) and any(one.lead == "with" for one in self._named(bare)):
+        if phrase("together").begins(bare) and any(one.lead == "with" for one in self._named(bare)):
             return True
-        if target and phrases.ASK.begins(bare):
+        if target and phrase("ask").begins(bare):
             from_agent = any(one.lead == "from" and one.first[0] == "agent" for one in self._named(bare))
-            if from_agent or self._spoken_to(bare) or not phrases.ASK_IF_OBJECT.begins(bare):
-                return _LETS_KNOW.begins(bare) is None
-        asks = phrases.ASKS_INSIDE.inside(unquoted(bare)) if self._tells(bare, target or "user") else None
+            if from_agent or self._spoken_to(bare) or not phrase("ask if object").begins(bare):
+                return phrase("lets know").begins(bare) is None
+        asks = phrase("asks inside").inside(unquoted(bare)) if self._tells(bare, target or "user") else None
         return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)
 
     def _named(self, bare: str) -> Sequence[NamedListeners]:
         """Those whom a sentence names, from the part that names the listener: "Introduce Cook to the user"."""
         found = hearings(open_text(bare), self._reach.names)
-        if phrases.ABOUT_OTHERS.begins(bare) or messages.HANDS_ON.begins(bare):
+        if phrase("about others").begins(bare) or phrase("hands on").begins(bare):
             to = (one.start for one in found if one.lead == "to" and one.first[0] in ("agent", "user", "person"))
             start = next(to, 0)
             found = tuple(one for one in found if one.start >= start)
@@ -300,19 +291,19 @@ class Speech:
             return agent.first[1]
         if person:
             return self._person(bare[person.start : person.end])
-        role = messages.TO_A_ROLE.begins(bare) or _TO_A_ROLE_BEHIND.begins(unquoted(bare))
+        role = phrase("to a role").begins(bare) or phrase("to a role behind").begins(unquoted(bare))
         if role and not self._meeting and self._reach.is_the_user(role["who"]):
             return "user"
         if self._meeting:
-            return "meeting" if phrases.EVERYBODY.inside(bare) else None
-        if phrases.SAYS_QUOTED.begins(bare):
+            return "meeting" if phrase("everybody").inside(bare) else None
+        if phrase("says quoted").begins(bare):
             return "user"  # fixed words without an addressee are for whom the program is for
-        anywhere = (messages.FOR_PEOPLE if phrases.TELL_IF_NAMED.begins(bare) else phrases.PERSON).inside(bare)
+        anywhere = (phrase("for people") if phrase("tell if named").begins(bare) else phrase("people")).inside(bare)
         return self._person(anywhere.whole) if anywhere else None
 
     def _person(self, words: str) -> str | None:
         """The person or agent that a pronoun means: "him" may be an agent in the conversation."""
-        if self.partners and "user" not in self.partners and phrases.PRONOUN.inside(words):
+        if self.partners and "user" not in self.partners and phrase("pronoun").inside(words):
             return self.partners[0] if len(self.partners) == 1 else None
         return "user"
 
@@ -340,7 +331,7 @@ class Speech:
 
     def _private(self, text: str) -> bool:
         words = unquoted(text)
-        if _PRIVATE.inside(words):
+        if phrase("in private").inside(words):
             return True
         long = (word for word in words_of_text(words).words if len(word) >= _SHORTEST)
         return any(get_close_matches(word, _PRIVATELY, n=1, cutoff=0.8) for word in long)
@@ -348,13 +339,13 @@ class Speech:
     def wait_for(self, target: str, said: str, *, several: bool = False, anew: Sequence[str] = ()) -> str:
         """The wait for an answer, by one of `several` agents or by the only one. What it asks for `anew` it does not
         name itself."""
-        until = phrases.UNTIL.inside(said)
+        until = phrase("until").inside(said)
         if target != "user":
-            asked_for = {match["name"] for match in phrases.ASKED_FOR.all_inside(said)}
+            asked_for = {match["name"] for match in phrase("asked for").all_inside(said)}
             states = {
                 name
-                for match in phrases.TALKED_ABOUT.all_inside(said)
-                if phrases.ITS_STATE.inside(match.whole)
+                for match in phrase("talked about").all_inside(said)
+                if phrase("state of a variable").inside(match.whole)
                 for name in phrases.VARIABLE.findall(match.whole)
             }
             named = (
@@ -363,21 +354,21 @@ class Speech:
                 else [name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name not in states]
             )
             new = [f"${name}" for name in named if name not in self.questions.given or name in asked_for]
-            new = [f"${kept['name']}"] if (kept := messages.ANSWER_KEPT.inside(said)) and not several else new
+            new = [f"${kept['name']}"] if (kept := phrase("answer kept").inside(said)) and not several else new
             who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
             when = [f"{who} gave {' and '.join(new)}"] if new else []
             when += [until["what"]] if until else []
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
-        tells = any(one.begins(said) for one in (phrases.TELL, phrases.ASK_IF_OBJECT))
-        tells = tells or vocabulary.beginning(said, vocabulary.HANDS) != ""
-        asked = phrases.ASKS_INSIDE.inside(unquoted(said)) if tells else None
-        kept = messages.ANSWER_KEPT.inside(said)
+        tells = any(one.begins(said) for one in (phrase("tell"), phrase("ask if object")))
+        tells = tells or vocabulary.beginning(said, words_of("hands over")) != ""
+        asked = phrase("asks inside").inside(unquoted(said)) if tells else None
+        kept = phrase("answer kept").inside(said)
         wanted = anew or self.questions.wanted(said[asked.start() :] if asked else said)
         if kept and not anew:
             asks_more = (one for one in phrases.VARIABLE.finditer(said) if said[one.end() : kept.start()].strip())
             typed = {one[1] for one in asks_more if ":" in one[0]}
             wanted = list(dict.fromkeys([*(name for name in wanted if name in typed), kept["name"]]))
-        kind = kept["type"] if kept and messages.ASKS_QUOTED.begins(said[: kept.start()]) else ""
+        kind = kept["type"] if kept and phrase("asks a quotation").begins(said[: kept.start()]) else ""
         gave = "the user gave " + " and ".join(f"${name}{kind}" for name in wanted) if wanted else "the user answered"
         if until:
             what = until["what"] if " " in until["what"] or not wanted else f"it is {until['what']}"

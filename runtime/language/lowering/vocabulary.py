@@ -10,24 +10,8 @@ from runtime.language.vocabulary.phrase import words_of
 _LONGEST = 3
 """The number of words in the longest phrase."""
 
-WORK: Final = words_of("work in a message")
-MAKES: Final = words_of("makes")
-NOTES: Final = words_of("notes")
-GETS: Final = words_of("gets")
-COMPUTES: Final = words_of("computes")
-HANDS: Final = words_of("hands over")
-ENDS: Final = words_of("ends")
-REPEATS: Final = words_of("repeats a step")
-EARLIER: Final = words_of("earlier")
-LATER: Final = words_of("later than now")
-ARTICLES: Final = words_of("articles")
-INTO: Final = words_of("into")
-LASTING: Final = words_of("lasting")
-WHAT_FOR: Final = words_of("what for")
-SERVED: Final = words_of("served")
-ROLES: Final = SERVED | words_of("roles")
+ROLES: Final = words_of("served") | words_of("roles")
 THEIRS: Final = ROLES | words_of("relatives")
-TELLS_A_PERSON: Final = words_of("tells a person")
 
 
 def beginning(text: str, phrases: frozenset[str]) -> str:
@@ -55,5 +39,5 @@ def variable_behind(text: str, phrases: frozenset[str]) -> str:
 def object_of(text: str, verbs: frozenset[str]) -> str:
     """The one variable that is all that follows a verb and an article: "figure out the $age"; "" for none."""
     rest = text[len(beginning(text, verbs)) :].split()
-    words = rest[1:] if rest and rest[0].lower() in ARTICLES else rest
+    words = rest[1:] if rest and rest[0].lower() in words_of("articles") else rest
     return words[0] if len(words) == 1 and words[0].startswith("$") and beginning(text, verbs) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -289,6 +289,7 @@ def _first_inside(pattern: PhrasePattern, text: str) -> PhraseMatch | None:
     return next(pattern.all_inside(text), None)
 
 
+@cache
 def phrase(name: str) -> PhrasePattern:
     """The phrase of the vocabulary with this name. Raises KeyError where there is none."""
     return PhrasePattern(ENTRIES[name].notation)
@@ -299,6 +300,7 @@ def phrases_of(section: str) -> Mapping[str, PhrasePattern]:
     return {name: phrase(name) for name, entry in ENTRIES.items() if entry.section == section}
 
 
+@cache
 def words_of(name: str) -> frozenset[str]:
     """The words and phrases of a list without any notation. Raises KeyError where there is none."""
     return frozenset(" ".join(one.split()) for one in ENTRIES[name].notation.split("|"))

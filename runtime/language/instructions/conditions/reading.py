@@ -21,8 +21,6 @@ from runtime.language.vocabulary.word_list import WORD
 _WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
 _OF_SYMBOLS = frozenset({"and", "or", "not", "in", "if", "else", "for", "True", "False", "None", "true", "false"})
 _EXACT_WORDS = frozenset({"meeting", "true", "false"})
-_GOES_ON = phrase("goes on in a list")
-_ACTS = phrase("acts or states")
 _DENIES = frozenset({"not", "no", "nobody", "none", "never", "nothing", "without"})
 _APOSTROPHE = re.compile("(?<=\\w)\u2019(?=\\w)")
 
@@ -95,11 +93,11 @@ def is_one_condition(text: str) -> bool:
         return True
     if apart:
         return False
-    new = [_GOES_ON.begins(part) is None for part in parts]
+    new = [phrase("goes on in a list").begins(part) is None for part in parts]
     others = [part for part, begins in zip(parts, new, strict=True) if begins]
     listed = not {"and", "or"}.isdisjoint(parts[-1].lower().split())
     inserted = not any(one and two for one, two in pairwise([True, *new]))  # "the guest, after all, wants tea"
-    return not others or ((listed or inserted) and not any(map(_ACTS.begins, others)))
+    return not others or ((listed or inserted) and not any(map(phrase("acts or states").begins, others)))
 
 
 def says_no(text: str) -> bool:

@@ -72,7 +72,6 @@ _STOOD_FOR = {
     + " ".join(NUMBER_WORDS[1:]),
 }
 """The words that an instruction replaces, by its start or its call."""
-_TIME = phrase("length of time")
 _SMALL_WORDS = frozenset(_SMALL.split())
 _STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
 _LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in start)
@@ -99,7 +98,7 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     kept = _tokens(there) | _numbers(there)
     if operands is not None:
         kept |= {word for number, word in _SPELT_NUMBERS if number in kept}
-    said = _TIME.left_out_of(said) if sleeps else said
+    said = phrase("length of time").left_out_of(said) if sleeps else said
     known = kept | _dropped(rows)
     lost = []
     if operands is None:
@@ -137,7 +136,7 @@ def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
         return []
     lost = []
     for clause in (part for sentence in clauses(said) for part in _pieces(sentence)):
-        timeless = _TIME.left_out_of(clause) if sleeps else clause
+        timeless = phrase("length of time").left_out_of(clause) if sleeps else clause
         words = [_parts(token) - dropped for token in _read(timeless)]
         missing = [parts for parts in words if parts and not {_stem(part) for part in parts} <= stems]
         numbers = any(part.isdigit() for parts in missing for part in parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from runtime.language.vocabulary.phrase import ENTRIES, PhrasePattern, phrase
@@ -76,3 +78,9 @@ def test_every_phrase_of_the_vocabulary_is_read_and_asked_for(name: str) -> None
     section = ENTRIES[name].section
     asked = (f'phrase("{name}")', f'words_of("{name}")', f"<{name}>", f'phrases_of("{section}")')
     assert any(one in text for text in (*CODE, *(entry.notation for entry in ENTRIES.values())) for one in asked)
+
+
+def test_every_phrase_that_the_code_asks_for_is_in_the_vocabulary() -> None:
+    asked = {name for text in CODE for name in re.findall(r'\b(?:phrase|words_of)\([\'"]([^\'"]+)[\'"]\)', text)}
+    assert len(asked) > 200
+    assert asked <= ENTRIES.keys()
