@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-RUNS = 10
+RUNS = 20
 VARIABLE = "PARLEY_TEST_SAMPLE"
 
 _ROOT = Path(__file__).parents[1]
