@@ -6,14 +6,15 @@ import gc
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from gateway.settings.tree import model_environment
 from runtime.core.clock import SystemClock
@@ -34,6 +35,7 @@ from runtime.llm.process import ModelProcess
 from runtime.llm.worker.library import LiteLLMProvider
 from runtime.llm.worker.openai_server import OpenAIServerReader
 from tests.fakes.models.openai_server import OpenAIServer, Reply
+from tests.fakes.servers.ports import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -84,8 +86,17 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-async def process(running_server: OpenAIServer, provider: str) -> AsyncIterator[ModelProcess]:
-    async with started(options_for(running_server, f"{provider}/test")) as made:
+def models(running_server: OpenAIServer, provider: str) -> list[ModelOptions]:
+    """The one that most tests ask, one with a known price, the first once more, and one where nobody listens."""
+    test = options_for(running_server, f"{provider}/test")
+    known = "openai/gpt-4.1-mini" if provider == "openai" else "gpt-4.1-mini"  # which litellm takes for OpenAI's
+    return [test, replace(test, name=known), test, replace(test, base_url=f"http://127.0.0.1:{free_port()}/v1")]
+
+
+@pytest.fixture(scope="module")
+async def process(models: Sequence[ModelOptions]) -> AsyncIterator[ModelProcess]:
+    """One for all, since it takes seconds to load litellm."""
+    async with started(*models) as made:
         yield made
 
 
@@ -108,17 +119,8 @@ def options_for(server: OpenAIServer, name: str, timeouts: ModelTimeouts | None 
     return ModelOptions(name, base_url=server.base_url, timeouts=timeouts or ModelTimeouts(), max_retries=2)
 
 
-def started(options: ModelOptions) -> ModelProcess:
-    return ModelProcess([options], model_environment(), SystemClock())
-
-
-@asynccontextmanager
-async def connected(server: OpenAIServer, clock: SkippingClock, name: str) -> AsyncIterator[AnsweringClient]:
-    """A client with a process of its own, for another server or model."""
-    options = options_for(server, name)
-    async with started(options) as process:
-        await process.warm_up()
-        yield AnsweringClient(process.provider(), options, clock)
+def started(*models: ModelOptions) -> ModelProcess:
+    return ModelProcess(models, model_environment(), SystemClock())
 
 
 async def ask(client: LLMClient, request: CompletionRequest = HELLO) -> tuple[list[str], Usage]:
@@ -135,12 +137,10 @@ async def test_text_comes_whole_and_usage_at_the_end(client: AnsweringClient, se
 
 
 async def test_an_answer_of_a_model_with_a_known_price_has_its_cost_and_its_window(
-    server: OpenAIServer, clock: SkippingClock, provider: str
+    server: OpenAIServer, process: ModelProcess, models: Sequence[ModelOptions], clock: SkippingClock
 ) -> None:
     server.add(Reply("hi", usage=(1_000_000, 100_000, 400_000)))
-    named = "openai/gpt-4.1-mini" if provider == "openai" else "gpt-4.1-mini"  # which litellm takes for OpenAI's
-    async with connected(server, clock, named) as client:
-        _, usage = await ask(client)
+    _, usage = await ask(AnsweringClient(process.provider(1), models[1], clock))
     assert usage.cost_usd == pytest.approx(0.6 * 0.40 + 0.4 * 0.10 + 0.16)
     assert usage.window_tokens == 1_047_576
 
@@ -185,13 +185,12 @@ async def test_a_server_is_sent_the_schema_that_an_answer_is_held_to(
 
 
 async def test_a_server_that_knows_no_schemas_is_asked_without_one_from_then_on(
-    server: OpenAIServer, clock: SkippingClock, name: str
+    server: OpenAIServer, process: ModelProcess, models: Sequence[ModelOptions], clock: SkippingClock
 ) -> None:
     server.add(Reply(status=400), Reply('{"n": 3}'), Reply('{"n": 4}'))
-    async with started(options_for(server, name)) as process:
-        client = AnsweringClient(process.provider(), options_for(server, name), clock)
-        assert "".join((await ask(client, HELD))[0]) == '{"n": 3}'
-        assert "".join((await ask(client, HELD))[0]) == '{"n": 4}'
+    client = AnsweringClient(process.provider(2), models[2], clock)
+    assert "".join((await ask(client, HELD))[0]) == '{"n": 3}'
+    assert "".join((await ask(client, HELD))[0]) == '{"n": 4}'
     assert ["response_format" in request for request in server.requests] == [True, False, False]
 
 
@@ -284,12 +283,11 @@ async def test_server_error_that_lasts_is_unavailable(client: AnsweringClient, s
     assert len(server.requests) == 3
 
 
-async def test_nobody_listening_is_unavailable(clock: SkippingClock, name: str) -> None:
-    async with OpenAIServer() as gone:
-        pass
-    async with connected(gone, clock, name) as client:
-        with pytest.raises(LLMUnavailable, match=name):
-            await ask(client)
+async def test_nobody_listening_is_unavailable(
+    process: ModelProcess, models: Sequence[ModelOptions], clock: SkippingClock
+) -> None:
+    with pytest.raises(LLMUnavailable, match=models[3].name):
+        await ask(AnsweringClient(process.provider(3), models[3], clock))
     assert len(clock.slept_s) == 2
 
 
