@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncGenerator
 
 import pytest
 from playwright.async_api import Browser, async_playwright, expect
 
-from tests.e2e.browsing import LIMIT_MS
+from tests.e2e.browsing import LIMIT_MS, browser_path
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
     "--no-sandbox",
     "--disable-background-networking",
@@ -31,10 +29,8 @@ def _warm(warm_starts: None) -> None:
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """Where the system's Chromium is."""
-    for name in _NAMES:
-        path = shutil.which(name)
-        if path:
-            return path
+    if path := browser_path():
+        return path
     pytest.fail("The browser tests need Chromium. On Debian and Ubuntu: sudo apt-get install chromium", pytrace=False)
 
 

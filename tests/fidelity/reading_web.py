@@ -4,7 +4,6 @@ them look and where they lead (HTML Standard). A formula that is not drawn yet s
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -12,10 +11,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, Route, sync_playwright
 
+from tests.e2e.browsing import browser_path
 from tests.fidelity.seen import NAME, PERSON, Seen, seen
 
 _FILES = Path(__file__).parents[2] / "gateway" / "web" / "page"
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _ADDRESS = "http://page.example"
 _DOCUMENT = """<!doctype html><meta charset=utf-8>
 <script src=/assets/vendor/purify.min.js></script>
@@ -39,9 +38,8 @@ window.read = (texts) => texts.map((text) => [...runs(render(text), "", null)]);
 @contextmanager
 def opened() -> Iterator[Callable[[Sequence[str]], list[list[Seen]]]]:
     """The page, which reads messages until it is closed."""
-    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         page = browser.new_page()
         page.route("**/*", _served)
         page.goto(_ADDRESS)

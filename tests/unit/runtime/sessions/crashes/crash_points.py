@@ -23,7 +23,7 @@ Check = Callable[[World], None]
 async def dying_at_each_point(live: Live, check: Check, chosen: Sample | None = None) -> float:
     """Live once undisturbed, then once for each point; which share of those lives had a death.
 
-    In a sample, which may be a few lives, one without a death is not counted: what a share has to be is for all of them.
+    In a sample, which may be few lives, one without a death is not counted: what a share has to be is for all of them.
     """
     chosen = chosen or sample()
     calm = await live(crashes=(), seed=0)
