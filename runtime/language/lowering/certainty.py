@@ -223,7 +223,7 @@ def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
             phrase("works on something").begins(bare) and not messages.may_go_on(head)
         )
         works = works or (" " in bare and phrase("replies").begins(head))
-        works = works and not (ends and ends_program(bare))
+        works = works and not (ends and ends_program(bare)) and not phrase("words again").begins(bare)
         if first in words_of("work in a message") and works and not _to_people(phrase("to people").left_out_of(head)):
             return f"{bare[:40]!r} may be part of what is said"
         if messages.grants(bare) and not messages.is_indirect(head):

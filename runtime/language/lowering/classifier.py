@@ -111,8 +111,7 @@ class Classifier:
         if offer := phrase("offers options").is_all_of(_bare(text)):
             options = ", ".join(messages.QUOTATION.findall(offer["options"]))
             return _called(f"{offer['target']} = Ask({offer['question']}, [{options}])")
-        several = None if whole else self._compound.in_parts(text, _bare(text))
-        if several is not None:
+        if not whole and (several := self._compound.in_parts(text, _bare(text))):
             return several
         found = self._one(text)
         found = found if whole else self._compound.checked(found, text, _bare(text))
@@ -137,11 +136,7 @@ class Classifier:
 
     def _one(self, text: str) -> LoweredInstruction:
         bare = _bare(text)
-        for rule in self._rules:
-            found = rule(text, bare)
-            if found is not None:
-                return found
-        return free(text, _UNKNOWN)
+        return next((found for rule in self._rules if (found := rule(text, bare))), free(text, _UNKNOWN))
 
     def _named(self, text: str, bare: str) -> LoweredInstruction | None:
         if (name := phrases.whole_call(bare)) and self._reach.knows(name):
@@ -332,6 +327,11 @@ class Classifier:
 
     def _call_inside(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Create the account with CreateAccount($email)" is the call; other sentences around one stay free."""
+        by = None if messages.is_indirect(bare.partition(" by ")[0]) else phrase("by calling").begins(bare)
+        if by and self._reach.knows(by["name"]):
+            sure = not by["rest"] and "$" not in bare and self._takes_nothing(by["name"])
+            called = f"{by['name']}(): {text.rstrip('. ;')}"
+            return _called(called) if sure else free(text, f"what {by['name']} is given is unclear")
         works = phrase("works by a call").begins(bare)
         if works and phrase("how often").inside(bare[: -len(works["call"])]):
             return free(text, "how often it is done is part of the sentence")

@@ -25,6 +25,7 @@ from runtime.language.vocabulary.phrase import phrase, words_of
 _LASTS = frozenset({OpCode.RET, OpCode.JMP})
 _LONGEST_WAIT = 4
 """The number of words in "YLD for agent Cook"."""
+_BEFORE_OR_BEHIND = "whether it is said before the answer is there, or behind it, is unclear"
 
 
 class _Part(Struct, frozen=True):
@@ -78,8 +79,7 @@ class Compound:
             return self._behind(found, text) or self._call_and_more(text) or found
         if found.op in (OpCode.CND, OpCode.JMP, OpCode.CHK):
             return found
-        conditional = self._behind(found, text) or self._lasting(found, text)
-        if conditional is not None:
+        if conditional := self._behind(found, text) or self._lasting(found, text):
             return conditional
         if found.op is OpCode.EXE:
             return self._besides_a_value(text) or found
@@ -157,14 +157,12 @@ class Compound:
         groups: list[_Part] = []
         for part in parts:
             found = self._classify(part)
-            semicolon = text[: text.find(part)].rstrip().endswith(";")
-            joined = self._joined(groups[-1], part, found, ";" if semicolon else ".") if groups else None
+            mark = ";" if text[: text.find(part)].rstrip().endswith(";") else "."
+            joined = self._joined(groups[-1], part, found, mark) if groups else None
             if joined is not None:
-                groups[-1] = joined
-            else:
-                groups.append(_Part(part, found))
-        unknown = next((group for group in groups if not group.found.known), None)
-        if unknown is not None:
+                part, found = f"{groups.pop().text}{mark} {part}", joined
+            groups.append(_Part(part, found))
+        if unknown := next((group for group in groups if not group.found.known), None):
             why = unknown.found.reason if len(groups) == 1 else f"{unknown.text!r}: {unknown.found.reason}"
             return free(text, why)
         first = groups[0].found
@@ -174,28 +172,27 @@ class Compound:
             return free(text, "the parts that belong together are unclear", whole=True)
         return replace(first, after=(*first.after, *(group.text for group in groups[1:])))
 
-    def _joined(self, before: _Part, part: str, found: LoweredInstruction, mark: str) -> _Part | None:
+    def _joined(self, before: _Part, part: str, found: LoweredInstruction, mark: str) -> LoweredInstruction | None:
         """Two clauses as one instruction; None if the second is one of its own."""
         talk = before.found.talk
         whole_call = before.found.op is OpCode.QUE and talk is None
+        call = before.found.text.removesuffix("; YLD for call")
         if whole_call and (kept := phrase("keeps the result").begins(part)):
             again = self._classify(f"{before.text.rstrip('. ;')} and {part}")
             if not again.known:
-                return _Part(f"{before.text}{mark} {part}", free(part, "what is kept is unclear"))
+                return free(part, "what is kept is unclear")
             if again.text.startswith(kept["target"]):
-                return _Part(f"{before.text}{mark} {part}", again)
+                return again
         if whole_call and phrase("wait for the call").begins(part):
-            call = before.found.text.removesuffix("; YLD for call")
             waits = f"{call}{'' if ': ' in call else ':'} {part.rstrip('.;')}; YLD for call"
-            return _Part(f"{before.text}{mark} {part}", replace(before.found, text=waits))
+            return replace(before.found, text=waits)
         if whole_call and phrase("wait alone").begins(part):
-            return _Part(f"{before.text}{mark} {part}", free(part, "it does not say for whom, behind a call"))
+            return free(part, "it does not say for whom, behind a call")
         if found.op is OpCode.YLD and whole_call and not before.found.after:
-            call = before.found.text.removesuffix("; YLD for call")
-            return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))
+            return replace(before.found, text=f"{call}; YLD {found.text}")
         over = before.found.text.startswith(("EndMeeting(", "LeaveMeeting("))
         if over and found.talk is not None and phrase("everybody").inside(part):
-            return _Part(f"{before.text}{mark} {part}", free(part, "nobody hears it when the meeting is over"))
+            return free(part, "nobody hears it when the meeting is over")
         if talk is not None and not before.ends:
             return self._more_said(before, talk, part, found, mark)
         modifies = phrase("how").begins(part) is not None
@@ -205,33 +202,35 @@ class Compound:
         if before.found.op in (OpCode.TNK, OpCode.EXE) and (asks_itself or same or (modifies and not found.known)):
             known = before.found.known and (found.known or modifies)
             text = f"{before.found.text}{'' if before.found.text.endswith(('?', '!')) else mark} {part}"
-            return _Part(f"{before.text}{mark} {part}", replace(before.found, text=text, known=known))
+            return replace(before.found, text=text, known=known)
         return None
 
     def _more_said(
         self, before: _Part, talk: LoweredTalk, part: str, found: LoweredInstruction, mark: str
-    ) -> _Part | None:
+    ) -> LoweredInstruction | None:
         """Further words for the same people, or the wait for their answer."""
         if talk.asks and phrase("repeats").inside(unquoted(part)) and phrase("asks again").begins(part):
-            return _Part(f"{before.text}{mark} {part}", free(part, "how often it is asked is part of the sentence"))
+            return free(part, "how often it is asked is part of the sentence")
         if talk.asks and "$" in talk.said and phrase("may be left out").inside(part):
-            return _Part(f"{before.text}{mark} {part}", free(part, messages.OPTIONAL))
+            return free(part, messages.OPTIONAL)
+        mark = "" if talk.said.endswith("?") else mark
+        quoted = _BEFORE_OR_BEHIND if phrase("says only quoted").begins(bare := phrase("opening").without(part)) else ""
+        why = (quoted or self._speech.questions.why_not_kept(talk.said, bare)) if talk.asks else None
+        if why is not None:
+            return free(part, why) if why else self._speech.spoken(with_words(talk, f"{mark} {part}", asks=True))
         if waits_for(found, talk.target):
             coded = part.startswith("YLD for ") and len(part.split()) <= _LONGEST_WAIT
             worded = not (coded or part.lower().removeprefix("please ").startswith("wait"))
-            more = with_words(talk, f"{mark} {part}" if worded else "", asks=True)
-            return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
-        if talk.asks and found.known and phrase("replies").begins(phrase("opening").without(part)):
+            return self._speech.spoken(with_words(talk, f"{mark} {part}" if worded else "", asks=True))
+        if talk.asks and found.known and phrase("replies").begins(bare):
             return None
-        same = found.talk is not None and not found.after and "; YLD for exit" not in found.text
-        same = same and found.talk is not None and found.talk.target == talk.target
+        second = None if found.after or "; YLD for exit" in found.text else found.talk
+        same = second is not None and second.target == talk.target
         same = same and not (phrase("lasts").inside(talk.said) and part.lower().startswith("then "))
         a_call = found.op is OpCode.QUE and found.talk is None
         listed = ":" in unquoted(before.text) and not found.known
         if same or listed or (phrase("how").begins(part) and not a_call and found.op is not OpCode.CND):
-            asks = found.talk.asks if same and found.talk else False
-            more = with_words(talk, f"{mark} {part}", asks=asks)
-            return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
+            return self._speech.spoken(with_words(talk, f"{mark} {part}", asks=bool(same and second and second.asks)))
         return None
 
     def _behind(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
@@ -326,8 +325,7 @@ class Compound:
                 not indirect or phrase("says only quoted").begins(phrase("opening").without(head))
             )
             exact = exact and (second.op is not OpCode.EXE or is_exact(tail))
-            other = free(text, f"{tail!r} is something else to be done")
-            return self._sequence(text, [head, tail]) if exact else other
+            return self._sequence(text, [head, tail]) if exact else free(text, f"{tail!r} is something else to be done")
         if not second.known or not self._is_another(found, second, bare):
             return None
         return self._sequence(text, [head, tail])
@@ -340,6 +338,8 @@ class Compound:
         asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
         then = "then" in text[len(head) : len(text) - len(tail)].lower()
         tells = phrase("tell").begins(bare) if then else phrase("replies").begins(bare)
+        if asked and asked.asks and not then and phrase("says only quoted").begins(bare):
+            return free(text, _BEFORE_OR_BEHIND)
         if asked is None or not asked.asks or (messages.is_indirect(head) and not (then and tells)):
             return None
         second = self._classify(tail)

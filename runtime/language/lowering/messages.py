@@ -30,6 +30,7 @@ _WHY_MORE = {
     "who": "who is meant is known only when it runs",
     "limit": NO_LIMIT,
     "where": "it is for a meeting, and none is held by this playbook",
+    "talk": "whether it waits for their questions, and until when, is part of the sentence",
 }
 _CLOCK = re.compile(
     r"(?:\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\.?|o['\u2019]clock|h)|\d{1,2}:\d\d|noon|midnight|tomorrow|tonight"
@@ -197,7 +198,9 @@ def _surely_more(plain: str, *, meeting: bool) -> str:
     apart = found is not None and found["limit"] and before.rstrip().endswith((" and", ",", " then"))
     if found is None or (not apart and (is_indirect(before) or phrase("whether").inside(before))):
         return ""
-    return next((why for part, why in _WHY_MORE.items() if found[part] and not (meeting and part == "where")), "")
+    return next(
+        (why for part, why in _WHY_MORE.items() if found[part] and not (meeting and part in ("where", "talk"))), ""
+    )
 
 
 def grants(bare: str) -> bool:

@@ -66,7 +66,7 @@ class AskedVariables:
         if len({*self.about}) > 1 and (it := phrase("asks for it").inside(plain)) and it["it"].lower() == "it":
             return f"it may ask for {_joined([*dict.fromkeys(self.about)])}, or for one of them"
         again = phrase("asks again").inside(plain)
-        if again and again.start() and self.about:
+        if again and again.start() and self.about and not phrase("for a variable").begins(bare[again.end() :].lstrip()):
             return "whether the answer is tested again is not said"
         somebody = again and phrase("people").inside(again.whole)
         named = phrases.VARIABLE.search(bare) or self._asked & {*self.about}
@@ -96,9 +96,9 @@ class AskedVariables:
         kept = phrase("answer kept").inside(bare)
         if kept is None and phrase("one or the other").inside(unquoted(bare)) and len(self.wanted(bare)) > 1:
             return "it may ask for one of them, or for both"
-        if kept is None or kept["type"]:
+        if kept is None:
             return ""
-        if kept["name"] in self.lists:
+        if kept["name"] in self.lists and not kept["type"]:
             return f"it may replace the list ${kept['name']} or add to it"
         asked = {match["name"] for match in phrase("asked for").all_inside(bare[: kept.start()])} - self.given
         return f"whether ${min(asked)} gets the answer, too, is unclear" if asked else ""
@@ -120,6 +120,13 @@ class AskedVariables:
         name = found["target"].removeprefix("$")
         grows = name in self.lists or (found["where"].lower() == "on" and "list" in name.lower().split("_"))
         return LoweredInstruction(OpCode.EXE, f"Add {found['what']} to {found['target']}") if grows else None
+
+    def why_not_kept(self, said: str, part: str) -> str | None:
+        """Why a sentence behind a question that names no variable may not say which one the answer is for, "Set $a"; ""
+        where it does, None for another sentence."""
+        if not phrase("keeps the answer").is_all_of(part) or self.wanted(said):
+            return None
+        return self._perhaps_added(f"{said}; {part}")
 
     def whether_known(self, condition: str) -> str:
         """Why a condition may be about what a value names: "If $plate isn't known", behind a question for $plate."""

@@ -182,10 +182,10 @@ class Speech:
             return LoweredInstruction(OpCode.QUE, instruction, talk=talk)
         kept = phrase("answer kept").inside(said) or phrase("waits behind").inside(said)
         before = said[: kept.start()].rstrip() if kept else ""
-        if before and isinstance(said_words(before, (target, *others)), Template):
-            instruction = instruction.replace(said, before, 1)
+        exact = before != "" and isinstance(said_words(before, (target, *others)), Template)
+        instruction = instruction.replace(said, before, 1) if exact else instruction
         waits = sorted([target, *others], key=lambda one: one == "user")
-        waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew) for one in waits)
+        waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew, exact=exact) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
         return LoweredInstruction(OpCode.QUE, instruction + waiting + all_answer, talk=talk)
 
@@ -216,7 +216,11 @@ class Speech:
             return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
         pronoun = target == "user" and self._spoken_to(bare) is None and phrase("people outside").inside(bare) is None
         other = self._somebody_else(bare) if target is None or pronoun else None
-        known = other and (phrase("people").begins(other["who"]) or phrase("everybody").begins(other["who"]))
+        known = other and (
+            phrase("people").begins(other["who"])
+            or phrase("everybody").begins(other["who"])
+            or other["who"] in ("team", "group")
+        )
         if other and not (known or (pronoun and self._reach.is_the_user(other["who"]))):
             return free(text, f"it is for {other['who']!r}, and there is no such agent")
         spoken = self._spoken_to(bare) if self.absent and target == "user" else None
@@ -270,6 +274,8 @@ class Speech:
             if from_agent or self._spoken_to(bare) or not phrase("ask if object").begins(bare):
                 return phrase("lets know").begins(bare) is None
         asks = phrase("asks inside").inside(unquoted(bare)) if self._tells(bare, target or "user") else None
+        if asks and phrase("asks for no words").begins(bare[asks.end() - 3 :]) and not phrase("until").inside(bare):
+            return False
         return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)
 
     def _named(self, bare: str) -> Sequence[NamedListeners]:
@@ -336,9 +342,11 @@ class Speech:
         long = (word for word in words_of_text(words).words if len(word) >= _SHORTEST)
         return any(get_close_matches(word, _PRIVATELY, n=1, cutoff=0.8) for word in long)
 
-    def wait_for(self, target: str, said: str, *, several: bool = False, anew: Sequence[str] = ()) -> str:
+    def wait_for(
+        self, target: str, said: str, *, several: bool = False, anew: Sequence[str] = (), exact: bool = False
+    ) -> str:
         """The wait for an answer, by one of `several` agents or by the only one. What it asks for `anew` it does not
-        name itself."""
+        name itself. Behind `exact` words the types of its variables are named here alone."""
         until = phrase("until").inside(said)
         if target != "user":
             asked_for = {match["name"] for match in phrase("asked for").all_inside(said)}
@@ -367,9 +375,12 @@ class Speech:
         if kept and not anew:
             asks_more = (one for one in phrases.VARIABLE.finditer(said) if said[one.end() : kept.start()].strip())
             typed = {one[1] for one in asks_more if ":" in one[0]}
-            wanted = list(dict.fromkeys([*(name for name in wanted if name in typed), kept["name"]]))
-        kind = kept["type"] if kept and phrase("asks a quotation").begins(said[: kept.start()]) else ""
-        gave = "the user gave " + " and ".join(f"${name}{kind}" for name in wanted) if wanted else "the user answered"
+            wanted = list(
+                dict.fromkeys([*(one for one in wanted if one in typed), *phrases.VARIABLE.findall(kept.whole)])
+            )
+        types = {one[1]: one[0].removeprefix(f"${one[1]}") for one in phrases.VARIABLE.finditer(said)} if exact else {}
+        names = " and ".join(f"${name}{types.get(name, '')}" for name in wanted)
+        gave = f"the user gave {names}" if wanted else "the user answered"
         if until:
             what = until["what"] if " " in until["what"] or not wanted else f"it is {until['what']}"
             done = f"{gave} and {what}" if wanted else what

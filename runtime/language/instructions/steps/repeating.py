@@ -18,6 +18,7 @@ from runtime.language.instructions.conditions.tokens import ConditionToken, lead
 from runtime.language.instructions.expression import expression_of
 from runtime.language.instructions.model import BranchSide, Loop, LoopKind, Prose, VariableTarget
 from runtime.language.instructions.operands import condition_of, exact, negated, operand_of, variable_of
+from runtime.language.vocabulary.phrase import phrase
 
 _FILES = (FILE, Path(__file__).parent / "repeating.grammar")
 _ITEMS = frozenset(
@@ -98,7 +99,7 @@ def loop_again(branch: BranchReading) -> Loop:
 
 def begins_loop(text: str) -> bool:
     """Whether a step is a loop or begins with one, whatever stands behind its heading."""
-    if not _may_begin(text):
+    if not _may_begin(text) or phrase("words again").begins(text):
         return False
     chart, tokens = _chart(text)
     if tokens[0].text in _firsts("AGAIN"):
