@@ -59,14 +59,14 @@ The gateway says:
 A message is {id, seq, version, by, name, kind (person | agent | notice), text, at, live, thread, quote? {id, name,
 text}, files? [{id, name, type, size, alt?}…], choices? [{id, label}…], reactions? [{mark, by [person…]}…], edited?,
 deleted?, to?, meeting?, written?}; `live`: its text still grows; `written`: what its author wrote, where `text` has
-Markdown in the place of HTML; `deleted`: nothing is left of it; `to`: it is said to the person
-of this name, and others read it too; `meeting`: what the meeting is about in which it is said. `[@Name](person:<id>)`
-in a text mentions somebody. A room is {id, seq, title?, kind? (private | direct), archived?}; `seq` is its newest
-message's. Frames of one connection are in order, and `joined` is one cut through a room: what comes behind it applies
-to it. So nothing is lost and nothing shown twice. The connection is closed with 1013 when the page reads too slowly or
-the store is away (come back in a moment), with 1008 when it sends too much, and with 4429 when too many pages are open:
-the reason says it in words for people. `people` and `activity` come at most four times a second, and more rarely when
-very many pages are open.
+Markdown in the place of HTML; `deleted`: nothing is left of it; `to`: it is said to the person of this name, and others
+read it too; `meeting`: what the meeting is about in which it is said. `[@Name](person:<id>)` in a text mentions
+somebody. A room is {id, seq, title?, kind? (private | direct), archived?, with?}; `seq` is its newest message's, `with`
+the id of the other person of a direct one. Frames of one connection are in order, and `joined` is one cut through a
+room: what comes behind it applies to it. So nothing is lost and nothing shown twice. The connection is closed with 1013
+when the page reads too slowly or the store is away (come back in a moment), with 1008 when it sends too much, and with
+4429 when too many pages are open: the reason says it in words for people. `people` and `activity` come at most four
+times a second, and more rarely when very many pages are open.
 """
 
 from __future__ import annotations
@@ -180,7 +180,8 @@ def _rooms(rooms: Iterable[RoomHead], person_id: str = "") -> list[dict[str, Any
 def _room(room: RoomHead, person_id: str) -> dict[str, Any]:
     charter = room.charter or RoomCharter()
     kind = "" if charter.kind == "open" else charter.kind
-    extras = {"title": charter.title_for(person_id), "kind": kind, "archived": charter.archived}
+    other = next((id_ for id_ in charter.people if id_ != person_id), "") if kind == "direct" else ""
+    extras = {"title": charter.title_for(person_id), "kind": kind, "archived": charter.archived, "with": other}
     return {"id": room.id, "seq": room.seq} | {name: value for name, value in extras.items() if value}
 
 

@@ -22,6 +22,8 @@ _READ_BACK = 400
 _LOOKED_BACK = 60
 """The number of messages among which others are looked for."""
 _MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
+_TEAM = re.compile(r"@(team|all|everyone|everybody)\b", re.IGNORECASE)
+"""What is for all, agents too, whoever has taken it as a name."""
 _ASKS = re.compile(r"[?？؟][\s*_`)\]}\"'»”’]*$")  # noqa: RUF001 - in other scripts
 
 
@@ -44,13 +46,14 @@ class Hearing:
     async def hears(self, said: RoomMessage, room: str, *, command: bool) -> bool:
         if command:
             return True
+        text = _MENTION.sub(r"\1", said.text).lstrip()
         charter = await self._board.charters.know(room)
         quiet = charter.among_people or any(fnmatchcase(room, pattern) for pattern in self._mentions_only)
-        if not quiet and not said.text.lstrip().startswith("@"):
+        if not quiet and not text.startswith("@"):
             return True
         recent = await self._board.newest(room, _LOOKED_BACK)
         agents = {each.author_name for each in recent if each.author_kind == "agent"}
-        if self._mentions(said.text, agents):
+        if self._mentions(text, agents):
             return True
         if quiet:
             return await self._answers_an_agent(said, room)
@@ -58,7 +61,8 @@ class Hearing:
         come = await self._directory.all() if charter.kind == "open" else ()
         here = {person.name for person in (*come, *self._board.people(room))}
         others = {*wrote, *here, *charter.people.values()} - {said.author_name}
-        return not any(_begins_with(said.text.lstrip()[1:], name) for name in others)
+        to_one = _MENTION.match(said.text.lstrip()) or any(_begins_with(text[1:], name) for name in others)
+        return bool(_TEAM.match(text)) or not to_one
 
     def _mentions(self, text: str, agents: set[str]) -> bool:
         """Whether some `@` stands before the name of an agent, one who has spoken here or one of the programs."""

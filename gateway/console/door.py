@@ -19,8 +19,8 @@ import anyio.lowlevel
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import FileResponse, JSONResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adapters.pacing.bucket import KeyedBudgets
@@ -31,8 +31,10 @@ from gateway.clients.journals import TAPES
 from gateway.clients.requests import KNOWN, BusClient
 from gateway.clients.scopes import ClientScopes
 from gateway.settings.clients import OWNER
-from gateway.web.forms import ALL_LOGINS, LOGINS, WebAssets, over_tls, small_json, source_of
+from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
 from gateway.web.identity import clean_name
+from gateway.web.pages import ASSETS, files_at, page_at
+from gateway.web.pages import PAGE as CHAT
 from runtime.core.clock import Clock, aware
 from runtime.core.errors import StorageError
 from runtime.core.fairness import oldest_of_largest
@@ -41,6 +43,7 @@ from runtime.events.service import ConsoleActed, ConsoleEntered, ConsoleLeft, Co
 
 PAGE = Path(__file__).parent / "page"
 CONSOLE = "/console"
+_ASSETS = f"{CONSOLE}/assets/"
 COOKIE = "parley_console"
 ASKS = "x-parley-console"
 """The header of the page's requests that change something. A foreign page cannot send it, whatever cookies go along."""
@@ -210,11 +213,11 @@ class ConsoleDoor(Struct, frozen=True):
     def routes(self) -> Sequence[BaseRoute]:
         desk = _Desk(self)
         return [
-            Route(CONSOLE, _page),
+            page_at(CONSOLE, {ASSETS: CHAT, _ASSETS: PAGE}),
             Route(f"{CONSOLE}/session", desk.session),
             Route(f"{CONSOLE}/login", desk.login, methods=["POST"]),
             Route(f"{CONSOLE}/logout", desk.logout, methods=["POST"]),
-            Mount(f"{CONSOLE}/assets", WebAssets(directory=PAGE)),
+            files_at(_ASSETS, PAGE),
         ]
 
     def around(self, app: ASGIApp) -> ASGIApp:
@@ -227,10 +230,6 @@ class ConsoleDoor(Struct, frozen=True):
         if login is None and (person := await self.owner(connection)) is not None:
             return Login(OWNER, FROM_CHAT, self.clock.now() + timedelta(seconds=LASTS_S), person.name)
         return login
-
-
-async def _page(_: Request) -> Response:
-    return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
 
 
 class _Desk:

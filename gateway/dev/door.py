@@ -9,15 +9,15 @@ from pathlib import Path
 import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Route
 
 from adapters.web.codec import WebVisitor
 from gateway.dev.board import DevBoard
 from gateway.dev.folder import TEMPLATES, template
-from gateway.web.app import PAGE
-from gateway.web.forms import WebAssets, small_json
+from gateway.web.forms import small_json
 from gateway.web.guard import LOOPBACK_HOSTS
 from gateway.web.logins.door import refused
+from gateway.web.pages import ASSETS, PAGE, files_at, page_at
 
 OWN = Path(__file__).parent / "page"
 _QUIET_S = 15.0
@@ -39,13 +39,13 @@ def board_routes(board: object, owner: OwnerOf) -> list[BaseRoute]:
         return []
     door = _Door(board, owner)
     return [
-        Route("/", door.page),
+        page_at("/", {ASSETS: PAGE}, _HEAD),
         Route("/dev/news", door.news),
         Route("/dev/source", door.source),
         Route("/dev/own", door.own, methods=["GET", "POST"])
         if board.own is not None
         else Route("/dev/anew", door.anew, methods=["POST"]),
-        Mount("/dev/assets", WebAssets(directory=OWN)),
+        files_at("/dev/assets/", OWN),
     ]
 
 
@@ -53,11 +53,6 @@ class _Door:
     def __init__(self, board: DevBoard, owner: OwnerOf) -> None:
         self._board = board
         self._owner = owner
-
-    async def page(self, _: Request) -> Response:
-        text = await anyio.Path(PAGE / "index.html").read_text(encoding="utf-8")
-        page = text.replace("</head>", f"{_HEAD}</head>", 1)
-        return Response(page, media_type="text/html", headers={"cache-control": "no-cache"})
 
     async def news(self, request: Request) -> Response:
         """What is to be seen beside a room, again whenever it has changed, as server-sent events."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
@@ -19,12 +18,11 @@ from adapters.web.adapter import WebAdapter
 from adapters.web.codec import WebVisitor
 from adapters.web.visit import CLOSE_TRY_AGAIN
 from gateway.socket_protocol import SocketLink
-from gateway.web.forms import WebAssets
 from gateway.web.guard import Hosts, RequestGuard, allowed_hosts
 from gateway.web.logins.door import AWAY, LogIn, OpenPages, refused, shown
+from gateway.web.pages import ASSETS, PAGE, files_at, page_at
 from runtime.core.errors import StorageError
 
-PAGE = Path(__file__).parent / "page"
 CONSOLE = "/console"
 CLOSE_WHO_ARE_YOU = 4401
 """The WebSocket's close code for a page without a valid cookie."""
@@ -55,9 +53,6 @@ class _Door:
         self._pages = pages
         self._barred = barred
         self._console = console
-
-    async def page(self, _: Request) -> Response:
-        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
 
     async def session(self, request: Request) -> Response:
         """The page's person with the commands that they may not give, and how somebody logs in."""
@@ -133,11 +128,11 @@ def build_web(  # noqa: PLR0913 - the parts of the application
         routes=[
             *mounts,
             *([] if console else [Route(CONSOLE, _no_console)]),
-            Route("/", door.page),
+            page_at("/", {ASSETS: PAGE}),
             Route("/session", door.session),
             *log_in.routes(),
             WebSocketRoute("/ws", door.chat),
-            Mount("/assets", WebAssets(directory=PAGE)),
+            files_at(ASSETS, PAGE),
         ],
         middleware=[Middleware(RequestGuard, hosts=hosts or allowed_hosts("127.0.0.1", ())), *around],
     )

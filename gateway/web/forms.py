@@ -1,13 +1,10 @@
-"""What every page with a log-in shares: its files, and small forms, which are bounded by origin and by number."""
+"""What every page with a log-in shares: small forms, which are bounded by origin and by number."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_network
 
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from adapters.capabilities import Budget
 from runtime.core.json_text import read_json
@@ -52,12 +49,3 @@ async def small_json(request: Request) -> dict[str, str] | None:
     if not isinstance(data, dict):
         return None
     return {key: value for key, value in data.items() if isinstance(value, str)}
-
-
-class WebAssets(StaticFiles):
-    """Files that the browser checks each time, so that it never mixes two versions of the page."""
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        response = await super().get_response(path, scope)
-        response.headers["cache-control"] = "no-cache"
-        return response

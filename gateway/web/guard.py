@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -68,6 +69,12 @@ _HEADERS = {
 }
 
 _BEARER = "bearer"
+
+
+def content_policy(inlined: str) -> str:
+    """The policy of a page in which scripts and styles stand, by their digests."""
+    return re.sub(r"(script|style)-src 'self'", rf"\g<0> {inlined}", _CONTENT_POLICY)
+
 
 _NotReady = Callable[[], Sequence[str]]
 """The reasons why the service is not ready, one line each; empty when it is."""

@@ -138,7 +138,9 @@ def mentions(message: RoomMessage, person_id: str, name: str) -> bool:
     """Whether a message mentions a person, is said to them, or answers them."""
     quoted = message.quote is not None and message.quote.author == name
     linked = any(id_ == person_id for _, id_ in _MENTION.findall(message.text))
-    written = re.search(rf"(?<![\w@])@{re.escape(name)}(?!\w)", message.text, re.IGNORECASE) is not None
+    written = (
+        re.search(rf"(?<![\w@])@{re.escape(name)}(?!\w)", _MENTION.sub("", message.text), re.IGNORECASE) is not None
+    )
     return bool(name) and (quoted or linked or written or message.to == name)
 
 

@@ -57,8 +57,8 @@ export class Acts {
   }
 }
 
-/** Ask before an act that cannot be undone. */
-function confirmed(question, text, yes) {
+/** Ask before an act that changes something for everybody. */
+export function confirmed(question, text, yes) {
   const dialog = el("dialog", { class: "confirm", "aria-labelledby": "confirm-title" });
   const no = el("button", { value: "", class: "plain", autofocus: true }, "Cancel");
   const sure = el("button", { value: "yes", class: "primary danger" }, yes);

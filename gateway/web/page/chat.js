@@ -112,8 +112,8 @@ class Chat {
     const composer = new Composer(byId(`${name}-composer`), {
       label: "Reply",
       on: {
-        send: (text, more) => this.saying.say(text, thread(), more),
-        change: (message, text) => this.acts.change(message, text),
+        send: (text, more) => this.saying.say(this.room.linked(text), thread(), more),
+        change: (message, text) => this.acts.change(message, this.room.linked(text)),
         stop: () => this.acts.stop(thread()),
         last: () => this.room.lastOf(this.me.id, thread()),
         commands: () => this.commands.filter(({ name }) => mayGive(name)),
@@ -247,7 +247,8 @@ class Chat {
 
   /** Set who can be mentioned here, and redraw the messages that mention somebody new. */
   learnNames() {
-    const names = new Map(this.room.names.map((each) => [each.name, each.id]));
+    const mine = ({ id }) => Number(id === this.me.id); // last: of two who have a name it is mine, too
+    const names = new Map(this.room.names.sort((one, other) => mine(one) - mine(other)).map((each) => [each.name, each.id]));
     const fresh = [...names.keys()].some((name) => !known.names.has(name));
     known.names = names;
     if (!fresh) return;
@@ -346,7 +347,7 @@ class Chat {
 
 async function begin() {
   const me = (await whoAmI()) ?? (await askName(null));
-  byId("app").hidden = false;
+  byId("app").inert = false;
   const chat = new Chat(me);
   if (FINE_POINTER.matches) chat.main.composer.focus();
 }

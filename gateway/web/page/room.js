@@ -1,6 +1,6 @@
 /** The page's copy of the room that it shows: messages by id, their threads, and the version of the copy. */
 
-import { forgetHues, giveHue, lookKey } from "./look.js";
+import { forgetHues, giveHue, lookKey, nameOf } from "./look.js";
 
 const PENDING_SEQ = 1e15;
 const FACES = 3;
@@ -115,8 +115,9 @@ export class Room {
   /** A quote with what its message says now, where that is here. */
   quoted(quote) {
     const known = this.messages.get(quote.id);
-    if (known?.deleted) return { ...quote, text: "This message was deleted." };
-    return known?.edited && known.text ? { ...quote, text: known.text.slice(0, QUOTE_LENGTH) } : quote;
+    const by = known?.kind === "person" ? known.by : null;
+    if (known?.deleted) return { ...quote, by, text: "This message was deleted." };
+    return { ...quote, by, text: known?.edited && known.text ? known.text.slice(0, QUOTE_LENGTH) : quote.text };
   }
 
   /** Add a command or an answer that only this person sees. It stands behind the newest message, and is gone after a
@@ -158,15 +159,22 @@ export class Room {
     return [...this.messages.values()].some((each) => each.live && each.kind === "agent" && each.thread === thread);
   }
 
-  /** The names that can be mentioned: agents first, then people. */
+  /** The names that can be mentioned: agents first, then people. `shown` tells people of one name apart. */
   get names() {
     const found = new Map();
-    for (const agent of this.agents) found.set(agent.name, { name: agent.name, kind: "agent", id: agent.by });
-    for (const person of this.people) found.set(person.name, { name: person.name, kind: "person", id: person.id });
-    for (const each of this.messages.values()) {
-      if (each.kind === "person" && !found.has(each.name)) found.set(each.name, { name: each.name, kind: "person", id: each.by });
-    }
-    return [...found.values()];
+    for (const { name, by } of this.agents) found.set(name, { name, shown: name, kind: "agent", id: by });
+    const person = (id, name) => found.has(name) || found.set(`${id} ${name}`, { name, kind: "person", id });
+    for (const { id, name } of this.people) person(id, name);
+    for (const { kind, by, name } of this.messages.values()) if (kind === "person") person(by, name);
+    const all = [...found.values()];
+    for (const each of all) if (each.kind === "person") nameOf(each.id, each.name); // all of one name are known before one is shown
+    return all.map((each) => ({ shown: nameOf(each.id, each.name), ...each }));
+  }
+
+  /** The text with mentions of those who share their name by who they are, as the gateway knows them. */
+  linked(text) {
+    const twins = this.names.filter(({ name, shown }) => shown !== name);
+    return twins.reduce((said, { id, name, shown }) => said.replaceAll(`@${shown}`, `[@${name}](person:${id})`), text);
   }
 
   /** The place of the oldest message here. */

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.web.codec import WebVisitor
 from runtime.core.address import Address, Speaker
 from tests.fakes.pages.page_socket import ADA, GRACE, PageSocket, page_socket
 from tests.fakes.pages.web_chat import WebChat, web_chat
@@ -57,6 +58,21 @@ async def test_agents_hear_what_is_said_to_everybody() -> None:
 async def test_what_begins_with_a_persons_name_is_for_that_person(text: str) -> None:
     async with room() as scene:
         assert not await scene.hears(text)
+
+
+async def test_who_has_ones_own_name_is_spoken_to_by_a_link() -> None:
+    async with room() as scene, page_socket(scene.chat, WebVisitor("web:other", ADA.name)) as other:
+        await other.join()
+        assert not await scene.hears(f"[@{ADA.name}](person:web:other) lunch?")
+        assert await scene.hears(f"[@{ADA.name}](person:web:other) and @Tax Guide, lunch?")
+
+
+@pytest.mark.parametrize("name", ["team", "Everyone"])
+async def test_who_has_taken_the_word_for_all_does_not_take_what_is_said_to_all(name: str) -> None:
+    async with room() as scene, page_socket(scene.chat, WebVisitor("web:other", name)) as other:
+        await other.join()
+        assert await scene.hears(f"@{name.lower()} who can help me?")
+        assert not await scene.hears(f"@{GRACE.name} who can help me?")
 
 
 async def test_a_person_who_has_left_is_still_spoken_to() -> None:

@@ -186,7 +186,8 @@ async def test_two_people_have_one_direct_room_whoever_asks_and_agents_do_not_li
         await grace.send("direct", person=ADA.id)
         assert (await grace.until("opened"))["room"] == room
         assert (await rooms_of(chat, ADA))[room]["title"] == "Grace"
-        assert (await rooms_of(chat, GRACE))[room] == {"id": room, "seq": 1, "title": "Ada", "kind": "direct"}
+        shown = {"id": room, "seq": 1, "title": "Ada", "kind": "direct", "with": ADA.id}
+        assert (await rooms_of(chat, GRACE))[room] == shown
         assert room not in await rooms_of(chat, EVE)
         async with chat.adapter.connect() as items:
             await ada.say("Between us", room=room)

@@ -39,6 +39,17 @@ async def test_who_is_mentioned_and_not_looking_is_told_with_the_text() -> None:
         assert (headers["content-encoding"], headers["ttl"]) == ("aes128gcm", "86400")
 
 
+async def test_a_link_tells_whom_it_means_and_nobody_else_of_the_same_name() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        grace = PushedBrowser()
+        await stand.subscribe("g", grace)
+        await ada.join()
+        await ada.say("[@Grace](person:web:another) lunch?")
+        said = await ada.say(f"[@Grace](person:{GRACE.id}) dinner?")
+        await stand.service.until(1)
+        assert [each["id"] for each in stand.service.said("g", grace)] == [said]
+
+
 async def test_each_room_tells_of_what_its_person_chose_and_shows_what_they_want() -> None:
     async with pushing() as stand, page_socket(stand.chat) as ada:
         grace = PushedBrowser()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.async_api import Browser, WebSocketRoute, expect
 
@@ -15,6 +17,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 async def test_a_private_room_is_made_shared_renamed_and_archived_by_clicks(browser: Browser) -> None:
     async with web_chat(agents=["Guide"]) as chat:
         grace = await entered(browser, chat.url, "Grace")
+        await entered(browser, chat.url, "Linus")
         ada = await entered(browser, chat.url, "Ada")
         await ada.get_by_role("button", name="Write to somebody").click()
         await ada.get_by_role("textbox", name="Name of a private room").fill("Wedding")
@@ -31,11 +34,17 @@ async def test_a_private_room_is_made_shared_renamed_and_archived_by_clicks(brow
         await ada.get_by_role("button", name="Invite somebody").click()
         await ada.get_by_role("textbox", name="Find somebody").fill("gra")
         await ada.get_by_role("button", name="Grace").click()
+        invited = ada.get_by_role("dialog", name="Invite somebody")
+        await expect(invited.get_by_role("button", name="Grace invited")).to_be_disabled()
+        await ada.keyboard.type("lin")
+        await ada.keyboard.press("Enter")
+        await expect(invited.get_by_role("button", name="Linus invited")).to_be_disabled()
+        await ada.keyboard.press("Escape")
         await grace.locator("#rooms button", has_text="Wedding").click()
         await expect(grace.locator("#room-timeline")).to_contain_text("It is on Sunday")
         await grace.get_by_role("button", name="People and room").click()
         members = grace.get_by_role("dialog", name="Wedding")
-        await expect(members).to_contain_text("2 people, 2 here now")
+        await expect(members).to_contain_text("3 people, 2 here now")
         await expect(members.get_by_role("button", name="Rename")).to_have_count(0)
         await grace.keyboard.press("Escape")
 
@@ -46,6 +55,12 @@ async def test_a_private_room_is_made_shared_renamed_and_archived_by_clicks(brow
         await expect(grace.locator("#room-name")).to_have_text("The wedding")
         await ada.get_by_role("button", name="People and room").click()
         await ada.get_by_role("button", name="Archive").click()
+        asked = ada.get_by_role("dialog", name="Archive this room?")
+        await asked.get_by_role("button", name="Cancel").click()
+        await expect(ada.locator("#archived")).to_be_hidden()
+        await ada.get_by_role("button", name="People and room").click()
+        await ada.get_by_role("button", name="Archive").click()
+        await asked.get_by_role("button", name="Archive").click()
         await expect(grace.locator("#archived")).to_contain_text("This room is archived")
         await expect(grace.locator("#room-composer")).to_be_hidden()
         said = grace.locator(".message.person").first
@@ -99,3 +114,32 @@ async def test_what_a_hurried_person_types_before_the_list_has_come_still_finds_
             await ada.evaluate("() => new Promise(requestAnimationFrame)")
         sockets[-1].send(held[0])
         await expect(ada.locator("#room-name")).to_have_text("Grace")
+
+
+async def test_two_people_of_one_name_are_told_apart_wherever_they_are_named(browser: Browser) -> None:
+    async with web_chat() as chat, chat.adapter.connect():
+        one = await entered(browser, chat.url, "Ada")
+        await say(one, "I am one of them")
+        grace = await entered(browser, chat.url, "Grace")
+        author = grace.locator(".message.person .author")
+        await expect(author).to_have_count(1)
+        mark = "element => getComputedStyle(element, '::after').content"
+        assert await author.evaluate(mark) == "none"
+        other = await entered(browser, chat.url, "Ada")
+        await say(other, "I am the other")
+        await expect(author).to_have_count(2)
+        marks = [(await each.evaluate(mark)).strip('" ') for each in await author.all()]
+        assert len(set(marks) - {"none"}) == 2
+        await grace.locator("#room-composer textarea").press_sequentially("@ad")
+        await expect(grace.get_by_role("option")).to_contain_text(
+            [f"@Ada {each}" for each in marks], use_inner_text=True
+        )
+        await grace.get_by_role("option", name=f"@Ada {marks[1]}").click()
+        await grace.keyboard.type("lunch?")
+        await grace.keyboard.press("Enter")
+        await expect(other.locator(".mention.mine")).to_have_text("@Ada")
+        await expect(one.locator(".mention")).to_have_text("@Ada")
+        await expect(one.locator(".mention.mine")).to_have_count(0)
+        await grace.get_by_role("button", name="Write to somebody").click()
+        await grace.locator("dialog .members button").filter(has_text="Ada").first.click()
+        await expect(grace.locator("#room-name")).to_have_text(re.compile(r"^Ada ·\w\w$"))

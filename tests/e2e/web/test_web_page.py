@@ -180,11 +180,21 @@ async def test_everybody_sees_the_same_colours_and_on_a_phone_how_many_more_are_
         await expect(grace.locator(".faces .more")).to_have_text("+9")
 
 
-async def test_the_tools_of_a_message_hide_none_of_its_words(browser: Browser) -> None:
+HIDES_NOTHING_ABOVE = """message => {
+    const above = message.previousElementSibling?.querySelector(".body p");
+    if (!above) return true;
+    const words = document.createRange();
+    words.selectNodeContents(above.firstChild);
+    const tools = message.querySelector(".tools").getBoundingClientRect();
+    return [...words.getClientRects()].every((line) => line.right <= tools.left || line.bottom <= tools.top + 2);
+}"""
+
+
+async def test_the_tools_of_a_message_hide_none_of_its_words_nor_of_those_above(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat):
         ada = await enter(browser, chat, "Ada")
-        for _ in range(3):
-            await say(ada, "many words " * 40)
+        for count in range(40, 46):
+            await say(ada, "many words " * count)
         await expect(ada.locator(".sending")).to_have_count(0)
         for message in await ada.locator(".message").all():
             await message.hover()
@@ -192,6 +202,7 @@ async def test_the_tools_of_a_message_hide_none_of_its_words(browser: Browser) -
             assert tools is not None
             assert body is not None
             assert tools["y"] + tools["height"] <= body["y"] + 2
+            assert await message.evaluate(HIDES_NOTHING_ABOVE)
 
 
 async def test_what_is_written_offline_is_sent_once_and_what_was_missed_is_shown_once(browser: Browser) -> None:

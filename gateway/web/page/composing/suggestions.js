@@ -5,7 +5,7 @@ import { el } from "../look.js";
 const MOST = 8;
 
 export class Suggestions {
-  /** `sources` has `commands()` with [{name, about}] and `names()` with [{name, kind}]. */
+  /** `sources` has `commands()` with [{name, about}] and `names()` with [{name, shown, kind}]. */
   constructor(id, input, sources) {
     this.input = input;
     this.sources = sources;
@@ -49,7 +49,7 @@ export class Suggestions {
     const typed = found[2].toLowerCase();
     const fitting = this.sources.names().filter(({ name }) => name.toLowerCase().split(/\s/).some((word) => word.startsWith(typed)));
     const from = before.length - found[2].length - 1;
-    return fitting.slice(0, MOST).map(({ name, kind }) => ({ from, text: `@${name} `, about: kind, name: `@${name}` }));
+    return fitting.slice(0, MOST).map(({ shown, kind }) => ({ from, text: `@${shown} `, about: kind, name: `@${shown}` }));
   }
 
   draw(item, at) {

@@ -2,6 +2,7 @@
 
 import { toast } from "../look.js";
 import { learnStanding } from "../messages/standing.js";
+import { titleOf } from "../people/rooms.js";
 
 export class Frames {
   constructor(chat) {
@@ -25,6 +26,7 @@ export class Frames {
       if (document.activeElement === composer.input) composer.suggestions.update(); // of commands, of which there was nothing before
     }
     this.chat.rooms = rooms;
+    rooms.forEach(titleOf); // those with people of one name are known before one is shown
     this.chat.showTitle();
     this.chat.showUnread();
     for (const room of rooms) this.chat.marks.limit(room.id, room.seq);
@@ -170,7 +172,7 @@ export class Frames {
   on_room({ room }) {
     const known = this.chat.rooms.find((each) => each.id === room.id);
     if (known) {
-      for (const part of ["title", "kind", "archived"]) delete known[part];
+      for (const part of ["title", "kind", "archived", "with"]) delete known[part];
       Object.assign(known, room, { seq: Math.max(known.seq, room.seq) });
     } else this.chat.rooms.splice(1, 0, room);
     if (!known) this.chat.marks.set(room.id, Math.max(0, room.seq - 1));

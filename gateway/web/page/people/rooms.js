@@ -1,6 +1,7 @@
 /** Rooms and their people: to whom one can write, who is in a room, what can be done with it. */
 
-import { avatar, el, icon, lookKey, toast } from "../look.js";
+import { confirmed } from "../acts.js";
+import { avatar, el, icon, lookKey, named, nameOf, toast } from "../look.js";
 import { settings } from "./notifications.js";
 
 const LOCK = "M6 9V7a4 4 0 0 1 8 0v2M5 9h10v7H5z";
@@ -11,7 +12,7 @@ export function signOf({ kind }) {
   return el("span", { class: "sign", "aria-hidden": "true", "data-sign": kind === "direct" ? "@" : "#" });
 }
 
-export const titleOf = (room) => room.title ?? room.id;
+export const titleOf = (room) => (room.with ? nameOf(room.with, room.title) : room.title ?? room.id);
 
 export class Rooms {
   /** `chat` has `room`, `rooms`, `me` and `connection`. */
@@ -42,7 +43,9 @@ export class Rooms {
     document.body.classList.toggle("in-private", room.kind === "private");
   }
 
-  archive(archived) {
+  async archive(archived) {
+    const text = "Nobody writes in it any more, and it leaves the lists. What was said stays, and you can restore it.";
+    if (archived && !(await confirmed("Archive this room?", text, "Archive"))) return;
     this.send({ t: "archive", room: this.chat.room.id, archived });
   }
 
@@ -102,10 +105,12 @@ export class Rooms {
 
   invite(members) {
     const inside = new Set(members.map((person) => person.id));
-    const found = finder(({ id }) => {
-      if (this.send({ t: "invite", room: this.chat.room.id, person: id })) dialog.close();
+    const { id: room } = this.chat.room;
+    const found = finder((one) => {
+      one.done = this.send({ t: "invite", room, person: one.id });
+      found.again();
     });
-    const dialog = panel("Invite somebody", found.element);
+    panel("Invite somebody", found.element);
     this.choose = ({ people }) => found.show(people.filter((person) => !inside.has(person.id)).map(({ id, name }) => ({ id, name, kind: "person" })));
     this.send({ t: "people" });
   }
@@ -124,7 +129,7 @@ export class Rooms {
 
 function memberRow({ id, name, here }, me) {
   const state = here ? el("span", { class: "here" }, "here") : null;
-  return el("li", {}, avatar(name, "person", id), el("span", { class: "name" }, name, id === me ? " (you)" : ""), state);
+  return el("li", {}, avatar(name, "person", id), el("span", { class: "name" }, named(id, name), id === me ? " (you)" : ""), state);
 }
 
 function agentRow({ by, name }) {
@@ -133,7 +138,8 @@ function agentRow({ by, name }) {
 
 /**
  * A list that is narrowed by typing; `take` gets the chosen one, or on Enter the first one. It stands before the
- * server has answered, so that a hurried person's keys go into it; an early Enter is kept until `show`.
+ * server has answered, so that a hurried person's keys go into it; an early Enter is kept until `show`. `again` is for
+ * the next one.
  */
 function finder(take) {
   const filter = el("input", { placeholder: "Find somebody", "aria-label": "Find somebody", autocomplete: "off", autofocus: true });
@@ -144,14 +150,14 @@ function finder(take) {
     const typed = filter.value.trim().toLowerCase();
     const found = (everybody ?? []).filter((one) => one.name.toLowerCase().includes(typed)).slice(0, 100);
     list.replaceChildren(...found.map((one) => {
-      const tag = one.kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
-      const button = el("button", { type: "button" }, avatar(one.name, one.kind, lookKey(one.id, one.name, one.kind)), el("span", { class: "name" }, one.name), tag);
+      const tag = one.kind === "agent" || one.done ? el("span", { class: "tag" }, one.done ? "invited" : "agent") : null;
+      const button = el("button", { type: "button", disabled: Boolean(one.done) }, avatar(one.name, one.kind, lookKey(one.id, one.name, one.kind)), named(one.id, one.name, "name"), tag);
       button.addEventListener("click", () => take(one));
       return el("li", {}, button);
     }));
     if (everybody && !found.length) list.append(el("li", { class: "none" }, "Nobody."));
   };
-  const first = () => list.querySelector("button")?.click();
+  const first = () => filter.value.trim() && list.querySelector("button:enabled")?.click();
   filter.addEventListener("input", () => {
     entered = false;
     draw();
@@ -167,7 +173,12 @@ function finder(take) {
     draw();
     if (entered) first();
   };
-  return { element: el("div", {}, filter, list), show };
+  const again = () => {
+    filter.value = "";
+    draw();
+    filter.focus();
+  };
+  return { element: el("div", {}, filter, list), show, again };
 }
 
 function panel(title, ...parts) {

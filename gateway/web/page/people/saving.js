@@ -1,6 +1,6 @@
 /** Saving a room: everything that was said in it, as a file that the browser makes. */
 
-import { fullTimeOf, toast } from "../look.js";
+import { fullTimeOf, nameOf, toast } from "../look.js";
 import { titleOf } from "./rooms.js";
 
 const MOST_PAGES = 500;
@@ -49,14 +49,14 @@ export class SavedRoom {
 }
 
 function asMarkdown(room, messages) {
-  const said = messages.map(({ name, at, text, thread, files }) => {
+  const said = messages.map(({ by, kind, name, at, text, thread, files }) => {
     const names = (files ?? []).map((file) => `\n\n📎 ${file.name}`).join("");
-    return `**${name}**${thread ? ", in a thread" : ""}, ${fullTimeOf(new Date(at))}\n\n${text}${names}\n`;
+    return `**${nameOf(kind === "person" && by, name)}**${thread ? ", in a thread" : ""}, ${fullTimeOf(new Date(at))}\n\n${text}${names}\n`;
   });
   return `# ${room}\n\n${said.join("\n---\n\n")}`;
 }
 
 function asJson(room, messages) {
-  const said = messages.map(({ id, name, kind, at, text, thread, quote, files }) => ({ id, name, kind, at, text, thread, answers: quote?.id, files: files?.map((file) => file.name) }));
+  const said = messages.map(({ id, by, name, kind, at, text, thread, quote, files }) => ({ id, by, name, kind, at, text, thread, answers: quote?.id, files: files?.map((file) => file.name) }));
   return JSON.stringify({ room, messages: said }, null, 2);
 }
