@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Callable, Mapping
@@ -9,7 +10,6 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Literal, TextIO
 
-import structlog
 from msgspec import Struct
 
 from gateway.observability.watching import MASK, SECRET_KEY, SecretMasking
@@ -27,6 +27,11 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 
 _TEXT_KEYS = frozenset({"text", "content", "prompt", "reply", "statement", "arguments", "value"})
 """Keys with texts of people and models: shown at level debug only."""
+
+_COLOURS = {"debug": "32", "info": "32", "warning": "33", "error": "31"}
+"""For terminals (ECMA-48, SGR): green, yellow and red."""
+
+_EVENT_WIDTH = 30
 
 _REMARKS = "adapters"
 """The parent of the adapters' loggers. Adapters know no bus, so their remarks go to the standard library's loggers."""
@@ -51,7 +56,6 @@ class LogWriter:
         self._options = options
         self._threshold = _LEVELS[options.level]
         self._masking = masking or SecretMasking()
-        self._logger: Any = None
 
     def attach(self, bus: Bus) -> Callable[[], None]:
         """Log every event of `bus` and every remark of an adapter, until the returned function is called."""
@@ -82,9 +86,13 @@ class LogWriter:
     def _line(self, level: str, name: str, at: datetime, data: Mapping[str, Any]) -> None:
         if _LEVELS[level] < self._threshold or self._options.told(name):
             return
-        if self._logger is None:
-            self._logger = self._open()
-        getattr(self._logger, level)(name, at=at.isoformat(), **self._shown(data))
+        stream, shown, format_ = self._options.stream or sys.stderr, self._shown(data), self._options.format
+        if format_ == "human" or (format_ == "auto" and stream.isatty()):
+            line = _for_people(level, name, at.isoformat(), shown, coloured=stream.isatty())
+        else:
+            line = json.dumps({"at": at.isoformat(), **shown, "event": name, "level": level}, ensure_ascii=False)
+        stream.write(f"{line}\n")
+        stream.flush()
 
     def _shown(self, data: Mapping[str, Any]) -> dict[str, Any]:
         texts_too = self._threshold <= logging.DEBUG
@@ -103,19 +111,19 @@ class LogWriter:
         text = visible(self._masking.masked(value))
         return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
 
-    def _open(self) -> Any:
-        stream = self._options.stream or sys.stderr
-        human = self._options.format == "human" or (self._options.format == "auto" and stream.isatty())
-        renderer: Any = (
-            structlog.dev.ConsoleRenderer(colors=stream.isatty(), timestamp_key="at")
-            if human
-            else structlog.processors.JSONRenderer(ensure_ascii=False)
-        )
-        return structlog.wrap_logger(
-            structlog.WriteLogger(stream),
-            processors=[structlog.processors.add_log_level, renderer],
-            wrapper_class=structlog.make_filtering_bound_logger(self._threshold),
-        )
+
+def _for_people(level: str, name: str, at: str, data: Mapping[str, Any], *, coloured: bool) -> str:
+    """A line on a terminal: values with blanks are in quotation marks."""
+
+    def shown(text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if coloured else text
+
+    def value(one: object) -> str:
+        return one if isinstance(one, str) and one and not set(" \t=\r\n\"'").intersection(one) else repr(one)
+
+    pairs = [f"{shown(key, '36')}={shown(value(one), '35')}" for key, one in sorted(data.items())]
+    head = f"{shown(at, '2')} [{shown(f'{level:9}', _COLOURS[level])}] {shown(f'{name:{_EVENT_WIDTH}}', '1')}"
+    return " ".join([head, *pairs])
 
 
 class _Remarks(logging.Handler):

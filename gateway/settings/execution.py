@@ -36,7 +36,7 @@ class RouteSettings(SettingsSection):
     """
 
     program: OneOrMore = Field(min_length=1)
-    name: str = Field(default="", pattern=r"^[\w.-]{0,40}$")
+    name: str = Field(default="", pattern=r"^[\w.-]{0,40}\Z")
     platform: OneOrMore = ()
     workspace: OneOrMore = ()
     guild: OneOrMore = ()

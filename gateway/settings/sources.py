@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from gateway.settings.hidden_keys import DOTENV_VARIABLE
 from runtime.core.errors import ConfigError
@@ -61,23 +59,6 @@ class Layer(Struct, frozen=True):
             advice = name_advice(written, spelled, "see config/parley.toml for every key.")
             raise ConfigError(f'{self.place}: there is no setting "{written}"; {advice}')
 
-    def source(self, settings_type: type[BaseSettings]) -> PydanticBaseSettingsSource:
-        return _LayerSource(settings_type, nested(self.values))
-
-
-class _LayerSource(PydanticBaseSettingsSource):
-    """Hands pydantic-settings the values of one layer."""
-
-    def __init__(self, settings_type: type[BaseSettings], values: dict[str, Any]) -> None:
-        super().__init__(settings_type)
-        self._values = values
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        return self._values.get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        return self._values
-
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """Dotted keys as a tree of dicts."""
@@ -89,6 +70,16 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
             place = place.setdefault(section, {})
         place[name] = value
     return tree
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two trees in one: `above` wins where both have a value."""
+    both = {name: merged(below[name], one) for name, one in above.items() if _trees(below.get(name), one)}
+    return {**below, **above, **both}
+
+
+def _trees(*values: object) -> bool:
+    return all(isinstance(value, Mapping) for value in values)
 
 
 def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

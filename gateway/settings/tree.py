@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from msgspec.structs import replace
-from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model, field_validator
 
 from gateway.features.a2a.settings import A2aSettings
 from gateway.features.files.settings import FileSettings
@@ -68,6 +67,8 @@ from gateway.settings.sources import (
     default_data_dir,
     environment_layer,
     flag_layer,
+    merged,
+    nested,
     refuse_secrets_for_files,
     toml_layer,
     variable_name,
@@ -87,10 +88,10 @@ NAMED_TABLES = frozenset({"clients", "models", "publishers"})
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """The whole tree. Make one with `load`."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), defer_build=True)
 
     model: str | None = None
     model_base_url: str | None = None
@@ -107,40 +108,40 @@ class Settings(BaseSettings):
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
-    programs: ProgramSettings = ProgramSettings()
-    extensions: ExtensionSettings = ExtensionSettings()
-    access: AccessSettings = AccessSettings()
-    web: WebSettings = WebSettings()
-    console: ConsoleSettings = ConsoleSettings()
-    telegram: TelegramSettings = TelegramSettings()
-    slack: SlackSettings = SlackSettings()
-    discord: DiscordSettings = DiscordSettings()
-    limits: LimitSettings = LimitSettings()
-    context: ContextSettings = ContextSettings()
-    files: FileSettings = FileSettings()
-    voice: VoiceSettings = VoiceSettings()
-    meetings: MeetingSettings = MeetingSettings()
-    tasks: TaskSettings = TaskSettings()
-    schedules: ScheduleSettings = ScheduleSettings()
-    memory: MemorySettings = MemorySettings()
-    nodes: NodeSettings = NodeSettings()
-    agents: AgentSettings = AgentSettings()
-    remote: RemoteSettings = RemoteSettings()
-    tools: ToolSettings = ToolSettings()
-    participants: ParticipantSettings = ParticipantSettings()
+    programs: ProgramSettings = Field(default_factory=ProgramSettings)
+    extensions: ExtensionSettings = Field(default_factory=ExtensionSettings)
+    access: AccessSettings = Field(default_factory=AccessSettings)
+    web: WebSettings = Field(default_factory=WebSettings)
+    console: ConsoleSettings = Field(default_factory=ConsoleSettings)
+    telegram: TelegramSettings = Field(default_factory=TelegramSettings)
+    slack: SlackSettings = Field(default_factory=SlackSettings)
+    discord: DiscordSettings = Field(default_factory=DiscordSettings)
+    limits: LimitSettings = Field(default_factory=LimitSettings)
+    context: ContextSettings = Field(default_factory=ContextSettings)
+    files: FileSettings = Field(default_factory=FileSettings)
+    voice: VoiceSettings = Field(default_factory=VoiceSettings)
+    meetings: MeetingSettings = Field(default_factory=MeetingSettings)
+    tasks: TaskSettings = Field(default_factory=TaskSettings)
+    schedules: ScheduleSettings = Field(default_factory=ScheduleSettings)
+    memory: MemorySettings = Field(default_factory=MemorySettings)
+    nodes: NodeSettings = Field(default_factory=NodeSettings)
+    agents: AgentSettings = Field(default_factory=AgentSettings)
+    remote: RemoteSettings = Field(default_factory=RemoteSettings)
+    tools: ToolSettings = Field(default_factory=ToolSettings)
+    participants: ParticipantSettings = Field(default_factory=ParticipantSettings)
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
     publishers: dict[str, PublisherSettings] = Field(default_factory=dict)
-    mcp: McpSettings = McpSettings()
-    a2a: A2aSettings = A2aSettings()
-    tapes: TapeSettings = TapeSettings()
-    retention: RetentionSettings = RetentionSettings()
-    reports: ReportSettings = ReportSettings()
-    encryption: EncryptionSettings = EncryptionSettings()
-    execution: ExecutionSettings = ExecutionSettings()
-    sandbox: SandboxSettings = SandboxSettings()
-    logs: LogSettings = LogSettings()
-    tracing: TracingSettings = TracingSettings()
-    metrics: MetricsSettings = MetricsSettings()
+    mcp: McpSettings = Field(default_factory=McpSettings)
+    a2a: A2aSettings = Field(default_factory=A2aSettings)
+    tapes: TapeSettings = Field(default_factory=TapeSettings)
+    retention: RetentionSettings = Field(default_factory=RetentionSettings)
+    reports: ReportSettings = Field(default_factory=ReportSettings)
+    encryption: EncryptionSettings = Field(default_factory=EncryptionSettings)
+    execution: ExecutionSettings = Field(default_factory=ExecutionSettings)
+    sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
+    logs: LogSettings = Field(default_factory=LogSettings)
+    tracing: TracingSettings = Field(default_factory=TracingSettings)
+    metrics: MetricsSettings = Field(default_factory=MetricsSettings)
 
     @property
     def asks_alone(self) -> bool:
@@ -176,13 +177,6 @@ class Settings(BaseSettings):
         if url is not None and not url.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("must be a URL with redis://, rediss:// or unix://")
         return url
-
-    @classmethod
-    def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **sources: PydanticBaseSettingsSource
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only the layers of `load`, which has checked them for unknown keys and misplaced secrets."""
-        return (sources["init_settings"],)
 
 
 def load(
@@ -226,18 +220,26 @@ def load(
 
 
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
-    for name, field in section.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, SettingsSection):
-            yield from keys(field.annotation, f"{prefix}{name}.")
+    below = dict(_sections(section))
+    for name in section.model_fields:
+        if name in below:
+            yield from keys(below[name], f"{prefix}{name}.")
         else:
             yield prefix + name
 
 
-def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
-    """The keys that hold secrets; each has a sibling `<key>_file`."""
+def _sections(section: type[BaseModel]) -> Iterator[tuple[str, type[SettingsSection]]]:
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, SettingsSection):
-            yield from secret_keys(field.annotation, f"{prefix}{name}.")
+            yield name, field.annotation
+
+
+def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
+    """The keys that hold secrets; each has a sibling `<key>_file`."""
+    below = dict(_sections(section))
+    for name, field in section.model_fields.items():
+        if name in below:
+            yield from secret_keys(below[name], f"{prefix}{name}.")
         elif SecretStr in get_args(field.annotation):
             yield prefix + name
 
@@ -340,15 +342,10 @@ def _refuse_secrets(toml: Layer, tree: type[Settings]) -> None:
 
 
 def _built(layers: Sequence[Layer], tree: type[Settings]) -> Settings:
-    class Layered(tree):  # type: ignore[misc, valid-type]
-        @classmethod
-        def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return tuple(layer.source(settings_cls) for layer in layers)
-
+    sections: dict[str, Any] = {name: {} for name, _ in _sections(tree)}
+    values = reduce(merged, (nested(layer.values) for layer in reversed(layers)), sections)
     try:
-        return _with_secret_files(Layered())
+        return _with_secret_files(tree.model_validate(values))
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(layers, problem, tree) for problem in error.errors())) from error
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import ssl
+import json
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from urllib.parse import urlsplit
 
-import httpx
+from anyio import to_thread
 from msgspec import Struct
 
 OLLAMA_URL = "http://127.0.0.1:11434"
@@ -107,14 +110,19 @@ async def find_ollama(base_url: str = OLLAMA_URL) -> list[str] | None:
     https://github.com/ollama/ollama/blob/main/docs/api.md, List Local Models.
     """
     try:
-        trusts_nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # no certificates are loaded for a plain address
-        async with httpx.AsyncClient(timeout=_OLLAMA_LIMIT_S, trust_env=False, verify=trusts_nobody) as client:
-            response = await client.get(f"{base_url}/api/tags")
-            response.raise_for_status()
-            models = response.json()["models"]
-            return [str(model["name"]) for model in models]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        return await to_thread.run_sync(_models_at, base_url, abandon_on_cancel=True)
+    except (HTTPException, OSError, ValueError, LookupError, TypeError):
         return None
+
+
+def _models_at(base_url: str) -> list[str]:
+    url = urlsplit(f"{base_url}/api/tags")
+    with closing(HTTPConnection(url.hostname or "", url.port, timeout=_OLLAMA_LIMIT_S)) as connection:
+        connection.request("GET", url.path)
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise ValueError(answer.reason)
+        return [str(model["name"]) for model in json.loads(answer.read())["models"]]
 
 
 def _named(settings: ModelSettings, variables: Collection[str]) -> ModelChoice:

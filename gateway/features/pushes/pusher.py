@@ -8,10 +8,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import anyio
-import httpx
 from anyio import to_thread
 
 from adapters.web.board import RoomBoard
@@ -22,6 +22,9 @@ from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.fairness import oldest_of_largest
 from runtime.core.room import RoomMessage
+
+if TYPE_CHECKING:
+    import httpx
 
 MAX_WAITING = 500
 """The messages that wait to be told; beyond it the oldest of who wrote most is dropped."""
@@ -97,6 +100,8 @@ class Pusher:
                     tasks.start_soon(partial(self._push, http, person_id, browser, content))
 
     async def _push(self, http: httpx.AsyncClient, person_id: str, browser: Subscription, content: bytes) -> None:
+        import httpx
+
         async with self._at_once:
             try:
                 if not await self._logged_in(person_id, browser.device):
@@ -131,6 +136,8 @@ def _whose(room: str, message: RoomMessage) -> str:
 
 
 def _client() -> httpx.AsyncClient:
+    import httpx
+
     return httpx.AsyncClient(timeout=TIMEOUT_S, follow_redirects=False, trust_env=False)
 
 

@@ -61,7 +61,7 @@ class CronSettings(RunRules):
     """
 
     where: str
-    name: str = Field(pattern=r"^[\w.-]{1,40}$")
+    name: str = Field(pattern=r"^[\w.-]{1,40}\Z")
     schedule: str
     timezone: str = "UTC"
     platform: str

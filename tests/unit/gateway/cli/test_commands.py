@@ -29,6 +29,18 @@ pytestmark = pytest.mark.usefixtures("warm_starts")
 
 ROOT = Path(__file__).parents[4]
 HEAVY = ("rich", "litellm", "telegram", "redis", "pydantic_monty", "pydantic", "uvicorn", "httpx", "opentelemetry")
+FOR_SOME = (
+    "rich.console",
+    "litellm",
+    "telegram",
+    "discord",
+    "slack_sdk",
+    "httpx",
+    "httpx2",
+    "a2a",
+    "mcp",
+    "pydantic_settings",
+)
 BROKEN = "# Agent\n\n## Main($x: int = )\n\n### Steps\n- Do it\n"
 
 
@@ -70,6 +82,15 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
     assert "HEAVY []" in done.stdout
     for command in ("run", "compile", "check", "chat", "access", "sessions", "tasks", "debug"):
         assert f" {command} " in done.stdout
+
+
+def test_a_start_imports_no_library_that_only_some_settings_need(tmp_path: Path) -> None:
+    program = f"import sys, gateway.assembly.app\nprint([name for name in {FOR_SOME!r} if name in sys.modules])\n"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, check=True
+    )
+    assert done.stdout.decode() == "[]\n"
 
 
 def test_each_command_is_in_one_group_of_the_help() -> None:

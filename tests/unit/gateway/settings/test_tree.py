@@ -43,7 +43,7 @@ def test_every_public_name_is_read_from_the_environment(tmp_path: Path) -> None:
 
 
 def test_a_tree_without_sections_of_extensions_is_not_built_again(tmp_path: Path) -> None:
-    assert type(load(directory=tmp_path, environment={})).__base__ is Settings
+    assert type(load(directory=tmp_path, environment={})) is Settings
 
 
 def test_flags_win_over_environment_over_dotenv_over_file_over_defaults(tmp_path: Path) -> None:
