@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.language.instructions.model import Action, Free, Prose, Set, VariableTarget
 from runtime.language.instructions.operands import VARIABLE, variable_of
-from runtime.language.instructions.text import clauses_of
+from runtime.language.instructions.text import clauses_of, governing
 from runtime.language.vocabulary.phrase import phrase
 
 
@@ -24,6 +24,8 @@ def made(clause: str) -> Action:
     """A step in words that creates a variable's value; else a free one."""
     if phrase("does more").inside(clause):
         return Free(Prose(clause), "it does more than make a value")
+    if governing(clause, lambda before: before.rpartition(" ")[2].startswith("$")):
+        return Free(Prose(clause), "when or how often it is made is part of the sentence")
     if goes_to_a_file(clause):
         return Free(Prose(clause), "a file is something else than a variable")
     if len(list(phrase("target").all_inside(clause))) > 1:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from runtime.language.placeholders import placeholders
+from runtime.language.vocabulary.phrase import phrase
 
 TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
 """The type of a variable, as it is written behind its name and a colon."""
@@ -118,3 +119,18 @@ def inside_of(text: str, start: int, *, lenient: bool = False) -> str | None:
             if depth == 0:
                 return text[start + 1 : at]
     return text[start + 1 :].rstrip(")") if lenient else None
+
+
+def governing(
+    said: str,
+    is_whole: Callable[[str], bool],
+    kinds: Sequence[str] = ("words", "value"),
+    always: Sequence[str] = ("any",),
+) -> str:
+    """The words of a text that are no part of it, and say when, how often or on what condition something is done; ""
+    where there are none. Those of the kinds `always` do so wherever they stand, others behind what `is_whole` alone."""
+    for found in phrase("governs").all_inside(said):
+        behind = any(found[kind] for kind in ("any", *kinds)) and is_whole(said[: found.start()].rstrip(" ,"))
+        if behind or any(found[kind] for kind in always):
+            return found.whole
+    return ""

@@ -16,6 +16,7 @@ from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.answers import answer_in
 from runtime.language.lowering.clauses import joints, unquoted
+from runtime.language.lowering.governing import why_governed
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.sides import beyond_the_test
 from runtime.language.program import OpCode
@@ -113,6 +114,7 @@ class Certainty:
             why = why or _goes_on(plain)
             if not why and found.talk.asks and not phrase("ask always").begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
+        why = why or why_governed(found, text)
         return free(text, why, whole=found.op is OpCode.CND) if why else None
 
     def _of_a_condition(self, found: LoweredInstruction) -> str:

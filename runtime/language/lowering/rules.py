@@ -232,8 +232,9 @@ class _StepLowering:
         self._behind = (before, above) if found.known and not found.text else None
         step = self._written(found, item, line)
         said = phrases.plain(item.text)
-        course = course_of(phrase("opening").without(without_further(said)))
-        said = course.said if course else said  # the grammar has read the other words of such a step
+        bare = phrase("opening").without(without_further(said))
+        if course := course_of(bare):  # the grammar has read the other words of such a step
+            said = f"{said[: said.index(bare)]} {course.said}"
         lost = _lost(said, step) if found.known and not phrases.PBASM.match(said) else []
         if lost:
             del self._notes[noted:], self._classifier.background.started[started:]

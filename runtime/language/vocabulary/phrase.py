@@ -19,6 +19,7 @@ _KEPT = 4096
 
 _TOKEN = re.compile(r"`[^`]+`|[*]?\w[\w'*~-]*|\.{2,3}|!\(|=\(|<\w[\w ]*>|\{\w+:|\S")
 _CLOSING = frozenset(")]}|")
+_FIRSTS = {"VARIABLE": frozenset("$"), "PLACE": frozenset("$"), "QUOTATION": frozenset('"\u201c')}
 
 
 class _Read(Struct, frozen=True):
@@ -125,7 +126,7 @@ class _Reader:
 
 def _worded(token: str) -> _Read:
     if token.isupper() and token in matching.KINDS:
-        return _Read(matching.KINDS[token], frozenset("$") if token in ("VARIABLE", "PLACE") else None)
+        return _Read(matching.KINDS[token], _FIRSTS.get(token))
     letters = token.strip("*")
     if token != letters and letters:
         if not token.startswith("*"):

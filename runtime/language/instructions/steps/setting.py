@@ -16,11 +16,13 @@ from runtime.language.instructions.conditions.meanings import ValueMeaning
 from runtime.language.instructions.conditions.reading import in_symbols, plain_marks
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
 from runtime.language.instructions.expression import Expression, expression_of, has_date
+from runtime.language.instructions.text import governing
 from runtime.language.instructions.values import read_value, result_of
 from runtime.language.vocabulary.phrase import words_of
 
 _FILES = (FILE, Path(__file__).parent / "setting.grammar")
 SEVERAL = "it sets several variables"
+LATER = "when it is set is part of the sentence"
 _JOINTS = (",", "and")
 _PLAIN = (ast.Constant, ast.UnaryOp, ast.List, ast.Dict)
 _PEOPLE = words_of("served") | words_of("roles") | words_of("relatives")
@@ -139,7 +141,8 @@ def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken])
         value = source[tokens[end - 1].end :].strip()
         if meanings[0].value == "step":
             if not value or tokens[end].text not in _JOINTS:
-                yield SetReading(meanings[0].targets, "", source, in_words=True)
+                later = LATER if governing(value, lambda before: not before) else ""
+                yield SetReading(meanings[0].targets, "", source, in_words=True, unsure=later)
             continue
         several = any(chart.begins("another", at) for at in range(end, len(tokens)) if tokens[at].text in _JOINTS)
         called = not several and (_is_call(tokens[end:]) or result_of(value) != value)
@@ -153,7 +156,7 @@ def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken])
                 case "worded" if sure and not (_is(value, ast.Tuple, ast.List) and _parts(value) == len(one.targets)):
                     yield SetReading(one.targets, "", value, each=len(one.targets) > 1)
                 case "any" | "worded" if value:
-                    why = "" if sure else SEVERAL if several else _unsure(source, tokens, end)
+                    why = "" if sure else SEVERAL if several else _unsure(value)
                     yield SetReading(one.targets, one.operator, value, in_words=not sure, unsure=why)
 
 
@@ -173,12 +176,9 @@ def _is(value: str, *kinds: type[ast.expr]) -> bool:
     return read is not None and isinstance(read.tree, kinds) and not isinstance(getattr(read.tree, "value", None), str)
 
 
-def _unsure(source: str, tokens: Sequence[ConditionToken], end: int) -> str:
+def _unsure(value: str) -> str:
     """Why a value in words may be more than one; "" where it is one."""
-    later = {words[0] for words, _ in grammar_of(*_FILES).classes["LATER"]}
-    starts = (token.at for token in tokens[end:] if token.kind == "WORD" and token.text in later)
-    exact = any(read_value(source[tokens[end - 1].end : at]) is not None for at in starts)
-    return "when it is set is part of the sentence" if exact else ""
+    return LATER if governing(value, lambda before: read_value(before) is not None) else ""
 
 
 def _percent(sign: str, target: str, token: ConditionToken) -> _Meaning:

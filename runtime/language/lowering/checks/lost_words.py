@@ -13,7 +13,7 @@ from runtime.language.lowering import messages
 from runtime.language.lowering.clauses import clauses, joints
 from runtime.language.lowering.found_results import without_what_was_found
 from runtime.language.syntax.signature import spaced
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _SMALL = (
@@ -68,11 +68,11 @@ _STOOD_FOR = {
     "Result": "wait await get take fetch collect result results answer outcome task work job background store save keep"
     " put until finish finished end ended complete completed come back return returned ready over",
     "Tell": "tell inform let know task background work job orderer whoever ordered",
-    "Sleep": "wait sleep pause second seconds minute minutes hour hours day days half quarter quarters another "
-    + " ".join(NUMBER_WORDS[1:]),
+    "Sleep": "wait sleep pause before continue continuing go going on second seconds minute minutes hour hours day days"
+    " half quarter quarters another " + " ".join(NUMBER_WORDS[1:]),
 }
 """The words that an instruction replaces, by its start or its call."""
-_SMALL_WORDS = frozenset(_SMALL.split())
+_SMALL_WORDS = frozenset(_SMALL.split()) | words_of("manner")
 _STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
 _LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in start)
 """The starts of more than one word, each also as it stands after another instruction."""

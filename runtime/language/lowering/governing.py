@@ -1,0 +1,67 @@
+"""Words that govern a step: when, how often, on what condition or by what way it is done."""
+
+from __future__ import annotations
+
+from runtime.language.instructions.conditions.reading import read_condition
+from runtime.language.instructions.model import LoopKind, Prose
+from runtime.language.instructions.operands import condition_of
+from runtime.language.instructions.steps.repeating import branch_of, loop_of
+from runtime.language.instructions.text import governing
+from runtime.language.instructions.values import read_value
+from runtime.language.lowering import messages
+from runtime.language.lowering.instruction import LoweredInstruction
+from runtime.language.program import OpCode
+from runtime.language.vocabulary.phrase import phrase
+
+_CLOSING = ('"', "\u201d")
+
+
+def why_governed(found: LoweredInstruction, text: str) -> str:
+    """Why a step is more than the message, the value, the test or the call that it is read as: some of its words govern
+    it, and no part of the instruction has them; "" where none do."""
+    if found.op is OpCode.CND:
+        governed = _beside_a_test(found, text)
+    elif found.after:
+        return ""
+    elif found.talk is not None:
+        governed = _beside_a_message(text, until="done when" in found.text)
+    elif (phrase("called in a sentence").begins(text) and f": {text.rstrip('. ;')};" in found.text) or (
+        found.op is OpCode.YLD and phrase("a wait for people").begins(text)
+    ):
+        governed = _beside_a_message(text, whole=True)
+    elif found.op in (OpCode.RET, OpCode.TNK):
+        returns = found.op is OpCode.RET
+        governed = governing(found.text, lambda before: returns and read_value(before) is not None)
+    else:
+        return ""
+    return f"{governed!r} may say when, how often or on what condition it is done" if governed else ""
+
+
+def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) -> str:
+    said = phrase("answer kept").left_out_of(text)
+    if until and (ends := phrase("until").inside(said)):
+        said = said[: ends.start()]
+    for found in phrase("governs").all_inside(said):
+        before = said[: found.start()]
+        if messages.is_indirect(before) or phrase("what is said").inside(before):
+            return ""  # from here on it is what the message is about
+        closed = whole or before.rstrip(" ,").endswith(_CLOSING)
+        asks_when = found.whole.startswith("when") and phrase("asks when").inside(before)
+        if (closed and (found["value"] or found["quotation"])) or (
+            (found["any"] or found["words"]) and (closed or not asks_when)
+        ):
+            return found.whole
+    return ""
+
+
+def _beside_a_test(found: LoweredInstruction, text: str) -> str:
+    body = (found.body or "").rstrip(" :")
+    joined = text[text.find(found.text) + len(found.text) :].lstrip()[:1] not in (",", ":", ";")
+    alone = phrase("governs").is_all_of(body)
+    if body and joined and (phrase("lasts until or while").begins(body) or alone):
+        return body  # it may be the loop, or the whole step, that it governs
+    branch, loop = branch_of(found.text), loop_of(found.text)
+    test = condition_of(branch.test) if branch else loop.over if loop and loop.kind is not LoopKind.EACH else None
+    kinds = ("words", "value", "test")
+    prose = test.text if isinstance(test, Prose) else ""
+    return governing(prose, lambda before: read_condition(before) is not None, kinds, always=())
