@@ -84,9 +84,7 @@ def plain_names(expression: str) -> str:
 def _placeholder(text: str, start: int, end: int) -> Placeholder | None:
     said = text[start + 1 : end - 1].strip()
     code = _code(said)
-    if not code and not _is_in_words(said):
-        return None
-    return Placeholder(start, end, said, code, _variables(said))
+    return None if not code and not _is_in_words(said) else Placeholder(start, end, said, code, _variables(said))
 
 
 def _is_in_words(said: str) -> bool:

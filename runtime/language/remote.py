@@ -55,9 +55,7 @@ class RemoteSpec(Struct, frozen=True):
     @property
     def shown(self) -> str:
         """The server's place, for people: "stdio python server.py", "https://example.org/mcp"."""
-        if self.transport == "stdio":
-            return " ".join(("stdio", self.command or self.url, *self.args))
-        return self.url
+        return " ".join(("stdio", self.command or self.url, *self.args)) if self.transport == "stdio" else self.url
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -325,9 +325,7 @@ def option_of(said: str, options: Sequence[str]) -> str:
     if len(alike) == 1:
         return alike[0]
     number = _number(words.rstrip(".)"))
-    if number is not None and 1 <= number <= len(options):
-        return options[number - 1]
-    return said
+    return options[number - 1] if number is not None and 1 <= number <= len(options) else said
 
 
 def _are_several(of: Any) -> bool:

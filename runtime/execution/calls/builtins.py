@@ -232,9 +232,7 @@ class BuiltinCalls:
             piece_s = None if left_s is None else min(left_s, LOOK_S)
             try:
                 came = await self._conduits.queue(frame.state.agent).get_batch(
-                    lambda message: _ends(wait, message, frame.agent),
-                    max_messages=at_most,
-                    timeout_s=piece_s,
+                    lambda message: _ends(wait, message, frame.agent), max_messages=at_most, timeout_s=piece_s
                 )
             except QueueTimeout:
                 if piece_s != left_s:

@@ -45,12 +45,7 @@ class SessionReminders:
     """The reminders of one session, told after `start`."""
 
     def __init__(
-        self,
-        journal: Journal,
-        deliver: Deliver,
-        clock: Clock,
-        times: Times | None = None,
-        zone: ZoneOf | None = None,
+        self, journal: Journal, deliver: Deliver, clock: Clock, times: Times | None = None, zone: ZoneOf | None = None
     ) -> None:
         """Without `zone` the times of triggers are in UTC."""
         self._journal = journal

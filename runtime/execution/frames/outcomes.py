@@ -114,9 +114,7 @@ def failed_call(frame: Frame, call: FrameCall, error: BaseException) -> CallRetu
 def reason(error: Sequence[str], texts: Texts) -> str:
     """The reason for a failure, for people: without the rule that a model broke, and without a place in the program."""
     name, text = error
-    if name == NoUsableAnswer.__name__:
-        return texts("session.no_usable_answer")
-    return _PLACE.sub("", text).rstrip(".")
+    return texts("session.no_usable_answer") if name == NoUsableAnswer.__name__ else _PLACE.sub("", text).rstrip(".")
 
 
 class Recorded(Exception):

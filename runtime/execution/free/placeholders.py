@@ -53,12 +53,7 @@ class PlaybookDescription:
     name of the agent's Python."""
 
     def __init__(
-        self,
-        context: ExecutionContext,
-        frame: Frame,
-        scope: StatementScope,
-        python: AuthorsPython,
-        template: str,
+        self, context: ExecutionContext, frame: Frame, scope: StatementScope, python: AuthorsPython, template: str
     ) -> None:
         self._context = context
         self._frame = frame

@@ -263,6 +263,4 @@ def results_text(frame: FrameState) -> str:
 
 def _goes_without_saying(record: CallRecord) -> bool:
     """Whether the result of a call tells the model nothing. Acknowledgements are told."""
-    if record.name == "Say":
-        return record.value is None
-    return record.name in _UNTOLD
+    return record.value is None if record.name == "Say" else record.name in _UNTOLD

@@ -299,6 +299,4 @@ class SnippetBody(Struct):
 
 def control_value(call: HostCall | FrameCall, name: str, default: Any = None) -> Any:
     """The one argument of `Step`, `Yld` or `Return`."""
-    if call.args:
-        return call.args[0]
-    return call.kwargs.get(name, default)
+    return call.args[0] if call.args else call.kwargs.get(name, default)

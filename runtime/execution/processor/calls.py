@@ -150,9 +150,7 @@ class StepCalls:
     def _params(self, name: str) -> Sequence[Param] | None:
         """The parameters of a playbook; None for a built-in, and where nobody knows them."""
         found = self._spec(name)
-        if found is None or name in SIGNATURES or found.meeting:
-            return None
-        return found.params
+        return None if found is None or name in SIGNATURES or found.meeting else found.params
 
     def _spec(self, name: str) -> PlaybookSpec | None:
         owner, _, playbook = name.rpartition(".")

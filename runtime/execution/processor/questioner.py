@@ -169,11 +169,7 @@ class Questioner:
     stressed. It is told once more what it `heard` last."""
 
     def __init__(
-        self,
-        types: Mapping[str, str],
-        returns: str | None,
-        speaker: str = "",
-        heard: Callable[[], str] = lambda: "",
+        self, types: Mapping[str, str], returns: str | None, speaker: str = "", heard: Callable[[], str] = lambda: ""
     ) -> None:
         self._types = types
         self._heard = heard

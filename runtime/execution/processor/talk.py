@@ -182,9 +182,7 @@ class FrameTalk:
 
     def _by_message(self, heard: Sequence[Message]) -> dict[str, tuple[str, Mapping[str, str]]]:
         """The playbooks that what a person says may start, with the texts of their triggers and their parameters."""
-        if not any(message.from_human for message in heard):
-            return {}
-        return dict(self._triggers.by_message)
+        return {} if not any(message.from_human for message in heard) else dict(self._triggers.by_message)
 
     async def _take(self, part: Ask, understood: UnderstandAnswer, given: set[str]) -> list[str]:
         """Set what was given, and add it to `given`; returns what is still missing."""

@@ -21,12 +21,7 @@ _QUOTED_CHARS = 300
 PAST_VARIABLE: Final = "_said_before"
 """The variable of an agent that has what was said before the message with which its program began, for its prompts."""
 
-_WHAT: Final[dict[QuoteKind, str]] = {
-    "forwarded": "forwarded",
-    "shared": "shared",
-    "card": "card",
-    "bot": "bot",
-}
+_WHAT: Final[dict[QuoteKind, str]] = {"forwarded": "forwarded", "shared": "shared", "card": "card", "bot": "bot"}
 
 
 def quoted_lines(quote: Quote, theirs: Callable[[str], str]) -> list[str]:

@@ -80,9 +80,7 @@ def _from_outside(state: SessionState) -> Iterator[str]:
 
 def named_value(agent: AgentState, name: str, value: Any) -> str:
     summary = agent.artifacts.get(name)
-    if summary is not None or is_large(value):
-        return shown_artifact(name, value, summary)
-    return shown_value(value)
+    return shown_artifact(name, value, summary) if summary is not None or is_large(value) else shown_value(value)
 
 
 def _others_here(state: SessionState, agent: AgentState) -> Iterator[str]:
@@ -163,6 +161,4 @@ def stack_entries(state: SessionState, frame: FrameState) -> list[str]:
 
 def shown_value(value: Any, max_chars: int = MAX_VALUE_CHARS) -> str:
     text = foreign_json(json.dumps(value, ensure_ascii=False, default=str))
-    if len(text) <= max_chars:
-        return text
-    return f"{text[:max_chars]}… ({len(text)} characters in all)"
+    return text if len(text) <= max_chars else f"{text[:max_chars]}… ({len(text)} characters in all)"

@@ -40,9 +40,7 @@ def shown_step(step: Step, texts: Texts) -> str | None:
     """A step for the line that tells people what an agent does: its own words, or the playbook that it calls. None for
     a step without words."""
     head = decode(step).head
-    if isinstance(head, Call):
-        return shown_call(head.name, texts)
-    return shown_words(step)
+    return shown_call(head.name, texts) if isinstance(head, Call) else shown_words(step)
 
 
 def shown_words(step: Step) -> str | None:

@@ -91,9 +91,7 @@ def _single(name: str, kind: str, data: Any, text: str) -> Any:
         bare = first.strip()  # it answers again and again
     if data is _NO_JSON and kind in _OF_ONE_LINE:
         bare = _line_of(kind, bare)
-    if kind in ("", "str", "string") or data is _NO_JSON:
-        return {name: bare}
-    return {name: data}
+    return {name: bare} if kind in ("", "str", "string") or data is _NO_JSON else {name: data}
 
 
 _OF_ONE_LINE = frozenset({"int", "integer", "float", "number", "bool", "boolean"})

@@ -94,9 +94,7 @@ class SpeechDelivery:
         kinds = [spec.delivery for who, spec in hearers if (who, spec) not in handled]
         pieces = [kind.streaming_chunk_size for kind in kinds if kind.channel != "buffered"]
         holds = [kind.buffer_timeout_s for kind in kinds if kind.channel == "buffered"]
-        if pieces or not holds:
-            return Way(min(pieces, default=0), None, handled)
-        return Way(0, min(holds), handled)
+        return Way(min(pieces, default=0), None, handled) if pieces or not holds else Way(0, min(holds), handled)
 
     def _hearers(self, target: SpeechTarget) -> list[tuple[PersonId, HumanSpec]]:
         state = self._journal.state

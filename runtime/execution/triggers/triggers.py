@@ -132,12 +132,7 @@ def automatic(agent: AgentSpec, sharing: Sequence[AgentSpec]) -> Iterator[tuple[
 class VariableRules:
     """Rules for setting a variable: its declared type is checked, and triggers that become true are run."""
 
-    def __init__(
-        self,
-        agents: Mapping[str, AgentSpec],
-        journal: Journal,
-        handlers: TriggerHandlers,
-    ) -> None:
+    def __init__(self, agents: Mapping[str, AgentSpec], journal: Journal, handlers: TriggerHandlers) -> None:
         self._types = {name: declared_types(spec) for name, spec in agents.items()}
         self._journal = journal
         self.handlers = handlers

@@ -103,11 +103,8 @@ def _asking(targets: tuple[str, ...], words: Words, text: str, sources: Sequence
 
 
 def _takes_part(targets: Sequence[str], words: Words) -> bool:
-    return (
-        targets[0].startswith("meeting")
-        and isinstance(words, Prose)
-        and phrase("takes part").inside(words.text) is not None
-    )
+    prose = words.text if isinstance(words, Prose) and targets[0].startswith("meeting") else ""
+    return phrase("takes part").inside(prose) is not None
 
 
 def _wanted(text: str, done: str | None) -> tuple[tuple[VariableTarget, ...], Operand | None]:

@@ -111,9 +111,7 @@ class Expression(Struct, frozen=True):
 def read_expression(text: str) -> Expression | None:
     """The expression in a text; None for prose."""
     source = text.strip()
-    if not source or len(source) > MAX_SOURCE:
-        return None
-    return expression_of(source, source)
+    return None if not source or len(source) > MAX_SOURCE else expression_of(source, source)
 
 
 @lru_cache(maxsize=4096)

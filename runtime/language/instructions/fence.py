@@ -53,9 +53,7 @@ class FreeFence(Struct, frozen=True):
 
     def refuses_change(self, name: str) -> str | None:
         """The reason why a variable may not be set here; None if it may."""
-        if name in self.guarded:
-            return f"this step does not speak of ${name}; it sets what its words name"
-        return None
+        return f"this step does not speak of ${name}; it sets what its words name" if name in self.guarded else None
 
     def refuses_speech(self, name: str) -> str | None:
         """The reason why an agent or a declared human may not be addressed here; None if they may. `name` is

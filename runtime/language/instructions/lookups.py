@@ -66,9 +66,8 @@ def named_in(words: str) -> tuple[Lookup, ...]:
 
 
 def _is_result(words: str, one: Lookup) -> bool:
-    return bool(
-        phrase("about a result").inside(words[: one.start]) or phrase("gives").begins(words[one.end :].lstrip())
-    )
+    about = phrase("about a result").inside(words[: one.start])
+    return bool(about or phrase("gives").begins(words[one.end :].lstrip()))
 
 
 def _without_calls(text: str) -> str:

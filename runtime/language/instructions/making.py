@@ -40,10 +40,8 @@ def made(clause: str) -> Action:
         if into := phrase("made into").begins(clause):
             return Set((variable_of(into["target"]),), Prose(clause))
         behind = clause[direct.end() :] if direct else ""
-        part_of_it = (
-            not clause.lower().startswith("make ") and phrase("part of a noun").begins(behind.lstrip()) is not None
-        )
-        part_of_it |= behind.startswith(("'", "\u2019"))
+        noun = not clause.lower().startswith("make ") and phrase("part of a noun").begins(behind.lstrip())
+        part_of_it = noun or behind.startswith(("'", "\u2019"))
         if direct and not part_of_it and not phrase("takes a value").begins(clause):
             return Set(tuple(VariableTarget(name) for name, _ in VARIABLE.findall(direct["what"])), Prose(clause))
     return Free(Prose(clause), why_free(clause))

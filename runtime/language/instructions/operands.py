@@ -7,19 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from runtime.language.instructions.conditions.reading import read_answer, read_condition, read_worded_value
-from runtime.language.instructions.expression import (
-    Expression,
-    read_expression,
-    read_placeholder,
-    read_python,
-)
-from runtime.language.instructions.model import (
-    Operand,
-    Prose,
-    Template,
-    VariableTarget,
-    Words,
-)
+from runtime.language.instructions.expression import Expression, read_expression, read_placeholder, read_python
+from runtime.language.instructions.model import Operand, Prose, Template, VariableTarget, Words
 from runtime.language.instructions.text import TYPE, with_straight_quotes, without_inner_quotes
 from runtime.language.instructions.values import read_value
 from runtime.language.placeholders import placeholders

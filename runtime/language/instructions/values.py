@@ -62,9 +62,7 @@ def _in_symbols(text: str) -> str | None:
     if either is None or test is None:
         return None
     first, second = (_side(either[side].strip()) for side in ("first", "second"))
-    if first is None or second is None:
-        return None
-    return f"({first}) if ({in_symbols(test)}) else ({second})"
+    return None if first is None or second is None else f"({first}) if ({in_symbols(test)}) else ({second})"
 
 
 def _side(text: str) -> str | None:

@@ -61,11 +61,8 @@ def misread_times(playbook: PlaybookSpec) -> Iterator[Finding]:
         if repeated is None or trigger.kind is TriggerKind.BGN:
             continue
         read = read_times(trigger.text.strip().rstrip("."), _ANY_TIME, _ANY_ZONE)
-        if (
-            read[2] not in ("", "UTC")
-            if read
-            else not (phrase("every day or week").begins(trigger.text) or speaks_of_people(repeated.rest))
-        ):
+        known = phrase("every day or week").begins(trigger.text) or speaks_of_people(repeated.rest)
+        if read[2] not in ("", "UTC") if read else not known:
             hint = "Write each time as a trigger of its own: `Every day at 8:00`."
             yield Finding(trigger.span, "no clock can start this trigger", hint, trigger.text)
 

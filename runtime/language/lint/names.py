@@ -45,11 +45,7 @@ PERSON_ARGUMENTS: Mapping[str, tuple[str, int]] = {
 }
 """The parameter that names an agent or somebody else, and its place, by call."""
 
-TASK_ARGUMENTS: Mapping[str, tuple[str, int]] = {
-    "Cancel": ("task", 0),
-    "Result": ("task", 0),
-    "Tell": ("task", 0),
-}
+TASK_ARGUMENTS: Mapping[str, tuple[str, int]] = {"Cancel": ("task", 0), "Result": ("task", 0), "Tell": ("task", 0)}
 """The parameter that names a task, and its place, by call."""
 
 _WAITS = "WaitForMessage"

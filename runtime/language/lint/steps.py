@@ -202,11 +202,8 @@ def endless_loops(playbook: PlaybookSpec) -> Iterator[Finding]:
     """The loops of a playbook that go on in the same way for ever. Only those whose test is exact are looked at."""
     for step in playbook.walk_steps() if playbook.walked else ():
         head = decode(step).head
-        if (
-            not isinstance(head, Loop)
-            or head.kind not in (LoopKind.WHILE, LoopKind.UNTIL)
-            or phrase("condition alone").begins(step.text)
-        ):
+        tests = isinstance(head, Loop) and head.kind in (LoopKind.WHILE, LoopKind.UNTIL)
+        if not isinstance(head, Loop) or not tests or phrase("condition alone").begins(step.text):
             continue
         if isinstance(head.over, Expression) and _is_endless(step, head, head.over.names):
             changes = " or ".join(f"${name}" for name in sorted(head.over.names))

@@ -75,12 +75,10 @@ def _quotations(span: Span, text: str) -> Iterator[Finding]:
     if text.count('"') % 2 or ("„" not in text and text.count("“") > text.count("”")):
         said = text[max(text.rfind('"'), text.rfind("“")) :]
         yield Finding(span, "a quotation is never closed", 'Write " at its end.', said)
-    elif (
-        (assigned := phrase("value").begins(text))
-        and assigned["what"].startswith("'")
-        and assigned["what"].count("'") == 1
-    ):
-        yield Finding(span, "a quotation is never closed", "Write ' at its end.", assigned["what"])
+    elif assigned := phrase("value").begins(text):
+        said = assigned["what"]
+        if said.startswith("'") and said.count("'") == 1:
+            yield Finding(span, "a quotation is never closed", "Write ' at its end.", said)
 
 
 def _brackets(span: Span, text: str) -> Iterator[Finding]:

@@ -239,11 +239,8 @@ def _has_reasons(step: Step, text: str) -> bool:
 
 
 def _has_reason(step: Step, text: str) -> bool:
-    reason = (
-        phrase("reason to speak")
-        if any(isinstance(part, Say | Ask) for part in decode(step).parts)
-        else _REASONS.get(step.op)
-    )
+    speaks = any(isinstance(part, Say | Ask) for part in decode(step).parts)
+    reason = phrase("reason to speak") if speaks else _REASONS.get(step.op)
     ends = "YLD for exit" in f"{step.op} {step.text}" and not speaks_of_ending(text, ())
     return not ends and (reason is None or reason.inside(text) is not None)
 

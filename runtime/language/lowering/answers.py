@@ -41,11 +41,7 @@ def answer_in(found: LoweredInstruction) -> str | None:
 
 
 def answering(
-    found: LoweredInstruction,
-    answer: str,
-    before: Step | None,
-    said_before: str | None,
-    above: Step | None,
+    found: LoweredInstruction, answer: str, before: Step | None, said_before: str | None, above: Step | None
 ) -> LoweredInstruction:
     """The condition in full, where what stands before it is a question with a value, a check that is exact, or the
     opposite condition; as it is where a model judges the answer; else a free step.

@@ -81,9 +81,8 @@ class Background:
         around = phrase("in the background").inside(unquoted(rest))
         if around is None:
             return None
-        ordered = phrase("start a task").begins(
-            f"{rest[: around.start()].rstrip(' ,')} {rest[around.end() :].strip()}".strip()
-        )
+        said = f"{rest[: around.start()].rstrip(' ,')} {rest[around.end() :].strip()}"
+        ordered = phrase("start a task").begins(said.strip())
         if ordered is None:
             return None
         what = ordered["what"].strip().rstrip(".; ")
@@ -111,10 +110,8 @@ class Background:
         """The order in "a Researcher's Study on $topic"; why there is none."""
         tokens = leading_tokens(what)
         pairs = pairwise(tokens)
-        about = next(
-            (one for one, behind in pairs if one.text in words_of("what a task is about") and behind.kind == "OPERAND"),
-            None,
-        )
+        abouts = words_of("what a task is about")
+        about = next((one for one, behind in pairs if one.text in abouts and behind.kind == "OPERAND"), None)
         who, said = (what, ()) if about is None else (what[: about.at], tokens[tokens.index(about) + 1 :])
         values = [one.text for one in said if one.kind == "OPERAND" and one.form != "call"]
         joined = {one.text for one in said if one.kind != "OPERAND"}
@@ -219,11 +216,8 @@ class Background:
         if not _QUOTES.isdisjoint(said) or any(True for _ in joints(said)):
             return free(text, "what exactly the task is told is unclear")
         words = phrases.VARIABLE.sub(lambda one: f"{{${one[1]}}}", said.strip().rstrip(".")).strip()
-        called = (
-            ""
-            if phrase("any task").begins(whom) or named in (whom, '"orderer"') or phrase("one task").begins(whom)
-            else f": {text}"
-        )
+        plain = phrase("any task").begins(whom) or named in (whom, '"orderer"') or phrase("one task").begins(whom)
+        called = "" if plain else f": {text}"
         return LoweredInstruction(OpCode.QUE, f'Tell({named}, "{words[0].upper()}{words[1:]}."){called}')
 
     def _meant(self, what: str) -> list[_Started]:

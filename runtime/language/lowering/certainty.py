@@ -221,9 +221,8 @@ def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
             return f"{bare[:40]!r} may be part of what is said"
         if first in words_of("ends") and not ends and not messages.in_a_list(head, f", {bare}"):
             return f"{bare[:40]!r} may be part of what is said"
-        works = phrase("of something").inside(bare) or (
-            phrase("works on something").begins(bare) and not messages.may_go_on(head)
-        )
+        works = phrase("works on something").begins(bare) and not messages.may_go_on(head)
+        works = works or phrase("of something").inside(bare)
         works = works or (" " in bare and phrase("replies").begins(head))
         works = works and not (ends and ends_program(bare)) and not phrase("words again").begins(bare)
         if first in words_of("work in a message") and works and not _to_people(phrase("to people").left_out_of(head)):

@@ -133,9 +133,8 @@ def somebody_elses(bare: str) -> str:
 def only_waits(bare: str) -> bool:
     """Whether somebody in a meeting is to be there, and to say nothing: "Keep quiet until asked"."""
     first, _, rest = bare.lower().partition(" ")
-    return rest.partition(" ")[0] in words_of("silent") or (
-        first in ("stay", "remain") and phrase("until").inside(rest) is not None
-    )
+    stays = first in ("stay", "remain") and phrase("until").inside(rest) is not None
+    return stays or rest.partition(" ")[0] in words_of("silent")
 
 
 def about_what_is_given(bare: str, given: Collection[str]) -> bool:
@@ -247,9 +246,8 @@ def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
     whole = phrase("to people").left_out_of(unquoted(bare)).replace("that time", "the time")
     told = phrase("indirect").inside(whole) or phrase("whether").inside(whole)
     whole = whole[: told.start()] if told else whole
-    when = phrase("later").inside(whole) or (
-        bare.lower().startswith("remind") and phrase("later reminded").inside(whole)
-    )
+    reminded = bare.lower().startswith("remind") and phrase("later reminded").inside(whole)
+    when = reminded or phrase("later").inside(whole)
     return free(text, "when it is said is part of the sentence") if when else None
 
 

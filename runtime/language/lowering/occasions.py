@@ -46,11 +46,8 @@ class Occasions:
         rest = when.rest if when else ""
         speaks = when is not None and (speaks_of_people(rest) or phrase("somebody").begins(rest) is not None)
         said = when is None or not speaks or (self._called if when["asked"] else self._heard and not self._told)
-        said = said and (
-            when is None or not (phrase("happens elsewhere").inside(rest) or phrase("time is up").begins(rest))
-        )
-        said = said and (
-            speaks or when is None or not phrase("is complete").begins(rest) or read_condition(rest) is not None
-        )
+        elsewhere = phrase("happens elsewhere").inside(rest) or phrase("time is up").begins(rest)
+        complete = not speaks and phrase("is complete").begins(rest) and read_condition(rest) is None
+        said = said and (when is None or not (elsewhere or complete))
         self._left = not said or phrase("whenever").begins(condition) is not None
         return self._left

@@ -65,9 +65,8 @@ def other_sides(text: str, behind: int = 0) -> list[int]:
 
 def does_one_thing(text: str) -> bool:
     """Whether a step sets a variable, or goes somewhere."""
-    return phrase("does one thing").begins(text) is not None or (
-        text[:1] == "$" and text.partition("=")[2][:1] not in ("", "=")
-    )
+    sets = text[:1] == "$" and text.partition("=")[2][:1] not in ("", "=")
+    return sets or phrase("does one thing").begins(text) is not None
 
 
 def given_to(bare: str) -> tuple[str | None, str]:

@@ -48,9 +48,8 @@ class AskedVariables:
         if about and (it := phrase("asks for it").inside(plain)):
             return f"{talk.said[: talk.said.rindex(it['it'])]}{_joined(about)}", about
         named = [name for name in about if name in self._asked]
-        if len(named) == 1 and (
-            other := phrase("asks for another").inside(plain) or phrase("asks the same again").inside(plain)
-        ):
+        other = phrase("asks for another").inside(plain) or phrase("asks the same again").inside(plain)
+        if len(named) == 1 and other:
             return f"{talk.said[: other.end()]} (${named[0]}){talk.said[other.end() :]}", named
         again = phrase("asks again").inside(plain) or phrase("asks to do again").inside(plain)
         names = named or self._asked_last
@@ -106,11 +105,8 @@ class AskedVariables:
     def adding(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Put $ticket in $urgent" and "Clear $urgent", a list; "Write a short $note", which is new. None
         for any other step."""
-        if (
-            self.lists
-            and (empties := phrase("empties").begins(bare))
-            and empties["target"].removeprefix("$") in self.lists
-        ):
+        empties = phrase("empties").begins(bare) if self.lists else None
+        if empties and empties["target"].removeprefix("$") in self.lists:
             return LoweredInstruction(OpCode.EXE, f"Set {empties['target']} to []")
         if (new := phrase("makes a new one").begins(bare)) and new["target"].removeprefix("$") not in self.given:
             return LoweredInstruction(OpCode.EXE, f"{new['target']} = {bare}")

@@ -245,12 +245,7 @@ class _StepLowering:
         return step
 
     def _in_full(
-        self,
-        found: LoweredInstruction,
-        item: ListItem,
-        line: str,
-        before: Step | None,
-        above: Step | None,
+        self, found: LoweredInstruction, item: ListItem, line: str, before: Step | None, above: Step | None
     ) -> tuple[LoweredInstruction, ListItem]:
         """A step that depends on *so* or *not* alone, with what that answers in its place; a free one that would be too
         deep."""

@@ -69,9 +69,8 @@ def why_no_side(said: str, steps: Sequence[Step]) -> str:
     several = sum(_is_one_line(step) == _is_one_line(before) for step in ifs) > 1
     if several and phrase("in all other cases").begins(said):
         return "whether it is about all conditions before it, or about the last, is unclear"
-    if before.op is OpCode.EXE and (
-        phrase("branch at start").begins(before.text) or phrase("else").begins(before.text)
-    ):
+    side = phrase("branch at start").begins(before.text) or phrase("else").begins(before.text)
+    if before.op is OpCode.EXE and side:
         return "the condition that it belongs to is free"
     cases_before = (
         before.op is OpCode.EXE and not before.text and any(child.op is OpCode.CND for child in before.children)
@@ -86,13 +85,9 @@ def _is_one_line(step: Step) -> bool:
 def _cuts(text: str, classify: Callable[[str], LoweredInstruction]) -> list[tuple[int, int]]:
     """Where each further case ends what stands before it, and where it begins; none right behind a condition."""
     plain = unquoted(text)
-    sides = {
-        *phrases.other_sides(plain),
-        *(one.start() for one in phrase("other case at the end").all_inside(plain)),
-    } - {0}
-    found = sorted(
-        [*((at, at) for at in sides), *((one.start(), one.end()) for one in phrase("further case").all_inside(plain))]
-    )
+    last, further = phrase("other case at the end").all_inside(plain), phrase("further case").all_inside(plain)
+    sides = {*phrases.other_sides(plain), *(one.start() for one in last)} - {0}
+    found = sorted([*((at, at) for at in sides), *((one.start(), one.end()) for one in further)])
     cuts: list[tuple[int, int]] = []
     behind = 0
     for start, end in found:

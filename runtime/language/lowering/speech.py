@@ -110,12 +110,8 @@ class Speech:
         """A free step for a message that may be more, or be said later, or ask for a value or about it."""
         if (named := self._named(bare)) and named[0].doubt:
             return free(text, named[0].doubt)
-        if (
-            named
-            and phrase("lets do").begins(bare)
-            and named[0].first[0] == "agent"
-            and not phrase("lets know").begins(bare)
-        ):
+        acts = phrase("lets do").begins(bare) and not phrase("lets know").begins(bare)
+        if acts and named and named[0].first[0] == "agent":
             return free(text, f"what {named[0].first[1]} does is more than words")
         if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
             return free(text, "whose answer is kept is unclear")

@@ -196,9 +196,7 @@ class ConditionChart:
         if element.name in self._grammar.classes:
             return self._phrases(element.name, at)
         token = self._tokens[at] if at < len(self._tokens) else None
-        if token is None or element.name not in (token.kind, token.text):
-            return []
-        return [(at + 1, token)]
+        return [] if token is None or element.name not in (token.kind, token.text) else [(at + 1, token)]
 
     def _phrases(self, name: str, at: int) -> list[tuple[int, str]]:
         found = self._grammar.by_word.get((name, self._words[at]))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from types import FunctionType
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from runtime.language.instructions.conditions.tokens import ConditionToken
 
 MEETING_ACTIVE = "_meeting_active"
 """The name under which conditions read whether their meeting is still active."""
@@ -122,7 +125,7 @@ def _each_of(both: object, subjects: ListMeaning, predicate: PredicateMeaning) -
     return ClauseMeaning(_joined(subjects.joint, tests), several=True)
 
 
-def each_of_both(word: str | None, subjects: ListMeaning, predicate: PredicateMeaning) -> ClauseMeaning | None:
+def each_of(word: str | None, subjects: ListMeaning, predicate: PredicateMeaning) -> ClauseMeaning | None:
     return None if word is not None and subjects.joint == "or" else _each_of(word, subjects, predicate)
 
 
@@ -193,7 +196,7 @@ def found_in(value: ValueMeaning, negative: str | None, _: str, where: ValueMean
     return ClauseMeaning(test_of_values(value.code, "not in" if negative else "in", where.code))
 
 
-def meeting(*_: object) -> ClauseMeaning:
+def meeting_active(*_: object) -> ClauseMeaning:
     return ClauseMeaning(TestMeaning(f"${MEETING_ACTIVE}", f"(not ${MEETING_ACTIVE})"))
 
 
@@ -275,3 +278,97 @@ def contains_each(_: str, value: ValueMeaning, others: ListMeaning) -> TestMeani
 def begins(method: str, value: ValueMeaning) -> TestMeaning:
     yes = f"({SUBJECT} != None and str({SUBJECT}).{method}({value.code}))"
     return TestMeaning(yes, f"(not {yes})")
+
+
+# -- values, and all actions by their names
+
+
+def summed(first: ValueMeaning, others: tuple[tuple[str, ValueMeaning], ...]) -> ValueMeaning:
+    if not others:
+        return first
+    return ValueMeaning(f"({first.code}{''.join(f' {op} {value.code}' for op, value in others)})", "computed")
+
+
+def operand(_: str | None, token: ConditionToken) -> ValueMeaning:
+    return ValueMeaning(token.text, token.form)
+
+
+def part_of(factor: str, value: ValueMeaning) -> ValueMeaning:
+    return ValueMeaning(f"({value.code} {factor[0]} {factor[1:]})", "measured")
+
+
+def _together(first: ValueMeaning, commaed: Sequence[ValueMeaning], last: ValueMeaning) -> str:
+    return f"[{', '.join(value.code for value in (first, *commaed, last))}]"
+
+
+def number_of_percent(token: ConditionToken, _: ConditionToken) -> ConditionToken | None:
+    return token if token.form == "literal" and not token.text.startswith(("[", "{", '"', "'")) else None
+
+
+def _lasting(halves: bool, count: str | ValueMeaning, unit: str) -> ValueMeaning:
+    """Seconds: so many units of time, and half of one more."""
+    number = count if isinstance(count, str) else count.code
+    whole = number if unit == "1" else f"({number} * {unit})"
+    return ValueMeaning(f"({whole} + {unit} / 2)" if halves else whole, "computed")
+
+
+def _computed(code: Callable[..., str], form: str = "computed") -> Callable[..., ValueMeaning]:
+    return lambda *parts: ValueMeaning(code(*parts), form)
+
+
+ACTIONS: Mapping[str, Callable[..., Any]] = {
+    **{name: action for name, action in globals().items() if isinstance(action, FunctionType)},
+    "same": lambda part: part,
+    "second": lambda *parts: (True, parts[-1]) if isinstance(parts[-1], ClauseMeaning) else parts[-1],
+    "listed": lambda _, clause: (False, clause),
+    "unprefixed": lambda _, clause: clause,
+    "all_of": lambda first, others: side_by_side("and", (first, *(clause for _, clause in others))),
+    "negated": lambda _, clause: None if clause.several else ClauseMeaning(clause.test.opposite),
+    "grouped": lambda _, clause, __: ClauseMeaning(clause.test),
+    "constant": lambda value: ClauseMeaning(TestMeaning(value, f"(not {value})")),
+    "any_there": lambda number, _, value, *__: some_there(number, value),
+    "meeting_over": lambda *_: ClauseMeaning(meeting_active().test.opposite),
+    "or_listing": others("or"),
+    "and_listing": others("and"),
+    "or_rest": rest("or"),
+    "and_rest": rest("and"),
+    "does_not": lambda _, __, test: PredicateMeaning(test.opposite),
+    "acts": PredicateMeaning,
+    "exists": lambda kind: PredicateMeaning(state(kind)),
+    "is_not_value": lambda _, value: test_of_values(SUBJECT, "!=", value.code),
+    "is_in": lambda _, value: test_of_values(SUBJECT, "in", value.code),
+    "none_of_both": lambda _, one, __, two: one_of(None, (one, two)).opposite,
+    "comparing": than,
+    "or_more": lambda value, op: than(op, value),
+    "multiple": lambda _, value: test_of_values(f"{SUBJECT} % {value.code}", "==", "0"),
+    "contains": lambda _, value: test_of_values(value.code, "in", SUBJECT),
+    "lasting": lambda count, unit: _lasting(False, count, unit),
+    "part_of_unit": lambda part, unit: _lasting(False, part, unit),
+    "lasting_half": lambda count, _, unit: _lasting(True, count, unit),
+    "lasting_and_half": lambda count, unit, _: _lasting(True, count, unit),
+    "added_up": _computed(lambda first, *others: f"({first.code} + {others[-1].code})"),
+    "single": lambda value: (value,),
+    "choice": lambda value, others: (value, *others.values),
+    "choice_of_commas": lambda value, first, others: (value, first, *others),
+    "multiplied_out": summed,
+    "placed": lambda token: token.text if token.kind == "TYPED" or token.form == "variable" else None,
+    "pair": lambda op, value: (op, value),
+    "minus": lambda _, value: ValueMeaning(f"-{value.code}", "literal" if value.form == "literal" else "computed"),
+    "powered": _computed(lambda value, _, power: f"({value.code} ** {power.code})"),
+    "in_unit": lambda size, _: size,
+    "constant_value": lambda value: ValueMeaning(value, "literal"),
+    "with_percent": _computed(lambda value, op, token: f"({value.code} {op} {value.code} * {token.text} / 100)"),
+    "parenthesised": lambda _, value, __: value,
+    "counted": _computed(lambda *parts: f"len({parts[-1].code})", "measured"),
+    "sized": _computed(lambda function, value: f"{function}({value.code})", "measured"),
+    "sized_together": lambda function, first, commaed, _, __, last: (
+        None if function == "len" else ValueMeaning(f"{function}({_together(first, commaed, last)})", "computed")
+    ),
+    "product": _computed(lambda _, one, __, two: f"({one.code} * {two.code})"),
+    "average": _computed(lambda _, value: f"(sum({value.code}) / len({value.code}))", "measured"),
+    "average_together": _computed(
+        lambda _, first, commaed, __, ___, last: f"(sum({_together(first, commaed, last)}) / {len(commaed) + 2})"
+    ),
+    "percent": _computed(lambda token, _, value: f"({value.code} * {token.text} / 100)", "measured"),
+}
+"""What each action makes of the meanings of its elements, or None; that of a function here has its name."""

@@ -8,9 +8,8 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import ConditionChart, condition_grammar
-from runtime.language.instructions.conditions.meanings import ClauseMeaning, ValueMeaning
+from runtime.language.instructions.conditions.meanings import ACTIONS, ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
 from runtime.language.instructions.text import STRING, split_at, with_straight_quotes

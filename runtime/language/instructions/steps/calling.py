@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, grammar_of
+from runtime.language.instructions.conditions.meanings import ACTIONS
 from runtime.language.instructions.conditions.reading import plain_marks
 from runtime.language.instructions.conditions.tokens import ConditionToken, tokens_of
 

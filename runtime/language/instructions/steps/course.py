@@ -10,9 +10,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, PhraseGrammar, grammar_of
-from runtime.language.instructions.conditions.meanings import ValueMeaning
+from runtime.language.instructions.conditions.meanings import ACTIONS, ValueMeaning
 from runtime.language.instructions.conditions.reading import (
     in_symbols,
     is_one_condition,

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import ConditionChart, grammar_of
+from runtime.language.instructions.conditions.meanings import ACTIONS
 from runtime.language.instructions.conditions.tokens import ConditionToken, Kind
 from runtime.language.vocabulary.word_list import words_of_text
 

@@ -10,9 +10,8 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, PhraseGrammar, grammar_of
-from runtime.language.instructions.conditions.meanings import ValueMeaning
+from runtime.language.instructions.conditions.meanings import ACTIONS, ValueMeaning
 from runtime.language.instructions.conditions.reading import plain_marks
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
 from runtime.language.instructions.expression import expression_of
@@ -338,7 +337,6 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
     "each_item": lambda *_: _Opening(LoopKind.EACH, takes="named"),
     "each_in_order": lambda *_: _Opening(LoopKind.EACH, takes="ordered"),
     "each_noun": lambda *_: _Opening(LoopKind.EACH, takes="noun"),
-    "placed": lambda token: token.text if token.kind == "TYPED" or token.form == "variable" else None,
     "given_place": _given_place,
     "numbers": _numbers,
     "branches": _branches(BranchSide.IF),

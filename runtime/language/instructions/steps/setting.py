@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.grammar import FILE, ConditionChart, grammar_of
-from runtime.language.instructions.conditions.meanings import ValueMeaning
+from runtime.language.instructions.conditions.meanings import ACTIONS, ValueMeaning
 from runtime.language.instructions.conditions.reading import in_symbols, plain_marks
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
 from runtime.language.instructions.expression import Expression, expression_of, has_date
@@ -206,7 +205,6 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
     **ACTIONS,
     "last": lambda *parts: parts[-1],
     "another": lambda *parts: parts,
-    "placed": lambda token: token.text if token.kind == "TYPED" or token.form == "variable" else None,
     "listed_targets": lambda first, others: (first, *others),
     "gives": lambda place, others, _: _Meaning((place, *others)),
     "operates": lambda place, sign: _Meaning((place,), sign),
