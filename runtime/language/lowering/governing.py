@@ -47,7 +47,7 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
             return ""  # from here on it is what the message is about
         closed = whole or before.rstrip(" ,").endswith(_CLOSING)
         asks_when = found.whole.startswith("when") and phrase("asks when").inside(before)
-        if (closed and (found["value"] or found["quotation"])) or (
+        if (closed and (found["value"] or found["often"] or found["quotation"])) or (
             (found["any"] or found["words"]) and (closed or not asks_when)
         ):
             return found.whole
@@ -61,7 +61,8 @@ def _beside_a_test(found: LoweredInstruction, text: str) -> str:
     if body and joined and (phrase("lasts until or while").begins(body) or alone):
         return body  # it may be the loop, or the whole step, that it governs
     branch, loop = branch_of(found.text), loop_of(found.text)
-    test = condition_of(branch.test) if branch else loop.over if loop and loop.kind is not LoopKind.EACH else None
-    kinds = ("words", "value", "test")
+    tested = condition_of(branch.test) if branch and not found.loop else None
+    test = loop.over if loop and loop.kind is not LoopKind.EACH else tested
+    kinds = ("words", "value", "often", "test")
     prose = test.text if isinstance(test, Prose) else ""
     return governing(prose, lambda before: read_condition(before) is not None, kinds, always=())
