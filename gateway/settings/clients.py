@@ -9,11 +9,8 @@ from collections.abc import Mapping
 from pydantic import Field, SecretStr, field_validator
 
 from gateway.clients.scopes import ClientScopes, scopes_from
-from gateway.settings.forms import FilePath, SettingsSection, Words
+from gateway.settings.forms import FilePath, SettingsSection, Words, check_secret, secrets_of
 from runtime.core.errors import ConfigError
-from runtime.language.remote import PARTICIPANT_NAME
-
-MIN_TOKEN_CHARS = 16
 
 OWNER = "owner"
 """The role of who knows the console's own password."""
@@ -59,26 +56,8 @@ def client_scopes(clients: Clients) -> dict[str, ClientScopes]:
 
 
 def client_tokens(clients: Clients) -> dict[str, str]:
-    """The tokens by the clients' names. Raises ConfigError for a name that will not do, a file that cannot be read, and
-    a token that can be guessed or is another's."""
-    found: dict[str, str] = {}
-    for name, client in clients.items():
-        if not PARTICIPANT_NAME.fullmatch(name):
-            raise ConfigError(f'clients: "{name}" cannot be the name of a client; use small letters, digits, -.')
-        try:
-            token = client.token_file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            text = f"clients.{name}.token_file: {client.token_file} cannot be read ({error}); check the path."
-            raise ConfigError(text) from error
-        if len(token) < MIN_TOKEN_CHARS:
-            raise ConfigError(
-                f"clients.{name}.token_file: the token has {len(token)} characters, which can be guessed; "
-                f"{MIN_TOKEN_CHARS} are the least, and `openssl rand -hex 32` makes a good one."
-            )
-        if token in found.values():
-            raise ConfigError(f"clients.{name}.token_file: another client has this token; give each its own.")
-        found[name] = token
-    return found
+    """The tokens by the clients' names. Raises ConfigError as `secrets_of`."""
+    return secrets_of("clients.{}.token_file", {name: client.token_file for name, client in clients.items()}, "client")
 
 
 class ConsoleSettings(SettingsSection):
@@ -100,33 +79,17 @@ class ConsoleSettings(SettingsSection):
         return self.password is not None or bool(self.roles)
 
     def passwords(self) -> dict[str, str]:
-        """The passwords by role. Raises ConfigError for a name that will not do, a file that cannot be read, and a
-        password that can be guessed or is another role's."""
-        found: dict[str, str] = {}
+        """The passwords by role. Raises ConfigError as `secrets_of`."""
+        if OWNER in self.roles:
+            raise ConfigError(f'console.roles: "{OWNER}" cannot be the name of a role; console.password is for owners.')
+        found = secrets_of("console.roles.{}", self.roles, "role", "password")
         if self.password is not None:
-            found[OWNER] = _strong("console.password", self.password.get_secret_value(), found)
-        for name, path in self.roles.items():
-            if name == OWNER or not PARTICIPANT_NAME.fullmatch(name):
-                raise ConfigError(
-                    f'console.roles: "{name}" cannot be the name of a role; use small letters, digits, -.'
-                )
-            try:
-                text = path.read_text(encoding="utf-8").strip()
-            except (OSError, UnicodeDecodeError) as error:
-                raise ConfigError(f"console.roles.{name}: {path} cannot be read ({error}); check the path.") from error
-            found[name] = _strong(f"console.roles.{name}", text, found)
+            own = self.password.get_secret_value()
+            check_secret("console.password", own, "password")
+            if own in found.values():
+                raise ConfigError("console.password: another role has this password; give each its own.")
+            found[OWNER] = own
         return found
 
     def words(self) -> frozenset[str]:
         return frozenset(self.passwords().values())
-
-
-def _strong(key: str, password: str, others: dict[str, str]) -> str:
-    if len(password) < MIN_TOKEN_CHARS:
-        raise ConfigError(
-            f"{key}: the password has {len(password)} characters, which can be guessed; {MIN_TOKEN_CHARS} are the "
-            "least, and `openssl rand -hex 32` makes a good one."
-        )
-    if password in others.values():
-        raise ConfigError(f"{key}: another role has this password; give each its own.")
-    return password

@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from gateway.settings.forms import FilePath, SettingsSection
+from gateway.settings.forms import FilePath, SettingsSection, check_readable
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
 from runtime.llm.client import EMBED, Service, TokenPrices
@@ -134,7 +134,7 @@ def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
             if source in services and services[source] != name and name not in services.values():
                 raise ConfigError(f"models.{name}: {source} is for models.{services[source]} and writes no text.")
         if isinstance(entry, ModelServer) and entry.api_key_file is not None:
-            _check_readable(name, entry)
+            check_readable(f"models.{name}.api_key_file", entry.api_key_file)
     several = [source for source, name in services.items() if name == SERVICES[EMBED]]
     if len(several) > 1:
         raise ConfigError(
@@ -178,14 +178,3 @@ def _check_known(models: Mapping[str, Entry], name: str, where: str) -> None:
             f'has the provider in front, as in "openai/{name}"; one at a server of your own needs a table, '
             f"[models.{name}]."
         )
-
-
-def _check_readable(name: str, server: ModelServer) -> None:
-    assert server.api_key_file is not None
-    try:
-        server.api_key_file.open("rb").close()
-    except OSError as error:
-        raise ConfigError(
-            f"models.{name}.api_key_file: {server.api_key_file} cannot be read ({error}); check the path and its "
-            "permissions."
-        ) from error

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from pydantic import Field, SecretStr, field_validator
 
-from gateway.settings.forms import FilePath, SettingsSection, Words
+from gateway.settings.forms import FilePath, HttpUrl, SettingsSection, Words
 from gateway.settings.sources import Layer
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
@@ -143,19 +143,12 @@ class TracingSettings(SettingsSection):
     """
 
     on: bool = False
-    endpoint: str | None = None
+    endpoint: HttpUrl | None = None
     headers: SecretStr | None = None
     headers_file: FilePath | None = None
     content: bool = False
     share: float = Field(default=1, ge=0, le=1)
     timeout_s: float = Field(default=5, gt=0, le=60)
-
-    @field_validator("endpoint")
-    @classmethod
-    def _is_http(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith(("http://", "https://")):
-            raise ValueError("must be a URL with http:// or https://")
-        return url
 
     @field_validator("headers")
     @classmethod

@@ -9,11 +9,15 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from gateway.settings.forms import FilePath, SettingsSection, Words
+from gateway.settings.forms import FilePath, SettingsSection, Words, begins_with, text_of
 from runtime.core.errors import ConfigError
 
 _HOOK = re.compile(r".*/hooks/telegram(/[\w-]+)*/?")
 _TOKEN = re.compile(r"\d+:[\w-]+")
+
+AvatarUrl = Annotated[
+    str, begins_with("https://", hint="must begin with https://, such as https://example.org/{name}.png")
+]
 
 
 class WebSettings(SettingsSection):
@@ -147,11 +151,7 @@ class TelegramSettings(PlatformSettings):
         """The tokens of the agents' bots, by agent. Raises ConfigError for a file that cannot be read."""
         tokens = {}
         for name, path in self.agents.items():
-            try:
-                tokens[name] = path.read_text(encoding="utf-8").strip()
-            except (OSError, UnicodeDecodeError) as error:
-                text = f"telegram.agents.{name}: {path} cannot be read ({error}); check the path and its permissions."
-                raise ConfigError(text) from error
+            tokens[name] = text_of(f"telegram.agents.{name}", path)
             if not _TOKEN.fullmatch(tokens[name]):
                 raise ConfigError(f"telegram.agents.{name}: {path} has no bot's token; @BotFather has it.")
         return tokens
@@ -195,11 +195,4 @@ class DiscordSettings(PlatformSettings):
     shards: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
     mention: Literal["thread", "reply"] = "thread"
     names: Literal["webhooks", "headings", "never"] = "webhooks"
-    avatar_url: str | None = None
-
-    @field_validator("avatar_url")
-    @classmethod
-    def _is_https(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith("https://"):
-            raise ValueError("must begin with https://, such as https://example.org/{name}.png")
-        return url
+    avatar_url: AvatarUrl | None = None

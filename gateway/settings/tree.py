@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model
 
 from gateway.features.a2a.settings import A2aSettings
 from gateway.features.files.settings import FileSettings
@@ -42,7 +42,7 @@ from gateway.settings.execution import (
     SandboxSettings,
     read_routes,
 )
-from gateway.settings.forms import FilePath, SettingsSection
+from gateway.settings.forms import FilePath, HttpUrl, SettingsSection, begins_with, check_readable, text_of
 from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.operation import (
@@ -73,7 +73,7 @@ from gateway.settings.sources import (
     toml_layer,
     variable_name,
 )
-from runtime.core.errors import ConfigError, FileUnreadable
+from runtime.core.errors import ConfigError
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
 """The variables that a started process sees besides those named by its program."""
@@ -87,6 +87,10 @@ NAMED_TABLES = frozenset({"clients", "models", "publishers"})
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
+RedisUrl = Annotated[
+    str, begins_with("redis://", "rediss://", "unix://", hint="must be a URL with redis://, rediss:// or unix://")
+]
+
 
 class Settings(BaseModel):
     """The whole tree. Make one with `load`."""
@@ -94,7 +98,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), defer_build=True)
 
     model: str | None = None
-    model_base_url: str | None = None
+    model_base_url: HttpUrl | None = None
     model_api_key: SecretStr | None = None
     model_api_key_file: FilePath | None = None
     model_file: FilePath | None = None
@@ -103,7 +107,7 @@ class Settings(BaseModel):
     language: str = "en"
     feedback: bool = True
     texts_dir: FilePath | None = None
-    redis_url: str | None = None
+    redis_url: RedisUrl | None = None
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
@@ -164,19 +168,6 @@ class Settings(BaseModel):
         """Whether somebody sees from outside what goes on in sessions: at the console, or as a client."""
         return self.has_console or bool(self.clients)
 
-    @field_validator("model_base_url")
-    @classmethod
-    def _is_http(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith(("http://", "https://")):
-            raise ValueError("must be a URL with http:// or https://")
-        return url
-
-    @field_validator("redis_url")
-    @classmethod
-    def _is_redis(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("must be a URL with redis://, rediss:// or unix://")
-        return url
 
 
 def load(
@@ -366,13 +357,10 @@ def _with_secret_files(settings: Settings) -> Settings:
             continue
         if _value(settings, key) is not None:
             raise _given_twice(key)
-        try:
-            if key == "model_api_key":  # only the model's process reads it
-                path.open("rb").close()
-                continue
-            secret = SecretStr(path.read_text(encoding="utf-8").strip())
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileUnreadable(f"{key}_file", path, error) from error
+        if key == "model_api_key":  # only the model's process reads it
+            check_readable(f"{key}_file", path)
+            continue
+        secret = SecretStr(text_of(f"{key}_file", path))
         section, _, name = key.rpartition(".")
         part = {name: secret}
         part = {section: getattr(settings, section).model_copy(update=part)} if section else part

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from gateway.settings.clients import MIN_TOKEN_CHARS
-from gateway.settings.forms import FilePath, SettingsSection
+from gateway.settings.forms import FilePath, SettingsSection, secrets_of
 from runtime.core.errors import ConfigError
 from runtime.language.program import Program
-from runtime.language.remote import PARTICIPANT_NAME, participants
+from runtime.language.remote import participants
 
 
 class ParticipantSettings(SettingsSection):
@@ -23,25 +22,8 @@ class ParticipantSettings(SettingsSection):
     mailbox_messages: int = Field(default=1_000, ge=1)
 
     def known(self) -> dict[str, str]:
-        """The tokens by name. Raises ConfigError for a name that no program can use, a file that cannot be read, and a
-        token that can be guessed or is another's."""
-        found: dict[str, str] = {}
-        for name in self.tokens:
-            if not PARTICIPANT_NAME.fullmatch(name):
-                text = (
-                    f'participants.tokens: "{name}" cannot be the name of a participant; use small letters, digits, -.'
-                )
-                raise ConfigError(text)
-            token = self._read(name)
-            if len(token) < MIN_TOKEN_CHARS:
-                raise ConfigError(
-                    f"participants.tokens.{name}: the token has {len(token)} characters, which can be guessed; "
-                    f"{MIN_TOKEN_CHARS} are the least, and `openssl rand -hex 32` makes a good one."
-                )
-            if token in found.values():
-                raise ConfigError(f"participants.tokens.{name}: another participant has this token; give each its own.")
-            found[name] = token
-        return found
+        """The tokens by name. Raises ConfigError as `secrets_of`."""
+        return secrets_of("participants.tokens.{}", self.tokens, "participant")
 
     def check(self, programs: Iterable[Program]) -> None:
         """Raise ConfigError for a program with an agent that nobody can play because its player has no token."""
@@ -52,11 +34,3 @@ class ParticipantSettings(SettingsSection):
                         f"{program.name}: {klass} is played in another process by {name}, who has no token; make a "
                         f'file with one, and name it as {name} = "…" below [participants.tokens].'
                     )
-
-    def _read(self, name: str) -> str:
-        path = self.tokens[name]
-        try:
-            return path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            text = f"participants.tokens.{name}: {path} cannot be read ({error}); check the path and its permissions."
-            raise ConfigError(text) from error

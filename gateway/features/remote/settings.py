@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import Field
 
-from gateway.settings.forms import FilePath, SettingsSection, Words
-from runtime.core.errors import ConfigError
+from gateway.settings.forms import FilePath, SettingsSection, Words, text_of
 from runtime.execution.calls.remote import ToolRules
 
 OURS = "PARLEY_"
@@ -35,18 +34,10 @@ class RemoteSettings(SettingsSection):
         found = {}
         for name in names:
             if name in self.secrets:
-                found[name] = self._read(name)
+                found[name] = text_of(f"remote.secrets.{name}", self.secrets[name])
             elif variables.get(name) and not name.upper().startswith(OURS):
                 found[name] = variables[name]
         return found
-
-    def _read(self, name: str) -> str:
-        path = self.secrets[name]
-        try:
-            return path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            text = f"remote.secrets.{name}: {path} cannot be read ({error}); check the path and its permissions."
-            raise ConfigError(text) from error
 
 
 class ToolSettings(SettingsSection):
