@@ -69,8 +69,9 @@ async def _no_owner(_: str) -> bool:
 
 
 class RoomTables(Struct, frozen=True):
-    """Records about rooms and people besides messages."""
+    """Rooms with their messages, and records about rooms and people."""
 
+    rooms: RoomStore
     charters: ChangedTogether
     directory: Records
     files: ChangedTogether
@@ -87,8 +88,6 @@ class RoomRules(Struct, frozen=True):
     """The names of agents to whom people can write alone."""
     is_owner: IsOwner = _no_owner
     """Knows who may rename and archive every open room."""
-    tables: RoomTables | None = None
-    """None: every room is open to all."""
     shut_out: ShutOut = nobody_is_out
     """Knows who cannot come in any more."""
     overseen: bool = False
@@ -116,7 +115,7 @@ class WebAdapter:
 
     def __init__(
         self,
-        rooms: RoomStore,
+        tables: RoomTables,
         clock: Clock,
         *,
         files: FileStore | None = None,
@@ -126,7 +125,7 @@ class WebAdapter:
     ) -> None:
         """Without `files` none are taken or sent; `commands` are those of its menu, with what they do. `news` is the
         way to the other nodes, where there may be any."""
-        self._rooms = rooms
+        self._rooms = tables.rooms
         self._clock = clock
         self._files = files
         self.capabilities = replace(CAPABILITIES, max_file_bytes=0 if files is None else MAX_FILE_BYTES)
@@ -134,14 +133,14 @@ class WebAdapter:
         self._hub = Hub()
         self._intake = WebIntake()
         self._echo = Echo(news, clock)
-        charters = RoomCharters(None if rules.tables is None else rules.tables.charters)
-        self.board = RoomBoard(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
-        directory = PeopleDirectory(None if rules.tables is None else rules.tables.directory)
+        charters = RoomCharters(tables.charters)
+        self.board = RoomBoard(tables.rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
+        directory = PeopleDirectory(tables.directory)
         gatherings = RoomGatherings(
             self.board, directory, clock, rules.is_owner, rules.agents, rules.shut_out, rules.overseen
         )
         hearing = Hearing(self.board, rules.is_agent, directory, rules.mentions_only)
-        self.shown_files = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
+        self.shown_files = ShownFiles(tables.files, charters)
         ledger = ActLedger(
             self.board,
             self._intake,

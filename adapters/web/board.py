@@ -49,14 +49,14 @@ class RoomBoard:
         hub: Hub,
         *,
         first_room: str,
-        echo: Echo | None = None,
-        charters: RoomCharters | None = None,
+        echo: Echo,
+        charters: RoomCharters,
     ) -> None:
-        self.charters = charters or RoomCharters(None)
+        self.charters = charters
         self.first_room = first_room
         self._store = store
         self._hub = hub
-        self._echo = echo or Echo(None)
+        self._echo = echo
         self._elsewhere = Elsewhere(self._echo.clock)
         hub.with_others = self._elsewhere.with_these
         self.on_said: Callable[[str, RoomMessage], None] = lambda _room, _message: None

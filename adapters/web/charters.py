@@ -106,28 +106,20 @@ def direct_room(one: str, other: str) -> str:
 
 
 class RoomCharters:
-    """Raises StorageUnavailable from every async method. Without `records` every room is open and stays so."""
+    """Raises StorageUnavailable from every async method."""
 
-    def __init__(self, records: ChangedTogether | None) -> None:
+    def __init__(self, records: ChangedTogether) -> None:
         self._records = records
         self._known: dict[str, RoomCharter] = {}
 
-    @property
-    def kept(self) -> bool:
-        return self._records is not None
-
     async def get(self, room: str) -> RoomCharter:
         """The charter as it is now. Of a room that there may not be, nothing is remembered."""
-        if self._records is None:
-            return RoomCharter()
         kept = await self._records.get(room)
         return charter_of(room, None) if kept is None and room not in self._known else self._remember(room, kept)
 
     async def know(self, room: str) -> RoomCharter:
         """The charter of a room that there is, as it is remembered, and from the store where it is not."""
-        if self._records is None or room in self._known:
-            return self._known.get(room, RoomCharter())
-        return self._remember(room, await self._records.get(room))
+        return self._known.get(room) or self._remember(room, await self._records.get(room))
 
     def remembered(self, room: str) -> RoomCharter | None:
         return self._known.get(room)
@@ -137,20 +129,17 @@ class RoomCharters:
 
     def is_open(self, room: str) -> bool:
         """Whether everybody may hear of a room, by what is remembered: nobody, of an unknown one."""
-        return self._records is None or (room in self._known and self._known[room].kind == "open")
+        return room in self._known and self._known[room].kind == "open"
 
     def admits(self, room: str, person_id: str) -> bool:
         """Whether a person may hear of a room, by what is remembered."""
-        return self._records is None or (room in self._known and self._known[room].admits(person_id))
+        return room in self._known and self._known[room].admits(person_id)
 
     async def all(self) -> Mapping[str, RoomCharter]:
-        if self._records is None:
-            return {}
         return {room: self._remember(room, kept) for room, kept in (await self._records.all()).items()}
 
     async def change(self, room: str, edit: Callable[[RoomCharter], RoomCharter]) -> RoomCharter:
         """Change a charter by a function of what is there now, which may be called again, and may raise."""
-        assert self._records is not None
         for _ in range(_ATTEMPTS):
             kept = await self._records.get(room)
             now = charter_of(room, kept)
@@ -168,25 +157,21 @@ class RoomCharters:
 
 class ShownFiles:
     """Raises StorageUnavailable. An unknown file is shown to everybody, as it was before there were
-    private rooms. Without `records` every file is.
+    private rooms.
 
     A file is known by its content, so somebody can post what others have posted where they cannot see it.
     """
 
-    def __init__(self, records: ChangedTogether | None, charters: RoomCharters) -> None:
+    def __init__(self, records: ChangedTogether, charters: RoomCharters) -> None:
         self._records = records
         self._charters = charters
 
-    async def posted(self, file_id: str, room: str) -> None:
-        if self._records is not None:
-            await self._show_to(self._records, file_id, room)
-
     async def uploaded(self, file_id: str, person_id: str) -> None:
-        if self._records is not None and not await self.shows(file_id, person_id):
-            await self._show_to(self._records, file_id, person_id)
+        if not await self.shows(file_id, person_id):
+            await self.posted(file_id, person_id)
 
     async def shows(self, file_id: str, person_id: str) -> bool:
-        kept = None if self._records is None else await self._records.get(file_id)
+        kept = await self._records.get(file_id)
         whom = _whom(kept)
         for room in whom:
             if room == person_id or (_PERSON not in room and (await self._charters.get(room)).admits(person_id)):
@@ -194,16 +179,16 @@ class ShownFiles:
         return kept is None
 
     async def forget(self, file_id: str) -> None:
-        if self._records is not None:
-            await self._records.remove(file_id)
+        await self._records.remove(file_id)
 
-    async def _show_to(self, records: ChangedTogether, file_id: str, whom: str) -> None:
-        kept = await records.get(file_id)
+    async def posted(self, file_id: str, whom: str) -> None:
+        """Show a file to a room, or to one person."""
+        kept = await self._records.get(file_id)
         while whom not in _whom(kept):
             wanted = json.dumps([*_whom(kept), whom][-MAX_KNOWN:])
-            if await records.change({file_id: (kept, wanted)}):
+            if await self._records.change({file_id: (kept, wanted)}):
                 return
-            kept = await records.get(file_id)
+            kept = await self._records.get(file_id)
 
 
 def _whom(kept: str | None) -> Sequence[str]:

@@ -52,20 +52,20 @@ MAX_LISTED = 2_000
 
 
 class PeopleDirectory:
-    """Names by id. Raises StorageUnavailable. Without `records` nobody is listed."""
+    """Names by id. Raises StorageUnavailable."""
 
-    def __init__(self, records: Records | None) -> None:
+    def __init__(self, records: Records) -> None:
         self._records = records
         self._names: dict[str, str] = {}
 
     async def calls_otherwise(self, person: WebVisitor) -> bool:
         """Whether somebody is known, by another name."""
-        if self._records is None or self._names.get(person.id) == person.name:
+        if self._names.get(person.id) == person.name:
             return False
         return await self._records.get(person.id) not in (None, person.name)
 
     async def met(self, person: WebVisitor) -> None:
-        if self._records is None or self._names.get(person.id) == person.name:
+        if self._names.get(person.id) == person.name:
             return
         known = await self._records.get(person.id)
         if known is None and len(await self._records.all()) >= MAX_LISTED:
@@ -75,13 +75,11 @@ class PeopleDirectory:
         self._names[person.id] = person.name
 
     async def name_of(self, person_id: str) -> str | None:
-        return None if self._records is None else await self._records.get(person_id)
+        return await self._records.get(person_id)
 
     async def all(self) -> Sequence[WebVisitor]:
-        listed = {} if self._records is None else await self._records.all()
-        return sorted(
-            (WebVisitor(id_, name) for id_, name in listed.items()), key=lambda one: (one.name.casefold(), one.id)
-        )
+        listed = [WebVisitor(id_, name) for id_, name in (await self._records.all()).items()]
+        return sorted(listed, key=lambda one: (one.name.casefold(), one.id))
 
 
 async def nobody_is_out(_: Collection[str]) -> Collection[str]:
@@ -107,8 +105,6 @@ class RoomGatherings(Struct, frozen=True):
 
     async def take(self, browser: ConnectedPage, act: Gather) -> None:
         try:
-            if not self.board.charters.kept:
-                raise _NotDone("This chat keeps nothing about its rooms.")
             await self._do(browser, act)
         except _NotDone as error:
             browser.push(codec.error(str(error)))
@@ -144,8 +140,7 @@ class RoomGatherings(Struct, frozen=True):
         await self.directory.met(person)
 
     async def opened(self, room: str, person: WebVisitor) -> None:
-        if self.board.charters.kept:
-            await self.board.charters.change(room, lambda now: replace(now, made_by=now.made_by or person.id))
+        await self.board.charters.change(room, lambda now: replace(now, made_by=now.made_by or person.id))
 
     async def _private(self, browser: ConnectedPage, name: str) -> None:
         title = _title(name)

@@ -39,7 +39,7 @@ from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 
 LENGTH = 100_000
 WRITERS = 16
@@ -89,7 +89,7 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
             clock,
         )
         log_in = PasswordLogIn(WebIdentities("secret", None, clock), ReservedNames(), clock)
-        app = build_web(WebAdapter(MemoryRoomStore(), clock), log_in, [ServiceMount(TAPES, made.app())])
+        app = build_web(WebAdapter(memory_tables(), clock), log_in, [ServiceMount(TAPES, made.app())])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)
         limits = httpx.Limits(max_connections=QUIET + WRITERS + 10)

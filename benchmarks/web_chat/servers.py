@@ -25,7 +25,7 @@ from gateway.web.server import serve
 from runtime.core.address import Speaker
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 
 SECRET = "of the benchmark"
 ANSWER = "You said: "
@@ -67,7 +67,7 @@ async def _bare() -> None:
 
 async def _alone() -> None:
     clock = SystemClock()
-    adapter = WebAdapter(MemoryRoomStore(), clock)
+    adapter = WebAdapter(memory_tables(), clock)
     app = build_web(adapter, PasswordLogIn(WebIdentities(SECRET, None, clock), ReservedNames(), clock))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(adapter.tell_pages)

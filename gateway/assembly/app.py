@@ -19,7 +19,6 @@ from adapters.pages.presenter import PagePresenter
 from adapters.pages.signs import PlatformReactions, StatusMessages, TypingIndicator
 from adapters.platform_clock import clock_of
 from adapters.records import Records
-from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import OWNER_PLACES_TABLE, KnownPeople, OwnerNotices
@@ -38,7 +37,7 @@ from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
-from gateway.assembly.web_chat import first_owner_lines, room_rules
+from gateway.assembly.web_chat import first_owner_lines, room_rules, room_tables
 from gateway.capabilities import FEATURES
 from gateway.catalog import AdapterGround, ListedPlatform, is_web, listed
 from gateway.cluster.bots import BotLeases, PlatformSchedulers
@@ -76,7 +75,7 @@ from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.records import RedisPlaceStore, RedisRecords
-from runtime.storage.redis.rooms import RedisRoomNews, RedisRoomStore
+from runtime.storage.redis.rooms import RedisRoomNews
 from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
@@ -280,9 +279,9 @@ async def _open_web(web: WebAdapter, app: Starlette, foundation: GatewayFoundati
 def _web_adapter(
     foundation: GatewayFoundation, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
 ) -> WebAdapter:
-    rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
-    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=room_rules(foundation))
+    tables, rules = room_tables(foundation.connection), room_rules(foundation)
+    return WebAdapter(tables, foundation.clock, files=files, commands=commands, news=news, rules=rules)
 
 
 def _prompts(foundation: GatewayFoundation, platform: str) -> Sequence[str]:

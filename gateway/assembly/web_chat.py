@@ -29,6 +29,7 @@ from runtime.llm.client import TRANSCRIBE
 from runtime.llm.models import SERVICES
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.rooms import RedisRoomStore
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -129,12 +130,16 @@ def address_of(web: WebSettings) -> str:
     return url_here(web.host, web.port)
 
 
+def room_tables(connection: RedisConnection) -> RoomTables:
+    rooms = RedisRoomStore(connection, platform=PLATFORM)
+    return RoomTables(rooms, *(RedisRecords(connection, table) for table in _TABLES))
+
+
 def room_rules(foundation: GatewayFoundation) -> RoomRules:
     settings, agents = foundation.settings, names_of_agents(foundation.programs.values())
     people = people_in(foundation.connection, foundation.clock)
     owners = PlatformOwners(people, {PLATFORM: rules_of(settings, PLATFORM)})
     titled, known = settings.encryption.keys is None, ReservedNames(agents).__contains__
-    tables = RoomTables(*(RedisRecords(foundation.connection, table) for table in _TABLES))
 
     async def shut_out(ids: Collection[str]) -> Collection[str]:
         roles = {person.id: person.role for person in await people.all()}
@@ -147,7 +152,7 @@ def room_rules(foundation: GatewayFoundation) -> RoomRules:
 
     scopes = client_scopes(settings.clients).values()
     return RoomRules(
-        *(titled, known, settings.web.mentions_only, _answering(foundation), owners.has, tables),
+        *(titled, known, settings.web.mentions_only, _answering(foundation), owners.has),
         shut_out=shut_out,
         overseen=settings.console.private or any(one.content and one.private for one in scopes),
         begins=lambda command: command in foundation.routes.commands,

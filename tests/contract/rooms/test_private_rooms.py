@@ -9,13 +9,14 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from adapters.web import gatherings
-from adapters.web.adapter import RoomTables
 from adapters.web.charters import direct_room
 from adapters.web.codec import WebVisitor
 from adapters.web.visit import MESSAGES
 from runtime.core.address import Address, Speaker
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.page_socket import ADA, GRACE, Frame, PageSocket, page_socket
 from tests.fakes.pages.room_store import RoomStoreThatFails
@@ -114,7 +115,7 @@ async def test_nobody_learns_whether_two_others_talk_with_each_other() -> None:
 
 
 async def test_a_room_that_is_not_open_is_seen_by_nobody_when_its_record_is_gone() -> None:
-    store, tables = RoomStoreThatFails(), RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
+    store, tables = RoomStoreThatFails(), memory_tables()
     async with three(store=store, tables=tables) as (_, ada, grace, _):
         rooms = [await private(ada)]
         await grace.send("direct", person=ADA.id)
@@ -130,7 +131,7 @@ async def test_a_room_that_is_not_open_is_seen_by_nobody_when_its_record_is_gone
 
 async def test_nothing_is_kept_of_rooms_that_there_are_not() -> None:
     charters = MemoryRecords()
-    async with three(tables=RoomTables(charters, MemoryRecords(), MemoryRecords())) as (chat, ada, _, _):
+    async with three(tables=replace(memory_tables(), charters=charters)) as (chat, ada, _, _):
         for number in range(5):
             await ada.send("leave", room=f"nowhere-{number}")
             assert (await ada.until("absent"))["room"] == f"nowhere-{number}"
@@ -280,7 +281,7 @@ async def test_an_open_room_that_is_left_is_off_the_list_until_one_goes_there_ag
 
 
 async def test_all_of_it_survives_a_restart_and_rooms_of_before_stay_open() -> None:
-    store, tables = RoomStoreThatFails(), RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
+    store, tables = RoomStoreThatFails(), memory_tables()
     async with web_chat(store) as before, page_socket(before) as page:
         await page.send("open", name="old")
         await page.until("opened")

@@ -55,7 +55,7 @@ from runtime.tape.tape import Fact, agent_tape
 from runtime.tape.view import AGENT_DONE, HUMAN_MESSAGE
 from tests.contract.storage_samples import NODE, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.pages.console import ConsoleGround
 from tests.fakes.pages.web_chat import named_alone
 from tests.unit.runtime.sessions import programs as small
@@ -162,7 +162,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         task_lease = await shard_lease(leases, NODE, shard) if shard != lease.shard else lease
         await sessions.commit(Commit(task_lease, TASK, 0, facts=(fact,), begin=record))
         app = build_web(
-            WebAdapter(MemoryRoomStore(), clock),
+            WebAdapter(memory_tables(), clock),
             named_alone(),
             [ServiceMount(PREFIX, made.app()), *health_routes(list, None)],
         )

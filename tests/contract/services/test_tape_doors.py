@@ -46,7 +46,7 @@ from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, 
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.notebooks import MemoryNotebooks
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.pages.web_chat import named_alone
 
@@ -157,7 +157,7 @@ async def service(
         views = SessionViews(admission, catalog, sessions, moments, {}, NoVersions(), NoCalls())
         made = TapeService(admission, tapes, journals, search, clock, views.routes())
         app = build_web(
-            WebAdapter(MemoryRoomStore(), clock),
+            WebAdapter(memory_tables(), clock),
             named_alone(),
             [ServiceMount(TAPES, made.app()), *health_routes(list, None)],
         )

@@ -14,6 +14,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.room import RoomMessage, RoomPost
 from tests.contract.stands.stand import Seen, Trouble, Who
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.pages.page_socket import ADA, PageSocket, page_socket
 from tests.fakes.pages.room_store import RoomStoreThatFails
 from tests.fakes.pages.web_chat import WebChat, web_chat
@@ -88,7 +89,7 @@ class WebStand:
 
     @asynccontextmanager
     async def another(self, _clock: Clock | None = None, /) -> AsyncGenerator[Adapter]:
-        yield WebAdapter(self._rooms, SystemClock())
+        yield WebAdapter(memory_tables(self._rooms), SystemClock())
 
     async def topic(self) -> Address | None:
         return replace(LOBBY, thread="a-message")

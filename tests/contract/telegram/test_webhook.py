@@ -20,7 +20,7 @@ from gateway.web.hooks import hook_routes
 from gateway.web.server import serve as serve_web
 from runtime.core.clock import SystemClock
 from tests.contract.telegram.speaking import ask, new_adapter
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.pages.web_chat import named_alone
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 
@@ -70,7 +70,7 @@ class Relay:
 @asynccontextmanager
 async def web_with(relay: Relay) -> AsyncIterator[str]:
     """The gateway's web server with a hook for Telegram; its address."""
-    web = WebAdapter(MemoryRoomStore(), SystemClock())
+    web = WebAdapter(memory_tables(), SystemClock())
     app = build_web(web, named_alone(), hook_routes({"telegram": relay}))
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(serve_web, app, "127.0.0.1", 0)

@@ -25,6 +25,7 @@ from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain
 from runtime.core.files import MAX_FILE_BYTES, FileBounds, file_id
 from runtime.core.message import Choice
 from runtime.core.quote import Quote
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.pages.page_socket import ADA, GRACE, PageSocket, page_socket
 from tests.fakes.pages.web_chat import WebChat, web_chat
 
@@ -77,7 +78,7 @@ async def test_the_adapter_can_all_there_is_and_says_so() -> None:
         assert (able.deletes, able.quotes, able.reactions, able.status_text) == (True, True, True, True)
         assert able.max_choices > 1
         assert able.max_file_bytes == MAX_FILE_BYTES
-        assert WebAdapter(chat.store, SystemClock()).capabilities.max_file_bytes == 0
+        assert WebAdapter(memory_tables(chat.store), SystemClock()).capabilities.max_file_bytes == 0
 
 
 async def test_the_menu_and_the_marks_come_with_the_welcome() -> None:

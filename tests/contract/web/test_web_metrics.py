@@ -16,7 +16,7 @@ from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.frames import TurnCompleted
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.pages.web_chat import named_alone
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ async def waiting(_shards: object) -> tuple[int, int]:
 async def asked(scrape: MetricsScrape | None, **headers: str) -> httpx.Response:
     """The answer of a server with these metrics."""
     clock = SystemClock()
-    adapter = WebAdapter(MemoryRoomStore(), clock)
+    adapter = WebAdapter(memory_tables(), clock)
     app = build_web(adapter, named_alone(), health_routes(list, scrape))
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(serve, app, "127.0.0.1", 0)

@@ -8,7 +8,14 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from adapters.web.adapter import RoomTables
+from adapters.web.rooms import RoomStore
 from runtime.core.room import MessageReaction, RoomChange, RoomInfo, RoomMessage, RoomPost
+from tests.fakes.observing.records import MemoryRecords
+
+
+def memory_tables(rooms: RoomStore | None = None) -> RoomTables:
+    return RoomTables(rooms or MemoryRoomStore(), MemoryRecords(), MemoryRecords(), MemoryRecords())
 
 
 class _Room(Struct):

@@ -48,7 +48,7 @@ from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import SessionArchive
 from runtime.stores.orders import TaskLimits
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.web_chat import named_alone
 
@@ -166,7 +166,7 @@ async def console(
         links = LoginLinks(MemoryRecords(), clock)
         door = ConsoleDoor(logins, links, owner, clock, ground.bus.publish, acts, private)
         mounts = [ServiceMount(BUS, bus.app()), ServiceMount(TAPES, tapes.app()), *door.routes()]
-        chat = WebAdapter(MemoryRoomStore(), clock)
+        chat = WebAdapter(memory_tables(), clock)
         app = build_web(chat, log_in, mounts, around=[Middleware(door.around)])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(feed.run)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import anyio
+from msgspec.structs import replace
 
 from adapters.adapter import AnswersHttp
 from adapters.web.adapter import RoomRules, RoomTables, WebAdapter
@@ -23,7 +24,7 @@ from gateway.web.logins.door import LogIn, OpenPages, PasswordLogIn
 from gateway.web.server import ServerRules, serve
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.memory.files import MemoryFileStore
-from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.pages.room_store import RoomStoreThatFails
 
 SECRET = "a secret of the tests"
@@ -89,14 +90,12 @@ async def web_chat(
     async def shut_out(ids: Collection[str]) -> Collection[str]:
         return set(ids) & set(out)
 
-    kept = tables or RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
     is_agent = reserved.__contains__
     rules = RoomRules(
         is_agent=is_agent,
         mentions_only=mentions_only,
         agents=agents,
         is_owner=is_owner,
-        tables=kept,
         shut_out=shut_out,
         begins=begins.__contains__,
         voice_s=voice_s,
@@ -105,7 +104,9 @@ async def web_chat(
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
     files = MemoryFileStore()
-    adapter = WebAdapter(rooms, clock, files=files, commands=commands, rules=rules)
+    adapter = WebAdapter(
+        replace(tables or memory_tables(), rooms=rooms), clock, files=files, commands=commands, rules=rules
+    )
     known = log_in or PasswordLogIn(identities, reserved, clock)
     mounts = [
         *health_routes(lambda: reasons, None),

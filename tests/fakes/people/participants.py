@@ -28,6 +28,7 @@ from runtime.sessions.inbound.participants import SeatAct
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from tests.fakes.memory.mailboxes import MemoryMailboxes
+from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.pages.room_store import RoomStoreThatFails
 from tests.fakes.pages.web_chat import named_alone
 
@@ -87,7 +88,7 @@ class Reception:
         bus = Bus(clock)
         bus.subscribe("participant.*", self.events.append)
         desk = SeatDesk({"scout": TOKEN}, SeatOffice(self.mailboxes, self.inbox, clock, bus, self.message_chars))
-        adapter = WebAdapter(RoomStoreThatFails(), clock)
+        adapter = WebAdapter(memory_tables(RoomStoreThatFails()), clock)
         app = build_web(adapter, named_alone(), [desk.route])
         with self._scope:
             await serve(app, "127.0.0.1", self.port, task_status=task_status)

@@ -14,6 +14,7 @@ from adapters.web import board
 from adapters.web.board import RoomBoard
 from adapters.web.charters import RoomCharter, RoomCharters
 from adapters.web.codec import WebVisitor
+from adapters.web.echo import Echo
 from adapters.web.hub import ConnectedPage, Hub
 from runtime.core.room import RoomPost
 from tests.fakes.memory.rooms import MemoryRoomStore
@@ -28,6 +29,11 @@ def growing(message_id: str, text: str) -> RoomPost:
     return RoomPost(message_id, "1000", "Guide", "agent", text, NOON, final=False)
 
 
+def board_of(hub: Hub | None = None, records: MemoryRecords | None = None) -> RoomBoard:
+    charters = RoomCharters(records or MemoryRecords())
+    return RoomBoard(MemoryRoomStore(), hub or Hub(), first_room="lobby", echo=Echo(None), charters=charters)
+
+
 async def seen(shown: RoomBoard, room: str = "lobby", version: int | None = None) -> dict[str, Any]:
     page = ConnectedPage(WebVisitor("web:ada", "Ada"))
     await shown.join(page, room, version)
@@ -36,7 +42,7 @@ async def seen(shown: RoomBoard, room: str = "lobby", version: int | None = None
 
 
 async def test_a_page_that_comes_back_gets_whatever_grows_whole() -> None:
-    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = board_of()
     kept = await shown.post("lobby", growing("m1", "On"))
     await shown.change("lobby", "m1", "Once upon", final=False)
     frame = await seen(shown, version=kept.version)
@@ -45,7 +51,7 @@ async def test_a_page_that_comes_back_gets_whatever_grows_whole() -> None:
 
 async def test_beyond_the_bound_the_stillest_text_is_shown_as_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board, "MAX_GROWING", 1)
-    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = board_of()
     for message_id in ("m1", "m2"):
         await shown.post("lobby", growing(message_id, "On"))
         await shown.change("lobby", message_id, "Once", final=False)
@@ -54,7 +60,7 @@ async def test_beyond_the_bound_the_stillest_text_is_shown_as_it_is_kept(monkeyp
 
 
 async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None:
-    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = board_of()
     await shown.post("lobby", growing("m1", "On"))
     await shown.change("lobby", "m1", "Once upon", final=False)
     await shown.post("lobby", growing("m1", "On"))
@@ -63,7 +69,7 @@ async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None
 
 async def test_who_left_a_room_sees_no_more_of_it_although_its_charter_was_read_before_the_news_came() -> None:
     room, records, hub = "private-0011223344556677", MemoryRecords(), Hub()
-    shown = RoomBoard(MemoryRoomStore(), hub, first_room="lobby", charters=RoomCharters(records))
+    shown = board_of(hub, records)
     await shown.alter(room, lambda _: RoomCharter("Wedding", "private", people={"web:ada": "Ada", "web:bob": "Bob"}))
     page = ConnectedPage(WebVisitor("web:ada", "Ada"))
     hub.enter(page)
@@ -77,14 +83,14 @@ async def test_who_left_a_room_sees_no_more_of_it_although_its_charter_was_read_
 
 
 async def test_growth_of_one_room_is_not_shown_in_another() -> None:
-    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = board_of()
     await shown.post("lobby", growing("m1", "here"))
     kept = await shown.post("ideas", growing("m2", "there"))
     assert [each["text"] for each in (await seen(shown, "ideas", kept.version))["messages"]] == ["there"]
 
 
 async def test_the_first_room_is_there_before_anything_was_said() -> None:
-    shown = RoomBoard(MemoryRoomStore(), Hub(), first_room="lobby")
+    shown = board_of()
     assert await shown.has("lobby")
     assert not await shown.has("ideas")
     assert [(head.id, head.seq) for head in await shown.rooms("web:ada")] == [("lobby", 0)]
@@ -93,7 +99,7 @@ async def test_the_first_room_is_there_before_anything_was_said() -> None:
 @pytest.mark.parametrize("ask", ["join", "older", "search"])
 async def test_who_is_taken_out_of_a_room_while_a_request_waits_is_shown_nothing_of_it(ask: str) -> None:
     hub, ada = Hub(), WebVisitor("web:ada", "Ada")
-    shown = RoomBoard(MemoryRoomStore(), hub, first_room="lobby", charters=RoomCharters(MemoryRecords()))
+    shown = board_of(hub)
     await shown.alter("private-1", lambda _: RoomCharter("Wedding", "private", ada.id, {ada.id: ada.name}))
     await shown.post("private-1", growing("m1", "On Sunday"))
     page = ConnectedPage(ada)

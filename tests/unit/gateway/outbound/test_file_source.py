@@ -12,7 +12,7 @@ from runtime.core.errors import NotDelivered
 from runtime.core.files import FILE_URL
 from runtime.core.message import Attachment
 from tests.fakes.memory.files import MemoryFileStore
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,7 @@ class Cellar(WebAdapter):
     """A platform with one file."""
 
     def __init__(self) -> None:
-        super().__init__(MemoryRoomStore(), SystemClock())
+        super().__init__(memory_tables(), SystemClock())
         self.asked: list[tuple[str, int]] = []
 
     async def download(self, url: str, /, *, max_bytes: int) -> bytes:

@@ -19,7 +19,7 @@ from runtime.llm.client import VisionRecord
 from tests.fakes.clock import HastyClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.fakes.memory.files import MemoryFileStore
-from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import memory_tables
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ class Shelf(WebAdapter):
     """A platform with one file, which it gives after some failures."""
 
     def __init__(self, *failures: AdapterError) -> None:
-        super().__init__(MemoryRoomStore(), SystemClock())
+        super().__init__(memory_tables(), SystemClock())
         self._failures = list(failures)
         self.asked: list[str] = []
 
