@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from anyio.abc import TaskGroup
-    from starlette.requests import HTTPConnection
     from starlette.routing import BaseRoute, Mount
 
     from adapters.adapter import Inbound
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from gateway.access.admission import PlatformAccess
     from gateway.access.people import OwnerNotices
     from gateway.clients.feed import EventFeed
-    from gateway.clients.journals import ClosedRooms
-    from gateway.clients.requests import BusClient, ClientAdmission
+    from gateway.clients.requests import ClientAdmission
     from gateway.clients.tasks.service import TaskService
+    from gateway.clients.views import FeatureDoor
     from gateway.database import GatewayDatabase
     from gateway.inbound.earlier import HeardPlaces
     from gateway.inbound.entrance import CarryOut
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.catalog import SessionCatalog
     from runtime.stores.inbox import InboxEvent
-    from runtime.tape.snapshot import TapeMoments
 
 
 class FeatureGround(Protocol):
@@ -158,16 +156,6 @@ class WebGround(Struct, frozen=True):
 
     log_in: LogIn
     board: RoomBoard
-
-
-class FeatureDoor(Struct, frozen=True):
-    """Who may look at the gateway, and who may change something: both raise HTTPException. And whose words they may
-    read, and how sessions were at any moment."""
-
-    reader: Callable[[HTTPConnection], BusClient]
-    writer: Callable[[HTTPConnection], BusClient]
-    rooms: ClosedRooms
-    moments: TapeMoments
 
 
 class LatePart(Struct, frozen=True):

@@ -42,16 +42,17 @@ from gateway.clients.bus import ClientBus, ParticipantRegisters
 from gateway.clients.journals import ClientJournals, ClosedRooms
 from gateway.clients.requests import ClientAdmission
 from gateway.clients.tasks.service import TaskDoor, TaskService
+from gateway.clients.views import FeatureDoor, GatewayView
 from gateway.console.door import LOGINS_TABLE, ConsoleDoor, ConsoleLogins
 from gateway.database import GatewayDatabase
 from gateway.dev.door import board_routes
-from gateway.feature import ClientGround, FeatureDoor, FeatureGround, TapeGround, WebGround
+from gateway.feature import ClientGround, FeatureGround, TapeGround, WebGround
 from gateway.overview.decisions import DecisionRoutes, PeopleRoutes
 from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.models import ModelRoutes, ToolRoutes
-from gateway.overview.programs import PracticeRoute, ProgramRoutes, SeenRefusals
+from gateway.overview.programs import ProgramRoutes, SeenRefusals
 from gateway.overview.session_views import SessionViews
-from gateway.overview.sessions import SavingRoutes, SessionRoutes, TalkMaker
+from gateway.overview.sessions import SessionRoutes, TalkMaker
 from gateway.overview.status import PLATFORMS_TABLE, NodeRoutes, SeenPlatforms, SharedPlatforms, StatusRoute
 from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
 from gateway.programs.reloading import PROGRAM_NEWS
@@ -153,12 +154,6 @@ class _Executing(Protocol):
     def seen(self) -> ServiceTallies | None: ...
 
 
-class _HasRoutes(Protocol):
-    """Requests of one kind."""
-
-    def routes(self) -> Sequence[BaseRoute]: ...
-
-
 class _ViewGround(FeatureGround, Protocol):
     """The part of the gateway's foundation that is needed here."""
 
@@ -224,9 +219,8 @@ def bus_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[BaseR
         clock,
     )
     file_of = partial(_file_of, database, clock)
-    views: list[_HasRoutes] = [
-        NodeRoutes(drains, shards.nodes.living, shards.nodes.tell, door),
-        SavingRoutes(catalog, tapes, TalkMaker(file_of), programs, door),
+    views: list[GatewayView] = [
+        NodeRoutes(door, drains, shards.nodes.living, shards.nodes.tell),
         StatusRoute(door, shards, platforms.data, catalog, database.letters, people, drains, status, clock),
         SessionRoutes(
             *(
@@ -236,16 +230,15 @@ def bus_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[BaseR
                 ClientJournals(catalog, inbox, inbox.known, clock),
                 RedisModelCalls(connection).spent,
             ),
-            *(delete, file_of, shards.nodes.living),
+            *(delete, file_of, shards.nodes.living, TalkMaker(file_of), programs),
         ),
         DecisionRoutes(door, people, database.letters, tell_approved),
         PeopleRoutes(door, people, person_limits_in(connection), database.erasure.person),
-        PracticeRoute(
+        ProgramRoutes(
             *(door, catalog, tapes, programs, SeenRefusals(ground.bus), records_in(connection, VERSIONS_TABLE)),
             *(of_features, news_by(connection, "console", PROGRAM_NEWS), pins_in(connection, clock)),
             news_by(connection, "console", PIN_NEWS),
         ),
-        ProgramRoutes(door, programs),
         ModelRoutes(
             *(door, None if engine is None else engine.llm, seen, shards.processes, ground.bus.publish, of_models),
         ),

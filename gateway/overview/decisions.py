@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from gateway.access.people import AccessRequest, KnownPeople, KnownPerson, Role, role_named
 from gateway.clients.requests import BusClient, answer, body_of, limit_of, page_of
-from gateway.feature import FeatureDoor
+from gateway.clients.views import GatewayView, acts, looks
 from gateway.inbound.usage_limits import KINDS, PersonLimits
 from gateway.jobs.retention import ErasedData
 from runtime.core.errors import ContentLocked, LetterGone, SessionBusy
@@ -23,25 +21,15 @@ _MAX_AMOUNT = 1e12
 """Less than this is a limit."""
 
 
-class PeopleRoutes(Struct, frozen=True):
-    door: FeatureDoor
+class PeopleRoutes(GatewayView, frozen=True):
     people: KnownPeople
     limits: PersonLimits
     forget_person: Callable[[str], Awaitable[ErasedData]]
     """Deletes all that is stored of a person."""
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/people", self.some, methods=["GET"]),
-            Route("/people/{person}/role", self.role, methods=["POST"]),
-            Route("/people/{person}/role", self.revoke, methods=["DELETE"]),
-            Route("/people/{person}/limit", self.limit, methods=["POST"]),
-            Route("/people/{person}/forget", self.forget, methods=["POST"]),
-        ]
-
-    async def some(self, request: Request) -> Response:
+    @looks("/people")
+    async def some(self, request: Request, client: BusClient) -> Response:
         """The people with a role or limits of their own, owners first. Their names need the scope `content`."""
-        client = self.door.reader(request)
         content = client.scopes.content
         found: list[KnownPerson | str] = [*await self.people.all()]
         limits = await self.limits.all()
@@ -49,23 +37,23 @@ class PeopleRoutes(Struct, frozen=True):
         rows, next_ = page_of(request, found, _id_of, lambda person: _person(person, content, limits))
         return answer({"people": rows, "next": next_})
 
-    async def role(self, request: Request) -> Response:
+    @acts("/people/{person}/role")
+    async def role(self, request: Request, _: BusClient) -> Response:
         """Give a person a role."""
-        self.door.writer(request)
         person, role = _person_in(request), await _role_in(request, None)
         await self.people.set(person, role)
         return answer({"person": person, "role": role.word})
 
-    async def revoke(self, request: Request) -> Response:
+    @acts("/people/{person}/role", "DELETE")
+    async def revoke(self, request: Request, _: BusClient) -> Response:
         """Remove a person's role, so that the settings decide again."""
-        self.door.writer(request)
         if not await self.people.forget(_person_in(request)):
             raise HTTPException(404, "This person has no role of their own.")
         return answer({"person": _person_in(request), "role": None})
 
-    async def limit(self, request: Request) -> Response:
+    @acts("/people/{person}/limit")
+    async def limit(self, request: Request, _: BusClient) -> Response:
         """Give a person limits of their own, all of those that the request names; with none the settings decide."""
-        self.door.writer(request)
         person, body = _person_in(request), await body_of(request)
         given = body if isinstance(body, dict) else {"": 0}
         if not all(kind in KINDS and _is_amount(amount) for kind, amount in given.items()):
@@ -73,9 +61,9 @@ class PeopleRoutes(Struct, frozen=True):
         await self.limits.set(person, given)
         return answer({"person": person, "limits": given})
 
-    async def forget(self, request: Request) -> Response:
+    @acts("/people/{person}/forget")
+    async def forget(self, request: Request, _: BusClient) -> Response:
         """Delete every session in which a person took part, and all that is stored about them, for good."""
-        self.door.writer(request)
         person = _person_in(request)
         try:
             erased = await self.forget_person(person)
@@ -120,35 +108,25 @@ def _is_amount(amount: Any) -> bool:
     return type(amount) in (int, float) and 0 <= amount < _MAX_AMOUNT
 
 
-class DecisionRoutes(Struct, frozen=True):
+class DecisionRoutes(GatewayView, frozen=True):
     """The requests about who asks to get in, and about dead letters."""
 
-    door: FeatureDoor
     people: KnownPeople
     dead_letters: DeadLetters
     tell_approved: Callable[[AccessRequest], Awaitable[None]]
     """Has somebody hear that they were let in."""
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/requests", self.requests, methods=["GET"]),
-            Route("/requests/{code}/approve", self.approve, methods=["POST"]),
-            Route("/dead-letters", self.letters, methods=["GET"]),
-            Route("/dead-letters/{letter}/replay", self.replay, methods=["POST"]),
-            Route("/dead-letters/{letter}", self.drop, methods=["DELETE"]),
-        ]
-
-    async def requests(self, request: Request) -> Response:
+    @looks("/requests")
+    async def requests(self, request: Request, client: BusClient) -> Response:
         """Who asks to get in. Their codes are for who may let them in."""
-        client = self.door.reader(request)
         found = await self.people.requests()
         shows_code = client.scopes.gateway_write
         rows, next_ = page_of(request, found, lambda one: one.person_id, lambda one: _request(one, shows_code))
         return answer({"requests": rows, "next": next_})
 
-    async def approve(self, request: Request) -> Response:
+    @acts("/requests/{code}/approve")
+    async def approve(self, request: Request, _: BusClient) -> Response:
         """Let somebody in, who is told."""
-        self.door.writer(request)
         role = await _role_in(request, Role.MEMBER)
         found = await self.people.approve(str(request.path_params["code"]), role)
         if found is None:
@@ -156,19 +134,22 @@ class DecisionRoutes(Struct, frozen=True):
         await self.tell_approved(found)
         return answer({"person": found.person_id, "role": role.word})
 
-    async def letters(self, request: Request) -> Response:
+    @looks("/dead-letters")
+    async def letters(self, request: Request, client: BusClient) -> Response:
         """The events that could not be processed. Their words need the scope `content`."""
-        client, limit = self.door.reader(request), limit_of(request)
+        limit = limit_of(request)
         found = await self.dead_letters.page(request.query_params.get("after", ""), limit=limit)
         next_ = found[-1].id if len(found) == limit else None
         rows = [_letter(one, await self._words(client, one)) for one in found]
         return answer({"letters": rows, "next": next_})
 
-    async def replay(self, request: Request) -> Response:
+    @acts("/dead-letters/{letter}/replay")
+    async def replay(self, request: Request, _: BusClient) -> Response:
         """Have a dead letter processed again."""
         return await self._settled(request, self.dead_letters.replay)
 
-    async def drop(self, request: Request) -> Response:
+    @acts("/dead-letters/{letter}", "DELETE")
+    async def drop(self, request: Request, _: BusClient) -> Response:
         """Delete a dead letter."""
         return await self._settled(request, self.dead_letters.drop)
 

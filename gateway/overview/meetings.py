@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
-from gateway.clients.requests import answer
-from gateway.feature import FeatureDoor
+from gateway.clients.requests import BusClient, answer
+from gateway.clients.views import GatewayView, looks
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.core.ids import ParticipantId, SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog
@@ -29,30 +29,25 @@ _REMEMBERED = 1_000
 _OPEN = ("working", "resting")
 
 
-class MeetingRoutes:
+class MeetingRoutes(GatewayView, frozen=True):
     """The request about meetings. A session is folded once for each time that something has happened in it."""
 
-    def __init__(self, door: FeatureDoor, catalog: SessionCatalog) -> None:
-        self._door = door
-        self._catalog = catalog
-        self._known: OrderedDict[SessionId, tuple[int, Sequence[dict[str, Any]]]] = OrderedDict()
+    catalog: SessionCatalog
+    _known: OrderedDict[SessionId, tuple[int, Sequence[dict[str, Any]]]] = field(default_factory=OrderedDict)
 
-    def routes(self) -> list[BaseRoute]:
-        return [Route("/meetings", self.some, methods=["GET"])]
-
-    async def some(self, request: Request) -> Response:
+    @looks("/meetings")
+    async def some(self, request: Request, client: BusClient) -> Response:
         """The meetings of some sessions; those that are over are left out unless `over` is asked for."""
-        client = self._door.reader(request)
         over = request.query_params.get("over") == "1"
         try:
-            page = await self._catalog.page(request.query_params.get("after", ""), limit=LOOKED_AT)
+            page = await self.catalog.page(request.query_params.get("after", ""), limit=LOOKED_AT)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
         shown: list[dict[str, Any]] = []
         for known in page.sessions:
             if known.state not in _OPEN:
                 continue
-            words = await self._door.rooms.words(client.scopes, known.record)
+            words = await self.door.rooms.words(client.scopes, known.record)
             meetings = [one for one in await self._meetings(known) if over or one["status"] != "ended"]
             shown += meetings if words else [{name: one[name] for name in one if name != "shared"} for one in meetings]
         return answer({"meetings": shown, "next": page.next or None})
@@ -62,7 +57,7 @@ class MeetingRoutes:
         kept = self._known.get(record.id)
         if kept is None or kept[0] != record.seq:
             try:
-                state = (await self._door.moments.at(record.id, record.seq)).state
+                state = (await self.door.moments.at(record.id, record.seq)).state
             except (ArchiveUnavailable, ContentLocked, TapeConflict):
                 return []
             kept = record.seq, [_data(known, state, one) for one in state.meetings.values()]

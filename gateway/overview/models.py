@@ -9,14 +9,12 @@ from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
 
-from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
-from gateway.clients.requests import answer
-from gateway.feature import FeatureDoor
+from gateway.clients.requests import BusClient, answer
+from gateway.clients.views import GatewayView, acts, looks
 from gateway.models.answers import ask, counted, question_for
 from gateway.overview.tallies import SeenServer, SharedServices, Tally
 from runtime.core.errors import LLMError
@@ -31,12 +29,11 @@ _TRIED_WITHIN_S = 30.0
 """The time limit of a test call to one model."""
 
 
-class ModelRoutes(Struct, frozen=True):
+class ModelRoutes(GatewayView, frozen=True):
     """The requests about models. `models` are None where this process executes no programs; `tell` hears what test
     calls have used. `of_features` is what features show of models, these and others, by name.
     """
 
-    door: FeatureDoor
     models: ModelRegistry | None
     seen: SharedServices
     processes: Callable[[], Awaitable[Collection[str]]]
@@ -44,16 +41,10 @@ class ModelRoutes(Struct, frozen=True):
     tell: Tell
     of_features: Callable[[Collection[str]], Awaitable[Mapping[str, Mapping[str, Any]]]]
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/models", self.some, methods=["GET"]),
-            Route("/models/{model}/test", self.test, methods=["POST"]),
-        ]
-
-    async def some(self, request: Request) -> Response:
+    @looks("/models")
+    async def some(self, request: Request, client: BusClient) -> Response:
         """The models by their names in the settings, each with its chain; and all models that were asked lately, with
         what they cost in 30 days."""
-        client = self.door.reader(request)
         content = client.scopes.content
         cooling = {} if self.models is None or self.models.cooldowns is None else await self.models.cooldowns.current()
         entries = {} if self.models is None else self.models.all_clients
@@ -70,9 +61,9 @@ class ModelRoutes(Struct, frozen=True):
             }
         )
 
-    async def test(self, request: Request) -> Response:
+    @acts("/models/{model}/test")
+    async def test(self, request: Request, _: BusClient) -> Response:
         """Ask every model of a name once, as `parley check` does. One that answers is not held back any more."""
-        self.door.writer(request)
         name = str(request.path_params["model"])
         found = None if self.models is None else self.models.all_clients.get(name)
         if self.models is None or found is None:
@@ -130,19 +121,15 @@ def _cooling(found: ModelCooldown | None) -> dict[str, Any] | None:
     return {"until": until, "times": found.times, "why": found.why}
 
 
-class ToolRoutes(Struct, frozen=True):
-    door: FeatureDoor
+class ToolRoutes(GatewayView, frozen=True):
     programs: Mapping[str, Program]
     seen: SharedServices
     processes: Callable[[], Awaitable[Collection[str]]]
     """Those that live."""
 
-    def routes(self) -> list[BaseRoute]:
-        return [Route("/tools", self.some, methods=["GET"])]
-
-    async def some(self, request: Request) -> Response:
+    @looks("/tools")
+    async def some(self, request: Request, client: BusClient) -> Response:
         """The servers by the agents whose tools they have, also those that nobody has asked yet."""
-        client = self.door.reader(request)
         named: dict[str, SeenServer] = {}
         of_programs: dict[str, list[str]] = {}
         for program in self.programs.values():

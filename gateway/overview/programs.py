@@ -12,15 +12,13 @@ from typing import Any
 
 import anyio
 from anyio.to_thread import run_sync
-from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from adapters.records import Records, what_can_be_read
-from gateway.clients.requests import answer, body_of
-from gateway.feature import FeatureDoor
+from gateway.clients.requests import BusClient, answer, body_of
+from gateway.clients.views import GatewayView, acts, looks
 from gateway.programs.versions import NoSuchVersion, VersionPins, taken_up
 from runtime.bus import Bus
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
@@ -42,34 +40,6 @@ _COUNTED = 100
 
 _PAGE = 200
 _AT_ONCE = 8
-
-
-class ProgramRoutes(Struct, frozen=True):
-    door: FeatureDoor
-    programs: Mapping[str, Program]
-
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/programs", self.some, methods=["GET"]),
-            Route("/programs/{program}", self.look, methods=["GET"]),
-        ]
-
-    async def some(self, request: Request) -> Response:
-        """The programs by name, with their agents and playbooks."""
-        self.door.reader(request)
-        return answer({"programs": [_about(program) for _, program in sorted(self.programs.items())]})
-
-    async def look(self, request: Request) -> Response:
-        """One program, with the texts of its files: an author's words, so `content` is needed."""
-        client = self.door.reader(request)
-        program = self.programs.get(str(request.path_params["program"]))
-        if program is None:
-            raise HTTPException(404, "There is no such program.")
-        if not client.scopes.content:
-            raise HTTPException(403, f"{client.name} has no scope content.")
-        files = dict.fromkeys(span.file for agent in program.agents for span in _spans(agent))
-        texts = [await run_sync(_file, file) for file in files]
-        return answer({**_about(program), "files": texts})
 
 
 def _spans(agent: AgentSpec) -> list[Span]:
@@ -129,12 +99,11 @@ class SeenRefusals:
         self.known.pop(what.program, None)
 
 
-class PracticeRoute(Struct, frozen=True):
+class ProgramRoutes(GatewayView, frozen=True):
     """The requests. `versions` are the records of `gateway.programs.versions`; `tell_pins` has all nodes look at
     `pins`.
     """
 
-    door: FeatureDoor
     catalog: SessionCatalog
     tapes: TapeReader
     programs: Mapping[str, Program]
@@ -145,22 +114,33 @@ class PracticeRoute(Struct, frozen=True):
     pins: VersionPins
     tell_pins: Callable[[], Awaitable[None]]
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/programs/reload", self.reload, methods=["POST"]),
-            Route("/programs/{program}/rollback", self.roll_back, methods=["POST"]),
-            Route("/programs/{program}/practice", self.look, methods=["GET"]),
-        ]
+    @looks("/programs")
+    async def some(self, request: Request, _: BusClient) -> Response:
+        """The programs by name, with their agents and playbooks."""
+        return answer({"programs": [_about(program) for _, program in sorted(self.programs.items())]})
 
-    async def reload(self, request: Request) -> Response:
+    @looks("/programs/{program}")
+    async def look(self, request: Request, client: BusClient) -> Response:
+        """One program, with the texts of its files: an author's words, so `content` is needed."""
+        program = self.programs.get(str(request.path_params["program"]))
+        if program is None:
+            raise HTTPException(404, "There is no such program.")
+        if not client.scopes.content:
+            raise HTTPException(403, f"{client.name} has no scope content.")
+        files = dict.fromkeys(span.file for agent in program.agents for span in _spans(agent))
+        texts = [await run_sync(_file, file) for file in files]
+        return answer({**_about(program), "files": texts})
+
+    @acts("/programs/reload")
+    async def reload(self, request: Request, _: BusClient) -> Response:
         """Have all nodes read their programs and settings again. What comes of it shows in what they serve."""
-        self.door.writer(request)
         await self.ask_for_reload()
         return answer({"asked": True}, 202)
 
-    async def roll_back(self, request: Request) -> Response:
+    @acts("/programs/{program}/rollback")
+    async def roll_back(self, request: Request, client: BusClient) -> Response:
         """Have all nodes serve a version of a program, by {version}, until its files change."""
-        client, name = self.door.writer(request), str(request.path_params["program"])
+        name = str(request.path_params["program"])
         version = await _version_in(request)
         try:
             digest = await self.pins.roll_back(name, version, client.shown or client.name)
@@ -169,9 +149,10 @@ class PracticeRoute(Struct, frozen=True):
         await self.tell_pins()
         return answer({"program": name, "version": digest})
 
-    async def look(self, request: Request) -> Response:
+    @looks("/programs/{program}/practice")
+    async def practice(self, request: Request, client: BusClient) -> Response:
         """How one program does."""
-        client, name = self.door.reader(request), str(request.path_params["program"])
+        name = str(request.path_params["program"])
         before = self.programs.get(name)
         if before is None:
             raise HTTPException(404, "There is no such program.")

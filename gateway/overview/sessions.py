@@ -18,11 +18,10 @@ from msgspec import Struct, field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
 
 from gateway.clients.journals import ClientJournals
-from gateway.clients.requests import answer, number
-from gateway.feature import FeatureDoor
+from gateway.clients.requests import BusClient, answer, limit_of
+from gateway.clients.views import GatewayView, acts, looks
 from gateway.models.answers import ModelAmounts, shown
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
@@ -35,9 +34,6 @@ from runtime.tape.facts.people import MessageHeard, PageFinished
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import MessageQueued
 from runtime.tape.tape import TapeReader
-
-_MOST = 200
-"""The most sessions of one answer."""
 
 LOOKED_AT = 1_000
 """The other sessions that one answer looks at for those that are wanted; the next answer goes on from there."""
@@ -72,7 +68,10 @@ class _Wanted(Struct, frozen=True):
     text: str
     inside: bool
 
-    def fits(self, known: KnownSession) -> bool:
+    async def fitting(self, known: KnownSession) -> KnownSession | None:
+        return known if self._fits(known) else None
+
+    def _fits(self, known: KnownSession) -> bool:
         record = known.record
         if self.state and known.state != self.state:
             return False
@@ -82,10 +81,65 @@ class _Wanted(Struct, frozen=True):
         return not self.text or self.text in f"{record.address.key} {record.id} {record.program}".lower()
 
 
-class SessionRoutes(Struct, frozen=True):
+class NotSaved(Exception):
+    """No talk could be made; the text says why."""
+
+
+class _SavedTalk(Struct, frozen=True):
+    """The files of a talk by their names beside the program: the talk, the recorded answers of the model where there
+    are any, and the files that people sent."""
+
+    texts: Mapping[str, str]
+    files: Mapping[str, bytes]
+
+
+class TalkMaker(Struct, frozen=True):
+    """Makes one talk at a time. `export` gives the lines of a session's file."""
+
+    export: Callable[[SessionId], AsyncIterator[str]]
+    _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def make(self, session: SessionId, program: Path) -> _SavedTalk:
+        """The talk of a session with a program. Raises NotSaved."""
+        async with self._one_at_a_time:
+            with TemporaryDirectory(prefix="parley-talk-") as folder:
+                try:
+                    with anyio.fail_after(_WITHIN_S):
+                        return await self._made(session, program, Path(folder))
+                except TimeoutError as error:
+                    raise NotSaved(f"The conversation could not be held again in {_WITHIN_S:g} seconds.") from error
+
+    async def _made(self, session: SessionId, program: Path, folder: Path) -> _SavedTalk:
+        exported, talks = folder / "session.jsonl", folder / f"{program.stem}{_TALKS}"
+        async with await anyio.open_file(exported, "w", encoding="utf-8") as file:
+            async for line in self.export(session):
+                await file.write(f"{line.rstrip()}\n")
+        command = [sys.executable, "-m", "gateway", "sessions", "save-test", str(exported), str(talks)]
+        done = await anyio.run_process(
+            [*command, "--program", str(program)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        if done.returncode:
+            raise NotSaved(_why(done.stdout.decode(errors="replace")))
+        text = await anyio.Path(talks).read_text(encoding="utf-8")
+        texts = {talks.name: _PROGRAM.sub(f"program: {program.name}", text, count=1)}
+        answers = anyio.Path(talks.with_name(f"{program.stem}{_ANSWERS}"))
+        if await answers.exists():
+            texts[answers.name] = await answers.read_text(encoding="utf-8")
+        sent = sorted([one async for one in anyio.Path(folder).glob("*/*")])
+        return _SavedTalk(texts, {f"{one.parent.name}/{one.name}": await one.read_bytes() for one in sent})
+
+
+def _why(output: str) -> str:
+    said = [line.strip() for line in output.splitlines() if line.strip()]
+    return " ".join(said)[-1_000:] or "The conversation could not be held again."
+
+
+class SessionRoutes(GatewayView, frozen=True):
     """The requests about sessions as a whole; their facts are read from their tapes."""
 
-    door: FeatureDoor
     catalog: SessionCatalog
     tapes: TapeReader
     journals: ClientJournals
@@ -96,28 +150,21 @@ class SessionRoutes(Struct, frozen=True):
     lines_of: Callable[[SessionId], AsyncIterator[str]]
     """The lines of a session's file."""
     living: Callable[[], Awaitable[LivingNodes]]
+    maker: TalkMaker
+    programs: Mapping[str, Program]
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/sessions", self.some, methods=["GET"]),
-            Route("/sessions/{session}", self.look, methods=["GET"]),
-            Route("/sessions/{session}", self.delete, methods=["DELETE"]),
-            Route("/sessions/{session}/stop", self.stop, methods=["POST"]),
-            Route("/sessions/{session}/meetings/{meeting}/end", self.end_meeting, methods=["POST"]),
-            Route("/sessions/{session}/export", self.export, methods=["GET"]),
-        ]
-
-    async def some(self, request: Request) -> Response:
+    @looks("/sessions")
+    async def some(self, request: Request, client: BusClient) -> Response:
         """Some sessions after a mark. `words`: with what was said last, for who may read it."""
-        client, query = self.door.reader(request), request.query_params
-        limit = int(number(request, "limit", 50, _MOST)) or 1
+        query = request.query_params
         several = len((await self.living()).nodes) > 1
         wanted = _Wanted(
             query.get("state", ""), query.get("program", ""), query.get("text", "").strip().lower(), several
         )
         words = client.scopes.content and query.get("words") == "1"
         try:
-            found, next_ = await self._some(query.get("after", ""), limit, wanted)
+            after = query.get("after", "")
+            found, next_ = await among_sessions(self.catalog, after, limit_of(request), wanted.fitting, LOOKED_AT)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
         rows = await self._shown(found)
@@ -128,12 +175,10 @@ class SessionRoutes(Struct, frozen=True):
                         tasks.start_soon(self._add_words, row, known)
         return answer({"sessions": rows, "next": next_ or None, "all": await self.catalog.count()})
 
-    async def look(self, request: Request) -> Response:
+    @looks("/sessions/{session}")
+    async def look(self, request: Request, client: BusClient) -> Response:
         """One session. It has its first words for who may read them."""
-        client = self.door.reader(request)
-        known = await self.catalog.find(_session_in(request))
-        if known is None:
-            raise HTTPException(404, "There is no such session.")
+        known = await self._known(request)
         [row] = await self._shown([known])
         if client.scopes.content and await self.door.rooms.words(client.scopes, known.record):
             row["first"] = await self._first(known)
@@ -144,14 +189,14 @@ class SessionRoutes(Struct, frozen=True):
         amounts = [ModelAmounts(**sums) for sums in spent]  # type: ignore[arg-type] # counts come as floats
         return [{**_session_data(known), "spent": shown(one)} for known, one in zip(found, amounts, strict=True)]
 
-    async def stop(self, request: Request) -> Response:
+    @acts("/sessions/{session}/stop")
+    async def stop(self, request: Request, client: BusClient) -> Response:
         """Stop everything that a session does."""
-        client = self.door.writer(request)
         return answer(await self.journals.stop(client, _session_in(request)), 202)
 
-    async def delete(self, request: Request) -> Response:
+    @acts("/sessions/{session}", "DELETE")
+    async def delete(self, request: Request, _: BusClient) -> Response:
         """Delete a session for good, which does not work now."""
-        self.door.writer(request)
         try:
             there = await self.delete_session(_session_in(request))
         except SessionBusy as error:
@@ -160,34 +205,53 @@ class SessionRoutes(Struct, frozen=True):
             raise HTTPException(404, "There is no such session.")
         return answer({"session": _session_in(request)})
 
-    async def end_meeting(self, request: Request) -> Response:
+    @acts("/sessions/{session}/meetings/{meeting}/end")
+    async def end_meeting(self, request: Request, client: BusClient) -> Response:
         """End a meeting of a session, once."""
-        client, id_ = self.door.writer(request), _session_in(request)
-        known = await self.catalog.find(id_)
-        if known is None:
-            raise HTTPException(404, "There is no such session.")
+        known = await self._known(request)
+        id_ = known.record.id
         meetings = (await self.door.moments.at(id_, known.record.seq)).state.meetings
         meeting = meetings.get(str(request.path_params["meeting"]))
         if meeting is None or meeting.status == "ended":
             raise HTTPException(409, "This meeting is over, or there never was one of this number.")
         return answer(await self.journals.end_meeting(client, id_, meeting.id), 202)
 
-    async def export(self, request: Request) -> Response:
+    @looks("/sessions/{session}/export")
+    async def export(self, request: Request, client: BusClient) -> Response:
         """A session as a file, which `parley sessions import` takes. It needs the scope `content`."""
-        client, id_ = self.door.reader(request), _session_in(request)
-        known = await self.catalog.find(id_)
-        if known is None:
-            raise HTTPException(404, "There is no such session.")
+        known = await self._known(request)
         await self.door.rooms.check(client, known.record)
+        id_ = known.record.id
         headers = {"content-disposition": f'attachment; filename="{id_}.jsonl"', "cache-control": "no-store"}
         return StreamingResponse(self.lines_of(id_), media_type="application/x-ndjson", headers=headers)
 
-    async def _some(self, after: str, limit: int, wanted: _Wanted) -> tuple[list[KnownSession], str]:
+    @acts("/sessions/{session}/test")
+    async def save(self, request: Request, client: BusClient) -> Response:
+        """The talk of a session, and the recorded answers of its model. What has used anything else than tools of
+        servers is not held again: their results are on the tape."""
+        known = await self._known(request)
+        session = known.record.id
+        await self.door.rooms.check(client, known.record)
+        program = self.programs.get(known.record.program)
+        if program is None or not program.agents:
+            raise HTTPException(409, f"The program {known.record.program} is not served here.")
+        async for fact in self.tapes.read_session(session):
+            intended = read_as(fact, EffectIntended)
+            if intended is not None and not is_tool(program, intended.name):
+                raise HTTPException(409, f"It used {intended.name}, which a test of it would use again.")
+        try:
+            talk = await self.maker.make(session, Path(program.agents[0].span.file))
+        except NotSaved as error:
+            raise HTTPException(409, str(error)) from error
+        texts = [{"name": name, "text": text, "base64": None} for name, text in talk.texts.items()]
+        sent = [{"name": name, "text": None, "base64": b64encode(data).decode()} for name, data in talk.files.items()]
+        return answer({"files": [*texts, *sent]})
 
-        async def fitting(known: KnownSession) -> KnownSession | None:
-            return known if wanted.fits(known) else None
-
-        return await among_sessions(self.catalog, after, limit, fitting, LOOKED_AT)
+    async def _known(self, request: Request) -> KnownSession:
+        known = await self.catalog.find(_session_in(request))
+        if known is None:
+            raise HTTPException(404, "There is no such session.")
+        return known
 
     async def _add_words(self, row: dict[str, Any], known: KnownSession) -> None:
         row |= {**await self._last(known), "first": await self._first(known)}
@@ -255,95 +319,3 @@ def _session_data(known: KnownSession) -> dict[str, Any]:
         "parent": None if parent is None else {"session": parent.session, "seq": parent.seq},
         "replaced_by": record.replaced_by,
     }
-
-
-class NotSaved(Exception):
-    """No talk could be made; the text says why."""
-
-
-class _SavedTalk(Struct, frozen=True):
-    """The files of a talk by their names beside the program: the talk, the recorded answers of the model where there
-    are any, and the files that people sent."""
-
-    texts: Mapping[str, str]
-    files: Mapping[str, bytes]
-
-
-class TalkMaker(Struct, frozen=True):
-    """Makes one talk at a time. `export` gives the lines of a session's file."""
-
-    export: Callable[[SessionId], AsyncIterator[str]]
-    _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
-
-    async def make(self, session: SessionId, program: Path) -> _SavedTalk:
-        """The talk of a session with a program. Raises NotSaved."""
-        async with self._one_at_a_time:
-            with TemporaryDirectory(prefix="parley-talk-") as folder:
-                try:
-                    with anyio.fail_after(_WITHIN_S):
-                        return await self._made(session, program, Path(folder))
-                except TimeoutError as error:
-                    raise NotSaved(f"The conversation could not be held again in {_WITHIN_S:g} seconds.") from error
-
-    async def _made(self, session: SessionId, program: Path, folder: Path) -> _SavedTalk:
-        exported, talks = folder / "session.jsonl", folder / f"{program.stem}{_TALKS}"
-        async with await anyio.open_file(exported, "w", encoding="utf-8") as file:
-            async for line in self.export(session):
-                await file.write(f"{line.rstrip()}\n")
-        command = [sys.executable, "-m", "gateway", "sessions", "save-test", str(exported), str(talks)]
-        done = await anyio.run_process(
-            [*command, "--program", str(program)],
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        if done.returncode:
-            raise NotSaved(_why(done.stdout.decode(errors="replace")))
-        text = await anyio.Path(talks).read_text(encoding="utf-8")
-        texts = {talks.name: _PROGRAM.sub(f"program: {program.name}", text, count=1)}
-        answers = anyio.Path(talks.with_name(f"{program.stem}{_ANSWERS}"))
-        if await answers.exists():
-            texts[answers.name] = await answers.read_text(encoding="utf-8")
-        sent = sorted([one async for one in anyio.Path(folder).glob("*/*")])
-        return _SavedTalk(texts, {f"{one.parent.name}/{one.name}": await one.read_bytes() for one in sent})
-
-
-def _why(output: str) -> str:
-    said = [line.strip() for line in output.splitlines() if line.strip()]
-    return " ".join(said)[-1_000:] or "The conversation could not be held again."
-
-
-class SavingRoutes(Struct, frozen=True):
-    """The request for a talk. The conversation is held again for it, so it needs the scope `gateway:write`."""
-
-    catalog: SessionCatalog
-    tapes: TapeReader
-    maker: TalkMaker
-    programs: Mapping[str, Program]
-    door: FeatureDoor
-
-    def routes(self) -> list[BaseRoute]:
-        return [Route("/sessions/{session}/test", self.save, methods=["POST"])]
-
-    async def save(self, request: Request) -> Response:
-        """The talk of a session, and the recorded answers of its model. What has used anything else than tools of
-        servers is not held again: their results are on the tape."""
-        client, session = self.door.writer(request), SessionId(str(request.path_params["session"]))
-        known = await self.catalog.find(session)
-        if known is None:
-            raise HTTPException(404, "There is no such session.")
-        await self.door.rooms.check(client, known.record)
-        program = self.programs.get(known.record.program)
-        if program is None or not program.agents:
-            raise HTTPException(409, f"The program {known.record.program} is not served here.")
-        async for fact in self.tapes.read_session(session):
-            intended = read_as(fact, EffectIntended)
-            if intended is not None and not is_tool(program, intended.name):
-                raise HTTPException(409, f"It used {intended.name}, which a test of it would use again.")
-        try:
-            talk = await self.maker.make(session, Path(program.agents[0].span.file))
-        except NotSaved as error:
-            raise HTTPException(409, str(error)) from error
-        texts = [{"name": name, "text": text, "base64": None} for name, text in talk.texts.items()]
-        sent = [{"name": name, "text": None, "base64": b64encode(data).decode()} for name, data in talk.files.items()]
-        return answer({"files": [*texts, *sent]})

@@ -14,13 +14,12 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from adapters.records import Records
 from gateway.access.people import KnownPeople
-from gateway.clients.requests import answer
+from gateway.clients.requests import BusClient, answer
+from gateway.clients.views import GatewayView, acts, looks
 from gateway.cluster.roster import NodeDrains
-from gateway.feature import FeatureDoor
 from gateway.overview.tallies import SharedView
 from gateway.version import VERSION
 from runtime.bus import Bus
@@ -136,23 +135,17 @@ def _latest(times: Iterable[str | None]) -> str | None:
     return max((one for one in times if one is not None), default=None)
 
 
-class NodeRoutes(Struct, frozen=True):
+class NodeRoutes(GatewayView, frozen=True):
     """The requests about nodes. `tell` has the nodes look at what is marked."""
 
     drains: NodeDrains
     living: Callable[[], Awaitable[LivingNodes]]
     tell: Callable[[], Awaitable[None]]
-    door: FeatureDoor
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/nodes/{node}/drain", self.drain, methods=["POST"]),
-            Route("/nodes/{node}/undrain", self.undrain, methods=["POST"]),
-        ]
-
-    async def drain(self, request: Request) -> Response:
+    @acts("/nodes/{node}/drain")
+    async def drain(self, request: Request, client: BusClient) -> Response:
         """Have a node give its shards and bots to the others, one by one, and take no new ones."""
-        client, node = self.door.writer(request), await self._node(request)
+        node = await self._node(request)
         others = (await self.living()).nodes.keys() - {node} - set(await self.drains.marked())
         if not others:
             raise HTTPException(409, "No other node could take over what this one serves.")
@@ -160,9 +153,9 @@ class NodeRoutes(Struct, frozen=True):
         await self.tell()
         return answer({"node": node, "draining": True})
 
-    async def undrain(self, request: Request) -> Response:
+    @acts("/nodes/{node}/undrain")
+    async def undrain(self, request: Request, _: BusClient) -> Response:
         """Have a node serve again."""
-        self.door.writer(request)
         node = await self._node(request)
         await self.drains.forget(node)
         await self.tell()
@@ -190,8 +183,7 @@ class GatewayShards(Struct, frozen=True):
         return frozenset((*living.nodes, *fronts.nodes))
 
 
-class StatusRoute(Struct, frozen=True):
-    door: FeatureDoor
+class StatusRoute(GatewayView, frozen=True):
     shards: GatewayShards
     platforms: Callable[[Collection[str]], Awaitable[Sequence[Mapping[str, Any]]]]
     catalog: SessionCatalog
@@ -201,34 +193,31 @@ class StatusRoute(Struct, frozen=True):
     of_features: StatusOf
     clock: Clock
 
-    def routes(self) -> list[BaseRoute]:
-        return [Route("/status", self.get, methods=["GET"])]
-
-    async def get(self, request: Request) -> Response:
+    @looks("/status")
+    async def get(self, request: Request, _: BusClient) -> Response:
         """Platforms, nodes and their shards, sessions, what waits, what was spent today, and what is to be decided."""
-        own = self
-        own.door.reader(request)
-        held = await own.shards.holders()
+        self.door.reader(request)
+        held = await self.shards.holders()
         of_node = Counter(held.values())
-        events, pages = await own.shards.waiting(range(SHARDS))
-        letters = await own.letters.page(limit=MOST_LETTERS)
-        drained = frozenset(await own.drains.marked())
+        events, pages = await self.shards.waiting(range(SHARDS))
+        letters = await self.letters.page(limit=MOST_LETTERS)
+        drained = frozenset(await self.drains.marked())
         told = await self.of_features()
-        living, fronts = await own.shards.nodes.living(), await own.shards.fronts.living()
+        living, fronts = await self.shards.nodes.living(), await self.shards.fronts.living()
         return answer(
             {
                 **told,
-                "at": own.clock.now().isoformat(),
+                "at": self.clock.now().isoformat(),
                 "version": VERSION,
-                "platforms": list(await own.platforms({*living.nodes, *fronts.nodes})),
+                "platforms": list(await self.platforms({*living.nodes, *fronts.nodes})),
                 "nodes": _nodes(living, of_node, drained),
                 "fronts": _nodes(fronts, None),
                 "shards": {"all": SHARDS, "held": len(held)},
-                "sessions": {"all": await own.catalog.count(), "at_work": await own.shards.awake()},
+                "sessions": {"all": await self.catalog.count(), "at_work": await self.shards.awake()},
                 "waiting": {"events": events, "pages": pages},
                 "dead_letters": len(letters),
                 "decisions": {
-                    "requests": len(await own.people.requests()),
+                    "requests": len(await self.people.requests()),
                     **told.get("decisions", {}),
                 },
             }

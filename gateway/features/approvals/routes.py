@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from gateway.clients.requests import BusClient, answer, body_of, limit_of
-from gateway.feature import FeatureDoor, FeatureGround
+from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
+from gateway.feature import FeatureGround
 from gateway.features.approvals.register import GivenAnswer, OpenQuestion, QuestionsView, register_in
 from runtime.core.address import CLIENT
 from runtime.core.clock import Clock
@@ -27,21 +28,14 @@ MOST = 50
 """The most questions of one page: each is looked up in its session."""
 
 
-class QuestionRoutes(Struct, frozen=True):
+class QuestionRoutes(GatewayView, frozen=True):
     questions: QuestionsView
     inbox: Inbox
     clock: Clock
-    door: FeatureDoor
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/questions", self.some, methods=["GET"]),
-            Route("/questions/{session}/{page}/answer", self.answer, methods=["POST"]),
-        ]
-
-    async def some(self, request: Request) -> Response:
+    @looks("/questions")
+    async def some(self, request: Request, client: BusClient) -> Response:
         """The open questions, the latest first. Their words need the scope `content`."""
-        client = self.door.reader(request)
         limit, after = min(limit_of(request), MOST), request.query_params.get("after", "")
         noted = await self.questions.register.all()
         names = [place.name for place in noted]
@@ -55,9 +49,9 @@ class QuestionRoutes(Struct, frozen=True):
                 rows.append(_question(found, await self.door.rooms.words(client.scopes, found.record)))
         return answer({"questions": rows, "next": last if left else None})
 
-    async def answer(self, request: Request) -> Response:
+    @acts("/questions/{session}/{page}/answer")
+    async def answer(self, request: Request, client: BusClient) -> Response:
         """Answer one with {"option": n} or {"text"}. The first answer counts, wherever it is given."""
-        client = self.door.writer(request)
         session, page = SessionId(request.path_params["session"]), str(request.path_params["page"])
         body = await body_of(request)
         found = await self.questions.find(session, page)
@@ -144,7 +138,7 @@ def _question(found: OpenQuestion, content: bool) -> dict[str, Any]:
     }
 
 
-def question_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
+def question_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
     own, clock = ground.database, ground.clock
     questions = QuestionsView(register_in(ground), own.catalog, own.tapes, door.moments, clock)
-    return QuestionRoutes(questions, own.inbox, clock, door).routes()
+    return QuestionRoutes(door, questions, own.inbox, clock).routes()

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from gateway.access.people import Role
-from gateway.clients.requests import answer, page_of
+from gateway.clients.requests import BusClient, answer, page_of
+from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
 from gateway.database import GatewayDatabase
-from gateway.feature import EntrancePart, FeatureDoor, FeatureGround, ServingGround
+from gateway.feature import EntrancePart, FeatureGround, ServingGround
 from gateway.features.reports.desk import AGAIN, CHOICES, notices_in
 from gateway.features.reports.redis import RedisReports, Report, ReportStore
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
@@ -137,36 +138,28 @@ def decisions_in(database: GatewayDatabase, clock: Clock) -> Decisions:
     return Decisions(RedisReports(database.connection), database.catalog, database.tapes, database.inbox, clock)
 
 
-class ReportRoutes:
-    def __init__(self, store: ReportStore, decisions: Decisions, door: FeatureDoor) -> None:
-        self._store = store
-        self._decisions = decisions
-        self._door = door
+class ReportRoutes(GatewayView, frozen=True):
+    store: ReportStore
+    decisions: Decisions
 
-    def routes(self) -> Sequence[BaseRoute]:
-        return [
-            Route("/reports", self.reports, methods=["GET"]),
-            Route("/reports/{report}/again", self.again, methods=["POST"]),
-            Route("/reports/{report}/leave", self.leave, methods=["POST"]),
-        ]
-
-    async def reports(self, request: Request) -> Response:
+    @looks("/reports")
+    async def reports(self, request: Request, _: BusClient) -> Response:
         """The reports about failures, the latest first; with `open=1` those that nobody has decided."""
-        self._door.reader(request)
-        found = [*await self._store.all()][::-1]
+        found = [*await self.store.all()][::-1]
         if request.query_params.get("open") == "1":
             found = [report for report in found if not report.decided]
         rows, next_ = page_of(request, found, lambda report: str(report.number), _report)
         return answer({"reports": rows, "next": next_})
 
-    async def again(self, request: Request) -> Response:
-        return await self._decided(request, self._decisions.again)
+    @acts("/reports/{report}/again")
+    async def again(self, request: Request, _: BusClient) -> Response:
+        return await self._decided(request, self.decisions.again)
 
-    async def leave(self, request: Request) -> Response:
-        return await self._decided(request, self._decisions.leave)
+    @acts("/reports/{report}/leave")
+    async def leave(self, request: Request, _: BusClient) -> Response:
+        return await self._decided(request, self.decisions.leave)
 
     async def _decided(self, request: Request, decide: Callable[[int], Awaitable[Outcome]]) -> Response:
-        self._door.writer(request)
         number = str(request.path_params["report"])
         outcome = await decide(whole_number(number) or 0)
         if outcome == "gone":
@@ -200,7 +193,7 @@ def entrance(ground: FeatureGround, serving: ServingGround) -> EntrancePart:
 
 def report_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
     decisions = decisions_in(ground.database, ground.clock)
-    return ReportRoutes(RedisReports(ground.connection), decisions, door).routes()
+    return ReportRoutes(door, RedisReports(ground.connection), decisions).routes()
 
 
 async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:

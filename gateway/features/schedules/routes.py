@@ -9,34 +9,26 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from adapters.web.charters import is_closed
-from gateway.clients.requests import answer, body_of, page_of
-from gateway.feature import FeatureDoor, FeatureGround
+from gateway.clients.requests import BusClient, answer, body_of, page_of
+from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
+from gateway.feature import FeatureGround
 from gateway.features.schedules.cron import CronEntry, all_schedules, begin_run, build_schedules
 from gateway.features.schedules.redis import RedisRuns, RedisSchedules, ScheduleRun
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.stores.inbox import InboxEvent
 
 
-class ScheduleRoutes:
-    def __init__(self, ground: FeatureGround, door: FeatureDoor) -> None:
-        self._ground = ground
-        self._door = door
-        self._store, self._runs = RedisSchedules(ground.connection), RedisRuns(ground.connection)
+class ScheduleRoutes(GatewayView, frozen=True):
+    ground: FeatureGround
+    store: RedisSchedules
+    runs: RedisRuns
 
-    def routes(self) -> Sequence[BaseRoute]:
-        return [
-            Route("/schedules", self.schedules, methods=["GET"]),
-            Route("/schedules/pause", self.pause, methods=["POST"]),
-            Route("/schedules/resume", self.resume, methods=["POST"]),
-            Route("/schedules/run", self.run, methods=["POST"]),
-        ]
-
-    async def schedules(self, request: Request) -> Response:
+    @looks("/schedules")
+    async def schedules(self, request: Request, client: BusClient) -> Response:
         """The schedules of the settings, then those of conversations. Their words need the scope `content`."""
-        client = self._door.reader(request)
         scopes = client.scopes
 
         def shown(entry: CronEntry) -> dict[str, Any]:
@@ -46,27 +38,29 @@ class ScheduleRoutes:
         rows, next_ = page_of(request, found, lambda one: one.name, shown)
         return answer({"schedules": rows, "next": next_})
 
-    async def pause(self, request: Request) -> Response:
+    @acts("/schedules/pause")
+    async def pause(self, request: Request, _: BusClient) -> Response:
         return await self._paused(request, paused=True)
 
-    async def resume(self, request: Request) -> Response:
+    @acts("/schedules/resume")
+    async def resume(self, request: Request, _: BusClient) -> Response:
         return await self._paused(request, paused=False)
 
-    async def run(self, request: Request) -> Response:
+    @acts("/schedules/run")
+    async def run(self, request: Request, _: BusClient) -> Response:
         entry = await self._named(request)
-        event = entry.event(self._ground.clock.now()) or self._event_of(entry)
+        event = entry.event(self.ground.clock.now()) or self._event_of(entry)
         if event is None:
             raise HTTPException(409, "This schedule cannot be read, so it cannot run.")
-        await begin_run(entry, event, self._runs, RedisInbox(self._ground.connection))
+        await begin_run(entry, event, self.runs, RedisInbox(self.ground.connection))
         return answer({"schedule": entry.name, "run": event.id}, 202)
 
     async def _paused(self, request: Request, *, paused: bool) -> Response:
         entry = await self._named(request)
-        await self._runs.pause(entry.key, paused=paused)
+        await self.runs.pause(entry.key, paused=paused)
         return answer({"schedule": entry.name, "paused": paused})
 
     async def _named(self, request: Request) -> CronEntry:
-        self._door.writer(request)
         body = await body_of(request)
         name = body.get("schedule") if isinstance(body, dict) else None
         for entry in await self._all():
@@ -75,16 +69,16 @@ class ScheduleRoutes:
         raise HTTPException(404, "There is no such schedule.")
 
     async def _all(self) -> Sequence[CronEntry]:
-        return await all_schedules(self._ground.settings.cron, self._store, self._runs, self._ground.clock.now())
+        return await all_schedules(self.ground.settings.cron, self.store, self.runs, self.ground.clock.now())
 
     def _event_of(self, entry: CronEntry) -> InboxEvent | None:
-        own = build_schedules(self._ground.settings.cron, self._ground.routes)
+        own = build_schedules(self.ground.settings.cron, self.ground.routes)
         made = next((one for one in own if one.name == entry.name), None)
-        return None if made is None else made.event(self._ground.clock.now())
+        return None if made is None else made.event(self.ground.clock.now())
 
 
 def schedule_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
-    return ScheduleRoutes(ground, door).routes()
+    return ScheduleRoutes(door, ground, RedisSchedules(ground.connection), RedisRuns(ground.connection)).routes()
 
 
 def _schedule(entry: CronEntry, content: bool) -> dict[str, Any]:

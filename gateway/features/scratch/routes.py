@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
@@ -19,10 +19,11 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from gateway.clients.requests import BusClient, answer, body_of
-from gateway.feature import FeatureDoor, FeatureGround
+from gateway.clients.views import FeatureDoor, GatewayView, acts
+from gateway.feature import FeatureGround
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.ids import AgentId, SessionId
@@ -181,31 +182,23 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:_ID_CHARS]
 
 
-class ScratchRoutes(Struct, frozen=True):
+class ScratchRoutes(GatewayView, frozen=True):
     """The requests about scratch rooms. Each has a key: the same key is done once."""
 
     scratch: ScratchRooms
     catalog: SessionCatalog
-    door: FeatureDoor
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/sessions/{session}/scratch", self.begin, methods=["POST"]),
-            Route("/sessions/{session}/messages", self.say, methods=["POST"]),
-            Route("/sessions/{session}/variables", self.alter, methods=["POST"]),
-        ]
-
-    async def _reader(self, request: Request) -> BusClient:
-        """The client that asks, who may know what is said in the session."""
-        client = self.door.writer(request)
+    async def _check(self, request: Request, client: BusClient) -> None:
+        """Raise HTTPException for a client that may not know what is said in the session."""
         known = await self.catalog.find(_session(request))
         if known is not None:
             await self.door.rooms.check_room(client, known.record)
-        return client
 
-    async def begin(self, request: Request) -> Response:
+    @acts("/sessions/{session}/scratch")
+    async def begin(self, request: Request, client: BusClient) -> Response:
         """Copy a session into a scratch room, as it was at fact {"at"}: 201, or 202 where it has not begun yet."""
-        client, body = await self._reader(request), await _body(request)
+        await self._check(request, client)
+        body = await _body(request)
         at = body.get("at")
         if at is not None and not (type(at) is int and 0 < at < _MOST):
             raise HTTPException(422, "at is the number of a fact.")
@@ -214,16 +207,20 @@ class ScratchRoutes(Struct, frozen=True):
         told = {"session": copy.session, "seq": copy.seq, "words": words, "begun": copy.begun}
         return answer(told, 201 if copy.begun else 202)
 
-    async def say(self, request: Request) -> Response:
+    @acts("/sessions/{session}/messages")
+    async def say(self, request: Request, client: BusClient) -> Response:
         """Say {"text"} to a copy, in the name of the person {"as"} or in one's own."""
-        client, body = await self._reader(request), await _body(request)
+        await self._check(request, client)
+        body = await _body(request)
         text, key = _text(body, "text", MAX_TEXT), _text(body, "key", MAX_KEY)
         person = None if body.get("as") is None else _text(body, "as", MAX_KEY)
         return _kept(await _done(self.scratch.say(client, _session(request), text, person, key)))
 
-    async def alter(self, request: Request) -> Response:
+    @acts("/sessions/{session}/variables")
+    async def alter(self, request: Request, client: BusClient) -> Response:
         """Give the variable {"name"} of {"agent"}, or of its {"frame"}, another {"value"} in a copy."""
-        client, body = await self._reader(request), await _body(request)
+        await self._check(request, client)
+        body = await _body(request)
         agent, name, key = (_text(body, one, MAX_KEY) for one in ("agent", "name", "key"))
         if "value" not in body or len(json.dumps(body["value"])) > MAX_VALUE:
             raise HTTPException(422, f"value is JSON of at most {MAX_VALUE:,} characters.")
@@ -261,7 +258,7 @@ def _kept(new: bool) -> Response:
     return answer({"accepted": int(new), "known": int(not new)}, 202)
 
 
-def scratch_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
+def scratch_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
     catalog, tapes, inbox = ground.database.catalog, ground.database.tapes, ground.database.inbox
     scratch = ScratchRooms(catalog, tapes, door.moments, inbox, tapes.beginning, ground.clock)
-    return ScratchRoutes(scratch, catalog, door).routes()
+    return ScratchRoutes(door, scratch, catalog).routes()

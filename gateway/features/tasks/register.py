@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -13,11 +13,12 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
-from gateway.clients.requests import answer, limit_of
+from gateway.clients.requests import BusClient, answer, limit_of
+from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
 from gateway.database import GatewayDatabase
-from gateway.feature import FeatureDoor, FeatureGround
+from gateway.feature import FeatureGround
 from runtime.core.address import CLIENT, TASK_PLATFORM, Address, address_data, address_of
 from runtime.core.clock import Clock
 from runtime.core.errors import Divergence, TaskRefused
@@ -247,19 +248,12 @@ def register_in(database: GatewayDatabase, clock: Clock) -> TaskRegister:
     return TaskRegister(database.catalog, database.tapes, database.inbox, clock)
 
 
-class KnownTaskRoutes(Struct, frozen=True):
-    door: FeatureDoor
+class KnownTaskRoutes(GatewayView, frozen=True):
     register: TaskRegister
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/tasks", self.tasks, methods=["GET"]),
-            Route("/tasks/{task}/retry", self.retry, methods=["POST"]),
-        ]
-
-    async def tasks(self, request: Request) -> Response:
+    @looks("/tasks")
+    async def tasks(self, request: Request, client: BusClient) -> Response:
         """The tasks that have begun, the latest active first. What they are given and return needs `content`."""
-        client = self.door.reader(request)
         try:
             tasks, next_ = await self.register.page(request.query_params.get("after", ""), limit_of(request))
         except ValueError as error:
@@ -267,8 +261,8 @@ class KnownTaskRoutes(Struct, frozen=True):
         rows = [_task(task, await self.door.rooms.words(client.scopes, task.session.record)) for task in tasks]
         return answer({"tasks": rows, "next": next_ or None})
 
-    async def retry(self, request: Request) -> Response:
-        self.door.writer(request)
+    @acts("/tasks/{task}/retry")
+    async def retry(self, request: Request, _: BusClient) -> Response:
         try:
             new, name = await self.register.order_again(str(request.path_params["task"]), _ORDERED_WITHIN_S)
         except TaskRefused as error:
@@ -276,7 +270,7 @@ class KnownTaskRoutes(Struct, frozen=True):
         return answer({"task": new, "name": name}, 202)
 
 
-def task_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
+def task_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
     return KnownTaskRoutes(door, register_in(ground.database, ground.clock)).routes()
 
 

@@ -20,7 +20,8 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.access.people import Role
 from gateway.clients.requests import answer, number
-from gateway.feature import EntrancePart, FeatureDoor, FeatureGround, ServingGround
+from gateway.clients.views import FeatureDoor
+from gateway.feature import EntrancePart, FeatureGround, ServingGround
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.models.answers import ModelAmounts, amounts_of, in_words, shown
 from runtime.bus import EventStream
