@@ -93,3 +93,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def with_whole_numbers(value: Any) -> Any:
+    """JSON data whose whole numbers are no floats, as some protocols have them."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, list):
+        return [with_whole_numbers(one) for one in value]
+    return {name: with_whole_numbers(one) for name, one in value.items()} if isinstance(value, dict) else value

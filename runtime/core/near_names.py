@@ -31,3 +31,23 @@ def file_advice(missing: Path, endings: tuple[str, ...], otherwise: str) -> str:
 
 def _bare(name: str, endings: tuple[str, ...]) -> str:
     return next((name.removesuffix(ending) for ending in endings if ending and name.endswith(ending)), name)
+
+
+def mistakes_between(one: str, other: str, most: int) -> int | None:
+    """The number of mistakes by which one word comes of the other: a letter more, less or another, or two exchanged.
+    None for more than `most`."""
+    if abs(len(one) - len(other)) > most:
+        return None
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        now = [row]
+        for column, theirs in enumerate(other, 1):
+            cost = min(last[column] + 1, now[column - 1] + 1, last[column - 1] + (letter != theirs))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == theirs:
+                cost = min(cost, before[column - 2] + 1)
+            now.append(cost)
+        before, last = last, now
+        if min(now) > most:
+            return None
+    return last[-1] if last[-1] <= most else None

@@ -41,6 +41,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 from gateway.clients.tasks.service import ClientTask
 from gateway.clients.tasks.view import QuestionOfTask, TaskUtterance
 from gateway.version import VERSION
+from runtime.core.json_text import with_whole_numbers
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.tape.state import tasks as task_state
 
@@ -259,22 +260,13 @@ def _content(message: Message) -> tuple[str, dict[str, Any]]:
             case "text":
                 texts.append(part.text)
             case "data":
-                value = _plain(MessageToDict(part.data))
+                value = with_whole_numbers(MessageToDict(part.data))
                 if not isinstance(value, dict):
                     raise InvalidParamsError("Data is an object: arguments by their names.")
                 data |= value
             case _:
                 raise ContentTypeNotSupportedError("Only texts and data are taken, no files.")
     return "\n".join(texts), data
-
-
-def _plain(value: Any) -> Any:
-    """JSON data with its whole numbers, which the protocol's data has as floats."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _status(task: ClientTask, named: Named) -> TaskStatus:

@@ -14,6 +14,8 @@ from heapq import nlargest
 from itertools import islice
 from math import log
 
+from runtime.core.near_names import mistakes_between
+
 _TOPICS = (
     "diet food eat meal vegetarian vegan meat fish allergy allergic gluten lactose halal kosher cook breakfast lunch"
     " dinner restaurant dish taste hungry nut peanut dairy 饮食 吃饭 素食 吃素 过敏 食物",
@@ -212,9 +214,9 @@ class MemoryIndex:
         for pair in _pairs(token):
             shared.update(self._by_pairs.get(pair, ()))
         allowed = 1 if len(token) < 2 * _FIXED_CHARS else 2
-        candidates = (word for word, _ in shared.most_common(40) if abs(len(word) - len(token)) <= allowed)
-        near = [(distance(token, word, allowed), word) for word in candidates]
-        return [word for far, word in sorted(near) if far <= allowed][:_NEAR_WORDS]
+        words = (word for word, _ in shared.most_common(40))
+        near = [(far, word) for word in words if (far := mistakes_between(token, word, allowed)) is not None]
+        return [word for _, word in sorted(near)][:_NEAR_WORDS]
 
 
 def _may_be_misspelt(token: str) -> bool:
@@ -224,20 +226,3 @@ def _may_be_misspelt(token: str) -> bool:
 def _pairs(token: str) -> set[str]:
     """The pairs of neighbouring letters, and the first letter with where it stands."""
     return {f"^{token[0]}", *(token[at : at + 2] for at in range(len(token) - 1))}
-
-
-def distance(one: str, other: str, most: int) -> int:
-    """How many letters must be put in, taken out, replaced or exchanged with their neighbour; `most` + 1 for more."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for number, letter in enumerate(one, 1):
-        last, row = row, [number]
-        for at, its in enumerate(other, 1):
-            cost = min(last[at] + 1, row[at - 1] + 1, last[at - 1] + (letter != its))
-            if number > 1 and at > 1 and letter == other[at - 2] and one[number - 2] == its:
-                cost = min(cost, before[at - 2] + 1)
-            row.append(cost)
-        if min(row) > most:
-            return most + 1
-        before = last
-    return min(row[-1], most + 1)

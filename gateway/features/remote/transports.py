@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
@@ -125,17 +125,12 @@ async def _read_errors(process: Process, said: Said) -> None:
     assert process.stderr is not None
     with suppress(*_GONE):
         rest = b""
-        async for chunk in _chunks(process.stderr):
+        async for chunk in process.stderr:
             *lines, rest = (rest + chunk).split(b"\n")
             rest = rest[-MAX_SAID_BYTES:]
             for line in lines:
                 if text := one_line(line[:MAX_SAID_BYTES].decode("utf-8", "replace"), 500):
                     said(text)
-
-
-async def _chunks(stream: ByteReceiveStream) -> AsyncIterator[bytes]:
-    async for chunk in stream:
-        yield chunk
 
 
 async def _stop(process: Process) -> None:
@@ -173,17 +168,31 @@ def http_client(header: str, secret: str | None, connect_s: float) -> httpx2.Asy
     return httpx2.AsyncClient(headers=secret_header(header, secret), timeout=timeout, transport=_Noting())
 
 
+@contextmanager
+def noting(*unsent: type[Exception]) -> Iterator[RequestAttempt]:
+    """The attempt of this task's requests; with these errors it has certainly reached nobody."""
+    attempt = ATTEMPT.get() or RequestAttempt()
+    try:
+        yield attempt
+    except unsent:
+        attempt.sent = False
+        raise
+
+
+async def bounded(stream: AsyncIterable[bytes], most: int, too_long: Exception) -> AsyncIterator[bytes]:
+    read = 0
+    async for chunk in stream:
+        read += len(chunk)
+        if read > most:
+            raise too_long
+        yield chunk
+
+
 class _Noting(httpx2.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        attempt = ATTEMPT.get()
-        try:
+        with noting(httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as attempt:
             response = await super().handle_async_request(request)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
-            if attempt is not None:
-                attempt.sent = False
-            raise
-        if attempt is not None:
-            attempt.status = response.status_code
+        attempt.status = response.status_code
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             response.stream = _Bounded(response.stream)
         return response
@@ -194,13 +203,9 @@ class _Bounded(httpx2.AsyncByteStream):
         assert isinstance(inner, httpx2.AsyncByteStream)
         self._inner = inner
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = 0
-        async for chunk in self._inner:
-            read += len(chunk)
-            if read > MAX_ANSWER_BYTES:
-                raise httpx2.ReadError(f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes")
-            yield chunk
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        too_long = httpx2.ReadError(f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes")
+        return bounded(self._inner, MAX_ANSWER_BYTES, too_long)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

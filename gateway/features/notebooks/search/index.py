@@ -22,6 +22,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from runtime.core.near_names import mistakes_between
+
 _VERSION = 1
 _MAX_SPELLINGS = 8
 _LOOKED_AT = 200
@@ -114,26 +116,6 @@ def placed_words(text: str) -> Iterator[tuple[str, int, int]]:
                 )
             else:
                 yield from ((word, start, end) for word in _words(run))
-
-
-def distance(one: str, other: str, most: int) -> int | None:
-    """The number of mistakes by which one word comes of the other: a letter more, less or another, or two exchanged.
-    None for more than `most`."""
-    if abs(len(one) - len(other)) > most:
-        return None
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        now = [row]
-        for column, theirs in enumerate(other, 1):
-            cost = min(last[column] + 1, now[column - 1] + 1, last[column - 1] + (letter != theirs))
-            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == theirs:
-                cost = min(cost, before[column - 2] + 1)
-            now.append(cost)
-        before, last = last, now
-        if min(now) > most:
-            return None
-    return last[-1] if last[-1] <= most else None
 
 
 def mistakes_in(word: str) -> int:
@@ -301,7 +283,7 @@ class SearchIndex:
             " GROUP BY g.word ORDER BY count(*) DESC LIMIT ?",
             (json.dumps(sorted(_grams(word))), _LOOKED_AT),
         )
-        like = [(found, far) for (found,) in rows if (far := distance(word, found, most)) is not None]
+        like = [(found, far) for (found,) in rows if (far := mistakes_between(word, found, most)) is not None]
         nearest = min((far for _, far in like), default=0)
         return [found for found, far in like if far == nearest][:_MAX_SPELLINGS]
 

@@ -27,7 +27,7 @@ from mcp_types import CallToolResult, Tool
 
 from gateway.features.remote.a2a.skills import ASKS, ENDS, merged, message_of, result_of, tools_of
 from gateway.features.remote.connection import AnswerLost, ConnectionWiring
-from gateway.features.remote.transports import ATTEMPT, RequestAttempt, secret_header
+from gateway.features.remote.transports import ATTEMPT, RequestAttempt, bounded, noting, secret_header
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
 from runtime.core.plain_text import one_line
@@ -63,15 +63,9 @@ def http_client(header: str, secret: str | None, connect_s: float) -> httpx.Asyn
 
 class _Noting(httpx.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        attempt = ATTEMPT.get()
-        try:
+        with noting(httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as attempt:
             response = await super().handle_async_request(request)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
-            if attempt is not None:
-                attempt.sent = False
-            raise
-        if attempt is not None:
-            attempt.status = response.status_code
+        attempt.status = response.status_code
         response.headers.pop("content-encoding", None)  # nothing unpacks to more than was read
         assert isinstance(response.stream, httpx.AsyncByteStream)
         response.stream = _Bounded(response.stream)
@@ -82,13 +76,8 @@ class _Bounded(httpx.AsyncByteStream):
     def __init__(self, inner: httpx.AsyncByteStream) -> None:
         self._inner = inner
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = 0
-        async for chunk in self._inner:
-            read += len(chunk)
-            if read > MAX_ANSWER_BYTES:
-                raise TooLong
-            yield chunk
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return bounded(self._inner, MAX_ANSWER_BYTES, TooLong())
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -12,6 +12,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 from mcp_types import CallToolResult, TextContent, Tool
 
 from gateway.features.remote.tools import KEY
+from runtime.core.json_text import with_whole_numbers
 
 ONCE = "urn:parley:once-by-message-id"
 """The extension of an agent that does once what comes under one messageId."""
@@ -128,7 +129,7 @@ def _last_words(task: Task) -> Sequence[Part]:
 def _result(parts: Sequence[Part]) -> CallToolResult:
     """Data alone are given as they are, everything else as text."""
     if len(parts) == 1 and parts[0].WhichOneof("content") == "data":
-        return CallToolResult(content=[], structured_content=_plain(MessageToDict(parts[0].data)))
+        return CallToolResult(content=[], structured_content=with_whole_numbers(MessageToDict(parts[0].data)))
     return CallToolResult(content=[TextContent(type="text", text=_words(parts))])
 
 
@@ -145,16 +146,7 @@ def _word(part: Part) -> str:
         case "text":
             return part.text
         case "data":
-            return json.dumps(_plain(MessageToDict(part.data)), ensure_ascii=False)
+            return json.dumps(with_whole_numbers(MessageToDict(part.data)), ensure_ascii=False)
         case "url":
             return f"[{part.filename or part.media_type or 'a file'}: {part.url}]"
     return f"[{part.filename or part.media_type or 'a file'}, {len(part.raw):,} bytes, left out]"
-
-
-def _plain(value: Any) -> Any:
-    """JSON data with its whole numbers, which the protocol's data has as floats."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value

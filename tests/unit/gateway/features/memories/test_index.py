@@ -7,7 +7,8 @@ import random
 import pytest
 
 from benchmarks.programs.memories import QUESTIONS, made
-from gateway.features.memories.index import MemoryIndex, distance, stem, tokens
+from gateway.features.memories.index import MemoryIndex, stem, tokens
+from runtime.core.near_names import mistakes_between
 
 FACTS = (
     "is vegetarian",
@@ -64,20 +65,6 @@ def test_an_index_that_grew_is_the_same_as_one_that_was_made_at_once() -> None:
         assert grown.search(question, 9) == MemoryIndex(FACTS).search(question, 9)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "far"),
-    [
-        ("peanut", "peanut", 0),
-        ("penut", "peanut", 1),
-        ("paenut", "peanut", 1),
-        ("pxxnut", "peanut", 2),
-        ("tea", "sea", 1),
-    ],
-)
-def test_letters_put_in_left_out_replaced_and_exchanged_are_counted(one: str, other: str, far: int) -> None:
-    assert distance(one, other, 2) == distance(other, one, 2) == far
-
-
 def test_forms_of_a_word_share_a_stem() -> None:
     for words in (("allergy", "allergies"), ("live", "lives", "living", "lived"), ("work", "works", "working")):
         assert len(set(map(stem, words))) == 1
@@ -87,11 +74,11 @@ def test_forms_of_a_word_share_a_stem() -> None:
 def test_ten_thousand_memories_are_searched_by_comparing_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
 
-    def counted(one: str, other: str, most: int) -> int:
+    def counted(one: str, other: str, most: int) -> int | None:
         compared.append(other)
-        return distance(one, other, most)
+        return mistakes_between(one, other, most)
 
-    monkeypatch.setattr("gateway.features.memories.index.distance", counted)
+    monkeypatch.setattr("gateway.features.memories.index.mistakes_between", counted)
     texts = made(random.Random(1))
     index = MemoryIndex(texts)
     for question, wanted in QUESTIONS.values():

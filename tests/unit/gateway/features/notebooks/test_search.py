@@ -18,7 +18,6 @@ from gateway.features.notebooks.search.index import (
     Phrase,
     SearchIndex,
     Shelf,
-    distance,
     match_of,
     meant,
     words_of,
@@ -312,20 +311,6 @@ async def test_what_there_is_no_time_to_index_is_indexed_by_the_next_searches(
     assert (list(found.hits), found.behind) == ([], True)
     monkeypatch.undo()
     assert await desk.find("word") == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "most", "mistakes"),
-    [
-        ("abcd", "abcd", 0, 0),
-        ("abcd", "abdc", 1, 1),
-        ("abcd", "acd", 1, 1),
-        ("abcd", "axcy", 2, 2),
-        ("a", "xyz", 1, None),
-    ],
-)
-def test_mistakes_are_counted(one: str, other: str, most: int, mistakes: int | None) -> None:
-    assert distance(one, other, most) == mistakes
 
 
 def test_nothing_that_is_asked_can_break_the_question(tmp_path: Path) -> None:
