@@ -12,6 +12,8 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
+from rich.cells import cell_len, chop_cells
+
 from gateway.talks.checks import TalkDifference
 from gateway.talks.staging.answers import TalkRecording
 from gateway.talks.staging.record import BeatRecord, StepPlace
@@ -120,7 +122,7 @@ def _beside(some: Sequence[TalkDifference], width: int) -> Iterator[str]:
 
 
 def _row(margin: str, left: str, right: str, column: int) -> str:
-    return f"{margin}{left}{' ' * (column - columns(left))}{_BETWEEN}{right}".rstrip()
+    return f"{margin}{left}{' ' * (column - cell_len(left))}{_BETWEEN}{right}".rstrip()
 
 
 def _short(text: str) -> str:
@@ -152,34 +154,13 @@ def wrapped(text: str, width: int) -> Iterator[str]:
     """The lines of a text, none wider than `width` columns; broken between words where there are any."""
     for line in text.expandtabs(_TAB).splitlines() or [""]:
         rest = "".join(" " if unicodedata.category(char) == "Cc" else char for char in line)
-        while columns(rest) > width:
-            end = _fitting(rest, width)
+        while cell_len(rest) > width:
+            end = max(1, len(chop_cells(rest, width)[0]))
             space = rest.rfind(" ", 0, end + 1)
             end = space if space > width // 3 else end
             yield rest[:end].rstrip()
             rest = rest[end:].lstrip()
         yield rest
-
-
-def _fitting(text: str, width: int) -> int:
-    """How many characters fit into so many columns; at least one."""
-    used = 0
-    for number, char in enumerate(text):
-        used += columns(char)
-        if used > width:
-            return max(1, number)
-    return len(text)
-
-
-def columns(text: str) -> int:
-    """The columns of a text in a terminal."""
-    return sum(_columns(char) for char in text)
-
-
-def _columns(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 
 
 def write_junit(file: Path, results: Sequence[TalkResult]) -> None:

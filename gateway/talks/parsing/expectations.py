@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from gateway.talks.talk import (
@@ -57,10 +58,10 @@ class FactReader:
             (_STEP, self._step),
             (_CALL, self._call),
             (_CHOICES, self._choices),
-            (_FAILURE, self._failure),
-            (_RESULT, self._result),
+            (_FAILURE, partial(self._worded, ExpectedFailure)),
+            (_RESULT, partial(self._worded, WorkReturns)),
             (_HEARS, self._hears),
-            (_QUOTED, self._quoted),
+            (_QUOTED, partial(self._worded, HeardByAny)),
             (_VARIABLE, self._holds),
         )
 
@@ -85,33 +86,25 @@ class FactReader:
             return None
         return self.read(line, f'{text} "{words}"'.strip())
 
-    def _quoted(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
-        wording = self._wording(line, found["regular"] or found["text"] or found["other"])
-        return None if wording is None else HeardByAny(line.number, wording)
-
-    def _failure(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
-        quoted = _QUOTED.match(found["words"])
-        text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else found["words"]
-        wording = self._wording(line, text)
-        return None if wording is None else ExpectedFailure(line.number, wording)
-
-    def _result(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
-        quoted = _QUOTED.match(found["words"])
-        text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else found["words"]
-        wording = self._wording(line, text)
-        return None if wording is None else WorkReturns(line.number, wording)
+    def _worded(
+        self, kind: Callable[[int, ExpectedWording], Fact], line: SourceLine, found: re.Match[str]
+    ) -> Fact | None:
+        wording = self._wording(line, found.groupdict().get("words", found[0]))
+        return None if wording is None else kind(line.number, wording)
 
     def _hears(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
-        quoted = _QUOTED.match(found["words"])
         played = [spec.name for spec in self._program.agents if spec.kind is AgentKind.REMOTE]
-        if quoted is None or found["agent"] not in played:
+        if not _QUOTED.match(found["words"]) or found["agent"] not in played:
             hint = f'Write the words in quotes: {played[0] if played else "Scout"} hears "north"'
             self._problems.at(line, f"{found['agent']} is no agent in another process", hint=hint)
             return None
-        wording = self._wording(line, quoted["regular"] or quoted["text"] or quoted["other"])
+        wording = self._wording(line, found["words"])
         return None if wording is None else ExpectedTelling(line.number, found["agent"], wording)
 
-    def _wording(self, line: SourceLine, text: str) -> ExpectedWording | None:
+    def _wording(self, line: SourceLine, words: str) -> ExpectedWording | None:
+        """Words in quotes, a pattern between slashes, or any other words as they stand."""
+        quoted = _QUOTED.match(words)
+        text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else words
         wording = ExpectedWording(text, whole=False)
         wrong = check_wording(wording)
         if wrong is not None:
