@@ -169,7 +169,6 @@ class Settings(BaseModel):
         return self.has_console or bool(self.clients)
 
 
-
 def load(
     *,
     config: Path | None = None,
