@@ -157,7 +157,7 @@ async def test_a_time_comes_while_a_playbook_waits_which_goes_on_waiting(sandbox
 
 @pytest.mark.parametrize("busy", [True, False])
 async def test_a_time_comes_for_an_idle_agent_and_for_a_model_that_waits(busy: bool, sandbox: MontySandbox) -> None:
-    tick = replace(llm("Tick", "01:EXE Count"), triggers=triggers("EVT cron: 0 9 * * *"))
+    tick = replace(llm("Tick", "01:EXE Count"), triggers=triggers("EVT cron: 5 0 * * *"))
     ticked = ('await Say("user", "good morning")', 'await Var("__", "x")', "await Return()")
     main = llm("Main", "01:EXE Go; YLD for user" if busy else "01:RET", begins=True)
     here = 'await Say("user", "here I am")'
@@ -166,7 +166,7 @@ async def test_a_time_comes_for_an_idle_agent_and_for_a_model_that_waits(busy: b
     world, clock = held()
     async with talking(program(agent("Main", main, tick)), model, sandbox, world=world) as talk:
         await seen(talk, "hi", "here I am")
-        clock.let_pass(9 * 3600)
+        clock.let_pass(5 * 60)
         await seen(talk, "", "good morning")
         if busy:
             await seen(talk, "well?", "and so on")
