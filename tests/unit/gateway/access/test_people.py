@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
+import gateway.access.people
 from gateway.access.admission import AccessCommands
 from gateway.access.people import (
     CODE_LETTERS,
-    MAX_TOLD,
     KnownPeople,
     KnownPerson,
     OwnerNotices,
@@ -147,14 +147,17 @@ def test_roles_are_ordered_and_named() -> None:
     assert role_named("king") is None
 
 
-async def test_what_strangers_were_told_is_forgotten_when_it_is_over_or_too_much() -> None:
+async def test_what_strangers_were_told_is_forgotten_when_it_is_over_or_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gateway.access.people, "MAX_TOLD", 50)
     clock, told = FakeClock(), MemoryRecords()
     known = KnownPeople(MemoryRecords(), MemoryRecords(), told, clock)
     assert await known.is_news("test:long", "stranger", for_s=900)
     assert await known.is_news("test:short", "refuse", for_s=1)
-    for number in range(MAX_TOLD - 2):
+    for number in range(48):
         assert await known.is_news(f"test:{number}", "stranger", for_s=600)
-    assert len(told.records) == MAX_TOLD
+    assert len(told.records) == 50
     assert await known.is_news("test:one-more", "stranger", for_s=600)
     assert "test:short" not in told.records
     assert not await known.is_news("test:long", "stranger", for_s=900)
