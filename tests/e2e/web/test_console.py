@@ -482,6 +482,7 @@ async def test_work_and_people_are_dealt_with_until_the_log_in_is_revoked(tmp_pa
         await planned.get_by_role("button", name="Pause").click()
         await expect(planned).to_contain_text("paused")
         await planned.get_by_role("button", name="Resume").click()
+        await expect(planned).not_to_contain_text("paused")
         await planned.get_by_role("button", name="Run now").click()
         await expect(saying(chat, "good morning")).to_be_visible()
 

@@ -31,6 +31,7 @@ STOPS = """() => {
     return window.unvisited.size;
 }"""
 LEFT = "() => [...window.unvisited].filter((one) => one.isConnected).map((one) => one.outerHTML.slice(0, 120))"
+DRAWN_ANEW = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 WIDTHS = "() => [...document.querySelectorAll('html, main')].map((one) => one.scrollWidth - one.clientWidth)"
 
 
@@ -45,7 +46,7 @@ async def faultless(page: Page, where: str, rules: dict[str, Any] = EVERYTHING) 
 async def reached_by_tab(page: Page, where: str) -> None:
     """Fail unless Tab comes to all that can be used."""
     stops = await page.evaluate(STOPS)
-    for number in range(2 * stops):  # from the screen to its end, and around to what stands above it
+    for number in range(4 * stops):  # to the end and around to what stands above; once more where all is drawn anew
         await page.keyboard.press("Tab")
         if number >= stops and not await page.evaluate(LEFT):
             break
@@ -72,6 +73,7 @@ async def every_way(page: Page, where: str) -> None:
     await faultless(page, where)
     await page.set_viewport_size(PHONE)
     await page.emulate_media(color_scheme="dark")
+    await page.evaluate(DRAWN_ANEW)
     await faultless(page, f"{where}, on a phone at night", DRAWN)
     await page.set_viewport_size(WIDE)
     await page.emulate_media(color_scheme="light")

@@ -79,8 +79,11 @@ SUBSCRIBES = """{{
         return (kept = made);
     }};
     PushManager.prototype.getSubscription = async () => kept;
+    Notification.requestPermission = async () => Notification.permission;
+    Object.defineProperty(Notification, "permission", {{get: () => "granted"}});
 }}"""
-"""The browser subscribes at the service of the test: the real one is not on this machine."""
+"""The browser subscribes at the service of the test: the real one is not on this machine. Its person allows what a
+browser without a screen does not."""
 
 
 KEEPS = """() => {
@@ -94,7 +97,7 @@ KEEPS = """() => {
 async def test_a_mention_is_shown_while_nobody_looks_and_a_click_turns_it_off(browser: Browser) -> None:
     async with pushing() as stand, page_socket(stand.chat) as ada:
         pushed = PushedBrowser()
-        context = await browser.new_context(permissions=["notifications"])
+        context = await browser.new_context()
         page = await context.new_page()
         page.set_default_timeout(LIMIT_MS)
         faults: list[str] = []
