@@ -104,7 +104,7 @@ async def chosen(text):
         return True
     else:
         heard = " ".join(text.replace("`", "").split())[:200]
-        await Say("user", f"I heard “{heard}”, but I am only a guide.\n\n{MENU}")
+        await Say("user", f"I heard “{heard}”, but I am only a guide: choose one of these.")
     return False
 
 

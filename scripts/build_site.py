@@ -21,6 +21,9 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+_UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n"
+"""The beginning of a page that the search of the site leaves out: who looks for a word wants what explains it."""
+
 LANGUAGES = {".py": "python", ".mjs": "javascript", ".toml": "toml", ".pb": "markdown", ".sh": "sh"}
 Nav = Sequence["str | Mapping[str, Nav]"]
 _LINK = re.compile(r"(\]\()(\.\./[^)#\s]+)((?:#[^)\s]*)?\))")
@@ -97,13 +100,13 @@ def write_source(target: Path, shown: Path) -> None:
         files = sorted(each for each in target.iterdir() if each.is_file())
         shown.mkdir(parents=True, exist_ok=True)
         listed = "\n".join(f"- [{each.name}]({each.name}.md)" for each in files)
-        (shown / "index.md").write_text(f"# {target.relative_to(ROOT)}/\n\n{listed}\n")
+        (shown / "index.md").write_text(f"{_UNSEARCHED}# {target.relative_to(ROOT)}/\n\n{listed}\n")
         for each in files:
             write_source(each, shown / each.name)
         return
     shown.parent.mkdir(parents=True, exist_ok=True)
     language = LANGUAGES.get(target.suffix, "text")
-    text = f"# {target.relative_to(ROOT)}\n\n`````{language}\n{target.read_text()}\n`````\n"
+    text = f"{_UNSEARCHED}# {target.relative_to(ROOT)}\n\n`````{language}\n{target.read_text()}\n`````\n"
     shown.with_name(shown.name + ".md").write_text(text)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
+from anyio import to_thread
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from adapters.records import ChangedTogether
 from adapters.web.echo import RoomNews
 from gateway.access.admission import PlatformOwners
+from gateway.assembly.checking import extension_names, refuse_errors
 from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.stores import inbox_in
 from gateway.capabilities import FEATURES
@@ -146,7 +148,12 @@ def reloading_of(
             feature.judge(settings, routes, found)
 
     made = ProgramReloading(programs, own, foundation.routes, foundation.clock, foundation.bus, tell)
-    made.check, made.apply = check, affected.apply
+    names = extension_names(own)
+
+    async def look(files: Sequence[Path]) -> None:
+        await to_thread.run_sync(refuse_errors, files, names)
+
+    made.check, made.apply, made.look = check, affected.apply, look
     reloads = NodeReloads(made, news(PROGRAM_NEWS), news(PIN_NEWS))
     tasks.start_soon(reloads.follow)
     tasks.start_soon(reloads.follow_pins)

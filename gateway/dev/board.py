@@ -28,7 +28,7 @@ from runtime.core.signals import WakeSignal
 from runtime.events.service import ProgramRefused
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.session_context import StepWatcher, WatchedSession
-from runtime.language.diagnostics import Diagnostic, ProgramRejected
+from runtime.language.diagnostics import Diagnostic
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import PartKind, StepPart, explain
 from runtime.language.program import PlaybookSpec, Step
@@ -190,7 +190,6 @@ class DevBoard:
         """Follow these reloads, and begin rooms anew by way of `inbox`."""
         self._reloading, self._inbox, self._clock = reloading, inbox, clock
         reloading.done.subscribe(self._reloaded)
-        reloading.look = self._refuse_errors
         self._reloaded(ReloadResult())
 
     async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -303,11 +302,6 @@ class DevBoard:
             self._tell(f"{', '.join(done.refused)}: not read. The chat continues with the earlier program.")
         if done.programs and self.anew:
             await self.begin_anew(done.programs)
-
-    async def _refuse_errors(self, files: Sequence[Path]) -> None:
-        diagnostics, _ = await to_thread.run_sync(self._look, files)
-        if errors := [one for one in diagnostics if one.severity == "error"]:
-            raise ProgramRejected(errors)
 
     async def _look_again(self, done: ReloadResult) -> None:
         """Find what is wrong with the programs as their files are now."""

@@ -182,6 +182,13 @@ def test_llms_txt_names_every_page_of_the_menu_with_its_title_and_first_sentence
     assert said["running/speed"].startswith("`make bench` prints every figure beside its floor")
 
 
+def test_the_search_of_the_site_leaves_out_the_sources_that_pages_link_to(tmp_path: Path) -> None:
+    SITE["copy_pages"](tmp_path / "docs")
+    sources = sorted((tmp_path / "docs" / "source").rglob("*.md"))
+    assert len(sources) > 20
+    assert [page for page in sources if not page.read_text().startswith("---\nsearch:\n  exclude: true\n---\n# ")] == []
+
+
 GUIDE = (ROOT / "docs" / "connecting" / "adding-a-platform.md").read_text(encoding="utf-8")
 EXAMPLE = (ROOT / "tests" / "fakes" / "platforms" / "minimal_adapter.py").read_text(encoding="utf-8")
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 from msgspec.structs import replace
 
-from gateway.cli.output.diagnosis import checked, counted, overview
+from gateway.assembly.checking import checked, extension_names
+from gateway.cli.output.diagnosis import counted, overview
 from gateway.cli.output.terminal import (
     BAD_INPUT,
     FAILED,
     ConfigOption,
-    extension_names,
     load_settings,
     note,
     plain_errors,

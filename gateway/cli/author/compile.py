@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.cli.output.diagnosis import counted, warnings_of
+from gateway.assembly.checking import extension_names, warnings_of
+from gateway.cli.output.diagnosis import counted
 from gateway.cli.output.terminal import (
     BAD_INPUT,
     ConfigOption,
-    extension_names,
     load_settings,
     note,
     plain_errors,

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.output.terminal import ConfigOption, extension_names, load_settings, plain_errors
+from gateway.assembly.checking import extension_names
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors
 from runtime.core.errors import NotInstalled, ParleyError
 
 _NEEDED = 'The language server needs one more package: pip install "parley-gateway[lsp]", or pip install pygls.'

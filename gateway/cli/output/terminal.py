@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -74,14 +74,6 @@ def _sections(modules: tuple[str, ...]) -> Mapping[str, type[PlatformSettings]]:
     from gateway.extensions.loading import sections
 
     return sections(modules)
-
-
-def extension_names(settings: Settings) -> Collection[str]:
-    """The names that extensions add for programs: of calls and of participants. Raises ConfigError."""
-    from gateway.extensions.loading import load_extensions
-
-    found = load_extensions(settings.extensions.modules)
-    return {*found.calls, *(name for one in found.loaded for name in one.participants)}
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> ParleyError | None:

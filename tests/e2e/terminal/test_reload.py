@@ -14,6 +14,20 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TELLER = (ROOT / "tests" / "e2e" / "programs" / "teller.pb").read_text()
 NEWER = TELLER.replace("You said", "You wrote").replace("told it once.", "told it well.")
+CLERK = """# Clerk
+## Main
+### Triggers
+- When the program starts
+### Steps
+- Say "What is it?"
+- Wait for the user
+- Note()
+- Jump to the first step
+
+## Note
+### Steps
+- Say "It is noted."
+"""
 NEWS = "The program has changed in the meantime (changed: Begin, Listen). We continue with the new version."
 
 
@@ -64,6 +78,25 @@ async def test_a_broken_file_changes_nothing_and_an_owner_is_told_where_and_what
         program.write_text(NEWER)
         await room.say("/reload")
         await room.until_that(lambda: "Now running in a new version: teller." in room.texts("notice")[-1])
+
+
+async def test_a_program_that_can_be_compiled_and_that_check_refuses_changes_nothing_and_says_why(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "clerk.pb"
+    program.write_text(CLERK)
+    async with gateway(tmp_path, program) as running, running.page() as page:
+        room = Room(page)
+        await room.join()
+        await owned(running, room)
+        await room.say("hi")
+        await room.until("What is it?")
+        program.write_text(CLERK.replace("What is it?", "What now?").replace("- Note()", "- Notes()"))
+        await room.say("/reload")
+        await room.until_that(lambda: any("could not reload" in text for text in room.texts("notice")))
+        assert "error: there is no playbook Notes" in room.texts("notice")[-1]
+        await room.say("a letter")
+        await room.until("What is it?", "It is noted.", "What is it?")
 
 
 async def test_a_file_that_is_saved_is_read_at_once_where_the_settings_say_so(tmp_path: Path) -> None:

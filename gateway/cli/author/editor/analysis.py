@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from gateway.assembly.checking import warnings_of
 from gateway.built_in_calls import SIGNATURES
-from gateway.cli.output.diagnosis import warnings_of
 from gateway.programs.explanation import explanation_of
 from runtime.core.errors import ParleyError
 from runtime.execution.free.prompt import signature

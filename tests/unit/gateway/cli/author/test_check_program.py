@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.output.diagnosis import checked, overview
+from gateway.assembly.checking import checked
+from gateway.cli.output.diagnosis import overview
 from runtime.core.errors import CompileError
 from runtime.language import compiler
 from runtime.language.pbasm.notation import read
