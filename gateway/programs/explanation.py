@@ -14,7 +14,7 @@ from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.explain import PartKind, StepPart, as_worded, explain
 from runtime.language.instructions.uses import sets_texts
-from runtime.language.lint.placeholders import defined_in
+from runtime.language.lint.unfinished import defined_in
 from runtime.language.lowering.lowerer import LoweringReport
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Trigger, TriggerKind
 from runtime.language.syntax.listing import is_item, item_parts

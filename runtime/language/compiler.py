@@ -20,8 +20,8 @@ from runtime.core.json_text import plain_data
 from runtime.language.diagnostics import Diagnostic, DiagnosticList, Span
 from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, read_locks
 from runtime.language.locking.locked_steps import unused_entries, with_locked
+from runtime.language.lowering.checks.source_check import read_lowered
 from runtime.language.lowering.lowerer import AgentLowerer, LoweredAgent, LoweringReport, UnclassifiedStep
-from runtime.language.lowering.read_back import read_lowered
 from runtime.language.pbasm.notation import build, check_trigger_codes, read_agent, signature
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.syntax.humans import check_people

@@ -20,10 +20,9 @@ from runtime.channels.channel import ChannelRegistry
 from runtime.channels.mailbox import NoMailboxes
 from runtime.channels.participant import MessageAcknowledgements
 from runtime.execution.calls.agents import AgentCalls
-from runtime.execution.calls.artifacts import ArtifactCalls
+from runtime.execution.calls.artifacts import ArtifactCalls, ProgramFiles
 from runtime.execution.calls.ask import SessionQuestions
 from runtime.execution.calls.builtins import BuiltinCalls, LogCalls
-from runtime.execution.calls.files import ProgramFiles
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.reminders import SessionReminders, Times, ZoneOf
 from runtime.execution.execution_context import ExecutionContext

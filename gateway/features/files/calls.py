@@ -15,7 +15,7 @@ from runtime.core.errors import LLMError, PlaybookError
 from runtime.core.files import FILE_URL, FileAccess, clean_file_name
 from runtime.core.message import Attachment
 from runtime.core.plain_text import whole_characters
-from runtime.execution.calls.files import MAX_READ_CHARS, decoded
+from runtime.execution.calls.artifacts import MAX_READ_CHARS, decoded
 from runtime.execution.frames.frame import SENT_BYTES, Frame, FrameCall, check_waits
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call

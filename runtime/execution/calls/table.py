@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from runtime.execution.calls.agents import AgentCalls
-from runtime.execution.calls.artifacts import ArtifactCalls
+from runtime.execution.calls.artifacts import ArtifactCalls, ProgramFiles
 from runtime.execution.calls.ask import SessionQuestions
 from runtime.execution.calls.builtins import BuiltinCalls, LogCalls
-from runtime.execution.calls.files import ProgramFiles
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.reminders import SessionReminders
 from runtime.execution.frames.signatures import CallSignature, call, declared

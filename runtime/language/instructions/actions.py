@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from runtime.language.instructions.expression import Expression, is_unsure_call, read_expression
-from runtime.language.instructions.making import made, why_free
 from runtime.language.instructions.model import (
     Action,
     Ask,
@@ -38,7 +37,16 @@ from runtime.language.instructions.operands import (
 )
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.setting import SetReading, settings_of, two_ways
-from runtime.language.instructions.text import CALL, KEYWORD, clauses_of, inside_of, split_at, split_first, unquoted
+from runtime.language.instructions.text import (
+    CALL,
+    KEYWORD,
+    clauses_of,
+    governing,
+    inside_of,
+    split_at,
+    split_first,
+    unquoted,
+)
 from runtime.language.instructions.values import read_value, result_of
 from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
@@ -288,3 +296,42 @@ def return_of(text: str) -> tuple[Meaning, ...]:
     if isinstance(called, Call) and value is None:
         return (_into_given(called), Return(exact(f"${GIVEN}")))
     return (Return(value or Prose(text)),)
+
+
+def why_free(text: str) -> str:
+    if len(clauses_of(text)) > 1:
+        return "it has several clauses, one of which is prose"
+    return "it is prose of no known kind of step"
+
+
+def goes_to_a_file(clause: str) -> bool:
+    """Whether a value goes into a file, which is no variable."""
+    found = phrase("to a file").begins(clause)
+    return found is not None and '"' not in found.whole
+
+
+def made(clause: str) -> Action:
+    """A step in words that creates a variable's value; else a free one."""
+    if phrase("does more").inside(clause):
+        return Free(Prose(clause), "it does more than make a value")
+    if governing(clause, lambda before: before.rpartition(" ")[2].startswith("$")):
+        return Free(Prose(clause), "when or how often it is made is part of the sentence")
+    if goes_to_a_file(clause):
+        return Free(Prose(clause), "a file is something else than a variable")
+    if len(list(phrase("target").all_inside(clause))) > 1:
+        return Free(Prose(clause), "it makes several values")
+    if phrase("finds out several").begins(clause):
+        return Free(Prose(clause), "who says the values is not said")
+    typed = [VariableTarget(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
+    if phrase("makes a value").begins(clause) and ";" not in clause:
+        if typed:
+            return Set(tuple(typed), Prose(clause))
+        direct = phrase("makes variables").begins(clause)
+        if into := phrase("made into").begins(clause):
+            return Set((variable_of(into["target"]),), Prose(clause))
+        behind = clause[direct.end() :] if direct else ""
+        noun = not clause.lower().startswith("make ") and phrase("part of a noun").begins(behind.lstrip())
+        part_of_it = noun or behind.startswith(("'", "\u2019"))
+        if direct and not part_of_it and not phrase("takes a value").begins(clause):
+            return Set(tuple(VariableTarget(name) for name, _ in VARIABLE.findall(direct["what"])), Prose(clause))
+    return Free(Prose(clause), why_free(clause))

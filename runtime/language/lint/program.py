@@ -17,9 +17,8 @@ from runtime.language.lint.beginnings import (
 from runtime.language.lint.calls import CallLint
 from runtime.language.lint.findings import Finding, SourceLines
 from runtime.language.lint.names import NameLint, before_joining, hidden_by_built_in, wrong_attendees
-from runtime.language.lint.placeholders import PlaceholderLint
 from runtime.language.lint.steps import endless_loops, in_steps, missing_modules, two_readings, unknown_notes
-from runtime.language.lint.unfinished import unfinished_steps
+from runtime.language.lint.unfinished import PlaceholderLint, unfinished_steps
 from runtime.language.lint.variables import VariableLint
 from runtime.language.program import Program
 

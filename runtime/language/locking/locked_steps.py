@@ -21,9 +21,8 @@ from runtime.language.locking.decisions import decisions_on
 from runtime.language.locking.lock_file import SUFFIX, LockedStep, Locks
 from runtime.language.lowering import phrases
 from runtime.language.lowering.checks.lost_words import lost_clauses
-from runtime.language.lowering.checks.source_check import lost_names
+from runtime.language.lowering.checks.source_check import lost_names, read_lowered
 from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, UnclassifiedStep
-from runtime.language.lowering.read_back import read_lowered
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read_steps, signature, write_agent
 from runtime.language.program import AgentKind, AgentSpec, OpCode, Step, coded

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+from runtime.language.instructions.actions import goes_to_a_file
 from runtime.language.instructions.conditions.reading import lasts_a_time, says_that_nothing_came
 from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.expression import is_unsure_call
-from runtime.language.instructions.making import goes_to_a_file
 from runtime.language.instructions.model import Free
 from runtime.language.instructions.steps.course import begins_to_wait, ends_program
 from runtime.language.instructions.steps.repeating import begins_loop, heading_before, loop_of
 from runtime.language.instructions.steps.setting import settings_of, two_ways
-from runtime.language.lowering import messages, phrases, vocabulary
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.answers import answer_in
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.governing import why_governed
@@ -43,8 +43,8 @@ class Certainty:
             return LoweredInstruction(OpCode.EXE, f"{figured['target']} = {bare}")
         if "(" in bare and is_unsure_call(bare):
             return free(text, "a comma in its numbers may separate arguments, or thousands")
-        noted = "(" not in bare and vocabulary.beginning(bare, words_of("notes"))
-        if noted and vocabulary.variable_behind(bare, words_of("into")):
+        noted = "(" not in bare and phrases.beginning(bare, words_of("notes"))
+        if noted and phrases.variable_behind(bare, words_of("into")):
             readings = settings_of(bare)
             if len(readings) == 1 and readings[0].operator:
                 return None
@@ -63,9 +63,9 @@ class Certainty:
 
     def _got(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Get $first from Best" is the call, where Best is a playbook."""
-        target = vocabulary.object_of(bare.rpartition(" from ")[0], words_of("gets"))
+        target = phrases.object_of(bare.rpartition(" from ")[0], words_of("gets"))
         name = bare.rpartition(" from ")[2].strip()
-        gets = vocabulary.beginning(bare, words_of("gets")) != ""
+        gets = phrases.beginning(bare, words_of("gets")) != ""
         takes_none = self._no_arguments(name) if gets else None
         if takes_none is None:
             given = (
@@ -85,18 +85,18 @@ class Certainty:
         if kept["verb"].lower() in _LISTS:
             return free(text, f"what it makes is added to {kept['target']}")
         head = bare[: kept.start()]
-        made = vocabulary.beginning(head, words_of("makes")) and "(" not in head and not phrase("ask").begins(head)
+        made = phrases.beginning(head, words_of("makes")) and "(" not in head and not phrase("ask").begins(head)
         return LoweredInstruction(OpCode.EXE, f"{kept['target']} = {head}") if made else None
 
     def doubt(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """The free step in place of an instruction that may mean something else; None where it is sure."""
         plain = unquoted(text)
         why = ""
-        if found.op is OpCode.RET and vocabulary.beginning(found.text, words_of("later than now")):
+        if found.op is OpCode.RET and phrases.beginning(found.text, words_of("later than now")):
             why = "when it returns is part of the sentence"
         elif found.op is OpCode.TNK and phrase("bounded").inside(text):
             why = BOUND
-        elif found.op is OpCode.TNK and vocabulary.variable_behind(plain, words_of("into")):
+        elif found.op is OpCode.TNK and phrases.variable_behind(plain, words_of("into")):
             why = "what it thinks of goes to a variable"
         elif found.op is OpCode.TNK and (acts := next((tail for head, tail in joints(plain) if _acts(head, tail)), "")):
             why = f"{acts[:40]!r} is something else to be done"

@@ -27,17 +27,14 @@ from runtime.language.instructions.steps.repeating import (
 from runtime.language.instructions.steps.setting import SetReading, doubt_about, settings_of
 from runtime.language.instructions.text import CALL, CALLED
 from runtime.language.instructions.values import result_of
-from runtime.language.lowering import messages, phrases, vocabulary
-from runtime.language.lowering.attendance import held_meeting, named_after_with, said_to_somebody
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
-from runtime.language.lowering.instruction import LoweredInstruction, free
-from runtime.language.lowering.named_calls import NamedCalls
-from runtime.language.lowering.part_readings import PartReadings
-from runtime.language.lowering.remembering import Remembering
-from runtime.language.lowering.scope import Reach
+from runtime.language.lowering.instruction import LoweredInstruction, PartReadings, free
+from runtime.language.lowering.named_calls import NamedCalls, Remembering
+from runtime.language.lowering.scope import Reach, held_meeting, named_after_with, said_to_somebody
 from runtime.language.lowering.sides import if_so, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import OpCode
@@ -385,7 +382,7 @@ class Classifier:
         return LoweredInstruction(OpCode.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
 
     def _work(self, text: str, bare: str) -> LoweredInstruction | None:
-        if phrase("and return").inside(unquoted(bare)) and vocabulary.beginning(bare, words_of("computes")):
+        if phrase("and return").inside(unquoted(bare)) and phrases.beginning(bare, words_of("computes")):
             return LoweredInstruction(OpCode.RET, text)
         return LoweredInstruction(OpCode.EXE, text) if phrase("work").begins(bare) else None
 

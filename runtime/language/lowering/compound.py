@@ -12,7 +12,7 @@ from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.model import Leave, Set
 from runtime.language.instructions.steps.course import ends_program, goes_to_a_step
 from runtime.language.instructions.steps.setting import names_alone, sets_behind, settings_of
-from runtime.language.lowering import messages, phrases, vocabulary
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.certainty import BOUND
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free, waits_for, with_words
@@ -357,7 +357,7 @@ class Compound:
 
     def _besides_a_return(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Return $x and end the program": nothing runs after a return."""
-        if vocabulary.beginning(text, words_of("computes")):
+        if phrases.beginning(text, words_of("computes")):
             return None
         second = self._classify(bare)
         speaks = second.talk is not None and (phrase("tell").begins(bare) or phrase("ask always").begins(bare))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from runtime.language.instructions.conditions.reading import read_answer
-from runtime.language.lowering import phrases, vocabulary
+from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.vocabulary.phrase import PhraseMatch, phrase, words_of
@@ -117,15 +117,15 @@ def somebody_elses(bare: str) -> str:
     """Whom a step is for, who belongs to somebody: "their manager", "the user's doctor"; "" for nobody, and where it is
     about them: "Ask their manager's name"."""
     to = phrase("to somebody's person").begins(bare)
-    if to and vocabulary.THEIRS & {to["who"].lower(), to["who"].lower().removesuffix("s")}:
+    if to and phrases.THEIRS & {to["who"].lower(), to["who"].lower().removesuffix("s")}:
         return to["who"]
-    verb = vocabulary.beginning(bare, words_of("tells a person"))
+    verb = phrases.beginning(bare, words_of("tells a person"))
     words = bare.replace("\u2019", "'").lower().split()
     behind = [word for word in words[len(verb.split()) or 1 :] if word not in _BEFORE_WHOM][:3]
     if not behind or not (behind[0] in _OWN or behind[0].endswith("'s")):
         return ""
     nouns = [word.rstrip(".,:;") for word in behind[1:]]
-    known = (one for one in nouns if vocabulary.THEIRS & {one, one.removesuffix("s")})
+    known = (one for one in nouns if phrases.THEIRS & {one, one.removesuffix("s")})
     who = next(known, nouns[0] if verb and nouns else "")
     return who if who.isalpha() else ""
 

@@ -18,19 +18,17 @@ from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import operand_texts, sets
 from runtime.language.lowering import phrases
 from runtime.language.lowering.answers import answer_in, answering
-from runtime.language.lowering.attendance import attendees, is_meeting
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.clauses import unquoted
-from runtime.language.lowering.found_results import about_values, about_what_was_found
 from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
-from runtime.language.lowering.loop_people import LoopPeople
 from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.meeting_waits import MeetingWaits
-from runtime.language.lowering.occasions import Occasions
-from runtime.language.lowering.scope import Reach
+from runtime.language.lowering.occasions import LoopPeople, Occasions
+from runtime.language.lowering.questions import about_values, about_what_was_found
+from runtime.language.lowering.scope import Reach, attendees, is_meeting
 from runtime.language.lowering.sides import beyond_the_test, why_no_side, work_first
 from runtime.language.pbasm.notation import coded_trigger, given_steps, number_notes, write_agent
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, Trigger, TriggerKind

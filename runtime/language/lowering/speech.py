@@ -9,7 +9,7 @@ from runtime.language.instructions.model import Template, Wait
 from runtime.language.instructions.operands import said_words
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.hearing import NamedListeners, hearings
-from runtime.language.lowering import messages, phrases, vocabulary
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.clauses import joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.lowering.questions import AskedVariables
@@ -143,7 +143,7 @@ class Speech:
     def _also_for(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> LoweredInstruction | None:
         """A free step for words to people and an agent: "Inform both the employee and Director"."""
         for role in (self._somebody_else(phrase("opening").without(tail)) for _, tail in joints(bare, 8)):
-            if role and role["who"].lower() in vocabulary.ROLES and not self._reach.is_the_user(role["who"]):
+            if role and role["who"].lower() in phrases.ROLES and not self._reach.is_the_user(role["who"]):
                 return free(text, f"it is for {role['who']!r}, too, and there is no such agent")
         told = messages.before_what(phrases.VARIABLE.sub("this", bare)).rstrip(" .")
         start = next((one.start for one in self._named(told)), 0)
@@ -207,7 +207,7 @@ class Speech:
             return free(text, f"there is no agent {named['who']}")
         also = phrase("to another, too").begins(bare)
         person = also and (phrase("people").is_all_of(also["first"]) or self._reach.is_the_user(also["first"]))
-        person = person or (also and also["role"].lower() in vocabulary.ROLES)
+        person = person or (also and also["role"].lower() in phrases.ROLES)
         if also and person and not (self._reach.agents_in(also["role"]) or phrase("people").is_all_of(also["role"])):
             return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
         pronoun = target == "user" and self._spoken_to(bare) is None and phrase("people outside").inside(bare) is None
@@ -241,7 +241,7 @@ class Speech:
     def _somebody_else(bare: str) -> PhraseMatch | None:
         """The common noun of a step for somebody who may be another person than the user."""
         role = phrase("to a role").begins(bare) or phrase("to a role behind").begins(unquoted(bare))
-        known = role is not None and vocabulary.ROLES & {role["who"].lower(), role["who"].lower().removesuffix("s")}
+        known = role is not None and phrases.ROLES & {role["who"].lower(), role["who"].lower().removesuffix("s")}
         return role if known else phrase("to somebody else").begins(bare)
 
     def begun_by_the_user(self, trigger: str) -> bool:
@@ -364,7 +364,7 @@ class Speech:
             when += [until["what"]] if until else []
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         tells = any(one.begins(said) for one in (phrase("tell"), phrase("ask if object")))
-        tells = tells or vocabulary.beginning(said, words_of("hands over")) != ""
+        tells = tells or phrases.beginning(said, words_of("hands over")) != ""
         asked = phrase("asks inside").inside(unquoted(said)) if tells else None
         kept = phrase("answer kept").inside(said)
         wanted = anew or self.questions.wanted(said[asked.start() :] if asked else said)

@@ -15,7 +15,7 @@ from runtime.language.remote import check_remote
 from runtime.language.syntax.blocks import Block, FencedBlock, TextLine
 from runtime.language.syntax.humans import HUMAN_KEYS, check_human
 from runtime.language.syntax.listing import is_rule
-from runtime.language.syntax.yaml_text import is_key, load_mapping
+from runtime.language.syntax.source import is_key, load_mapping
 
 _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
 MEETING_KEYS = ("required_attendees", "optional_attendees")

@@ -11,7 +11,7 @@ from runtime.core.times import NUMBER_WORDS
 from runtime.language.instructions.text import CALLED
 from runtime.language.lowering import messages
 from runtime.language.lowering.clauses import clauses, joints
-from runtime.language.lowering.found_results import without_what_was_found
+from runtime.language.lowering.questions import without_what_was_found
 from runtime.language.syntax.signature import spaced
 from runtime.language.vocabulary.phrase import phrase, words_of
 

@@ -1,4 +1,4 @@
-"""Comparison of a compiled agent with its author's source."""
+"""The reading of PBAsm that a lowerer wrote, held against its source."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from runtime.language.diagnostics import DiagnosticList
+from runtime.core.errors import CompileError
+from runtime.language.diagnostics import DiagnosticList, ProgramRejected
 from runtime.language.event_triggers import trigger_kind
 from runtime.language.flow import jump_target
 from runtime.language.instructions.text import CALL, CALLED
 from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
 from runtime.language.lowering.phrases import PBASM, VARIABLE, plain
-from runtime.language.pbasm.notation import given_steps, signature
+from runtime.language.pbasm.notation import given_steps, read_agent, signature
 from runtime.language.program import NOTE, AgentSpec, OpCode, PlaybookSpec, Step, TriggerKind
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 from runtime.language.vocabulary.word_list import words_of_text
 
 _SETTLED = frozenset({OpCode.YLD, OpCode.RET, OpCode.JMP, OpCode.CHK})
@@ -190,3 +193,20 @@ def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: Li
         children = _relocate_steps(own.children if own else (), step.children, item)
         placed.append(Step(step.line, step.op, step.text, item.span if item else step.span, children))
     return tuple(placed)
+
+
+def read_lowered(text: str, agent: ParsedAgent) -> AgentSpec:
+    """The agent that a lowerer wrote, with the places of its source. Raises CompileError with one line for every
+    difference.
+    """
+    try:
+        parsed = parse(read_text(text, f"{agent.name}.pbasm"))
+        problems = DiagnosticList()
+        specs = [read_agent(each, problems) for each in parsed.agents]
+        problems.stop_if_any()
+    except ProgramRejected as error:
+        raise CompileError(f"{agent.name} was compiled to something that is not PBAsm:\n{error}") from error
+    differences = compare(agent, specs)
+    if differences:
+        raise CompileError(f"{agent.name} was compiled to something else:\n" + "\n".join(differences))
+    return relocate(agent, specs[0])
