@@ -130,7 +130,7 @@ def governing(
     """The words of a text that are no part of it, and say when, how often or on what condition something is done; ""
     where there are none. Those of the kinds `always` do so wherever they stand, others behind what `is_whole` alone."""
     for found in phrase("governs").all_inside(said):
-        behind = any(found[kind] for kind in ("any", *kinds)) and is_whole(said[: found.start()].rstrip(" ,"))
+        behind = any(found[kind] for kind in ("any", "over", *kinds)) and is_whole(said[: found.start()].rstrip(" ,"))
         if behind or any(found[kind] for kind in always):
             return found.whole
     return ""

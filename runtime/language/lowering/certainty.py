@@ -111,7 +111,6 @@ class Certainty:
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
-            why = why or _goes_on(plain)
             if not why and found.talk.asks and not phrase("ask always").begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         why = why or why_governed(found, text)
@@ -189,13 +188,6 @@ def _beside_fixed_words(text: str) -> str:
     behind = (phrase("opening").without(tail) for head, tail in joints(text) if phrase("says only quoted").begins(head))
     acts = any(not (begins_to_wait(bare.rstrip(" .")) or any(one.begins(bare) for one in talks)) for bare in behind)
     return "something else is to be done, too" if acts else ""
-
-
-def _goes_on(plain: str) -> str:
-    """Why a message is said again and again while others speak, "as they come"; "" where it is said once."""
-    over = phrase("over time").inside(plain)
-    on = over is not None and not messages.is_indirect(plain[: over.start()])
-    return "it is to be done over some time, not once" if on else ""
 
 
 def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:

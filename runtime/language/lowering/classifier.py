@@ -286,11 +286,11 @@ class Classifier:
         if held is None or meeting is None:
             return None
         named = named_after_with(held["what"], meeting, self._reach)
-        if named is None:
-            return free(text, "who takes part in the meeting is unclear")
-        names = named or self._reach.agents_in(bare)
-        attendees = f"attendees=[{', '.join(names)}]" if names else ""
-        return LoweredInstruction(OpCode.QUE, f"{meeting}({attendees}): {text}; YLD for call")
+        params = {param.name for param in self._reach.params(meeting)}
+        if named is None or (params and not params.issuperset(phrases.VARIABLE.findall(bare))):
+            return free(text, f"{'who takes part in the meeting' if named is None else 'what it is given'} is unclear")
+        whom = ", ".join(named or self._reach.agents_in(bare))
+        return _called(f"{meeting}({f'attendees=[{whom}]' if whom else ''}): {text}")
 
     @staticmethod
     def _note(_text: str, bare: str) -> LoweredInstruction | None:

@@ -9,6 +9,7 @@ from runtime.language.instructions.steps.repeating import branch_of, loop_of
 from runtime.language.instructions.text import governing
 from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages
+from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
@@ -41,15 +42,17 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
     said = phrase("answer kept").left_out_of(text)
     if until and (ends := phrase("until").inside(said)):
         said = said[: ends.start()]
+    plain, talks = unquoted(said), phrase("talk of several messages").begins(said) is not None
     for found in phrase("governs").all_inside(said):
-        before = said[: found.start()]
-        if messages.is_indirect(before) or phrase("what is said").inside(before):
+        before = plain[: found.start()]
+        if messages.is_indirect(before) or phrase("whether").inside(before) or ":" in before:
             return ""  # from here on it is what the message is about
-        closed = whole or before.rstrip(" ,").endswith(_CLOSING)
-        asks_when = found.whole.startswith("when") and phrase("asks when").inside(before)
-        if (closed and (found["value"] or found["often"] or found["quotation"])) or (
-            (found["any"] or found["words"]) and (closed or not asks_when)
-        ):
+        closed = whole or said[: found.start()].rstrip(" ,").endswith(_CLOSING)
+        about = phrase("what is said").inside(before) or (
+            found.whole.startswith("when") and phrase("asks when").inside(before)
+        )
+        governs = (found["any"] and not talks) or found["over"] or (found["words"] and not about)
+        if governs or (closed and not found["test"]):
             return found.whole
     return ""
 

@@ -179,9 +179,16 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     if "$" in bare and (phrase("perhaps asked").inside(bare) or _may_be_left_out(bare)):
         return OPTIONAL
     until = phrase("until").inside(bare)
-    if until and _CLOCK.match(until["what"]):
+    return _until(until["what"], bare) if until else ""
+
+
+def _until(what: str, bare: str) -> str:
+    """Why what ends a question may not end it; "" where it does."""
+    if _CLOCK.match(what):
         return NO_CLOCK
-    return "until when is not said" if until and read_answer(until["what"]) else ""
+    if "$" not in bare and phrase("about a thing").begins(what):
+        return "what is asked for is not kept, and tested"
+    return "until when is not said" if read_answer(what) else ""
 
 
 def _may_be_left_out(bare: str) -> bool:

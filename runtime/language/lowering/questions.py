@@ -134,7 +134,8 @@ class AskedVariables:
     def whether_known(self, condition: str) -> str:
         """Why a condition may be about what a value names: "If $plate isn't known", behind a question for $plate."""
         found = phrase("is known").inside(condition)
-        return "it may be about what the value names" if found and found["name"] in self._asked else ""
+        asked = found is not None and found["name"] in self._asked and "None" not in found.whole
+        return "it may be about what the value names" if asked else ""
 
     def wanted(self, said: str) -> list[str]:
         """The variables that a question asks for. One that has a value is often only what it is about: "Ask the user

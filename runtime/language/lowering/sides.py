@@ -65,9 +65,10 @@ def why_no_side(said: str, steps: Sequence[Step]) -> str:
     before = steps[-1]
     heads = ((step, decode(step).head) for step in reversed(steps))
     run = takewhile(lambda one: isinstance(one[1], Condition) and one[1].side is not BranchSide.ELSE, heads)
-    ifs = (step for step, head in run if isinstance(head, Condition) and head.side is BranchSide.IF)
-    several = sum(_is_one_line(step) == _is_one_line(before) for step in ifs) > 1
-    if several and phrase("in all other cases").begins(said):
+    ifs = [step for step, head in run if isinstance(head, Condition) and head.side is BranchSide.IF]
+    tests = [branch_of(step.text) for step in ifs if _is_one_line(step) == _is_one_line(before)]
+    apart = all(one and tests[0] and _exclude(one, tests[0]) for one in tests[1:])  # "If $n is 1 …", "If $n is 2 …"
+    if tests[1:] and (apart or phrase("in all other cases").begins(said)):
         return "whether it is about all conditions before it, or about the last, is unclear"
     side = phrase("branch at start").begins(before.text) or phrase("else").begins(before.text)
     if before.op is OpCode.EXE and side:
