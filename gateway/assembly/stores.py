@@ -13,7 +13,7 @@ from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.tape.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from adapters.records import Records
+    from adapters.records import ChangedTogether
     from gateway.clients.feed import EventFeed
     from gateway.cluster.node import ClusterNode
     from gateway.cluster.roster import NodeDrains
@@ -29,10 +29,14 @@ if TYPE_CHECKING:
     from runtime.stores.inbox import Inbox
 
 
-def people_in(connection: RedisConnection, clock: Clock) -> KnownPeople:
+def records_in(connection: RedisConnection, table: str) -> ChangedTogether:
     from runtime.storage.redis.records import RedisRecords
 
-    people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
+    return RedisRecords(connection, table)
+
+
+def people_in(connection: RedisConnection, clock: Clock) -> KnownPeople:
+    people, requests, told = (records_in(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
     return KnownPeople(people, requests, told, clock, access_news(connection, "").tell)
 
 
@@ -53,30 +57,21 @@ def news_by(connection: RedisConnection, who: str, channel: str) -> Callable[[],
 
 def pins_in(connection: RedisConnection, clock: Clock) -> VersionPins:
     from gateway.programs.versions import PINS_TABLE, VERSIONS_TABLE, VersionPins
-    from runtime.storage.redis.records import RedisRecords
 
-    return VersionPins(RedisRecords(connection, PINS_TABLE), RedisRecords(connection, VERSIONS_TABLE), clock)
+    return VersionPins(records_in(connection, PINS_TABLE), records_in(connection, VERSIONS_TABLE), clock)
 
 
 def versions_in(connection: RedisConnection, clock: Clock) -> KeptVersions:
     """The programs that nodes have served, from the database, without the calls of extensions."""
     from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
-    from runtime.storage.redis.records import RedisRecords
 
-    return KeptVersions(RedisRecords(connection, VERSIONS_TABLE), RedisRecords(connection, TEXTS_TABLE), clock)
-
-
-def records_in(connection: RedisConnection, table: str) -> Records:
-    from runtime.storage.redis.records import RedisRecords
-
-    return RedisRecords(connection, table)
+    return KeptVersions(records_in(connection, VERSIONS_TABLE), records_in(connection, TEXTS_TABLE), clock)
 
 
 def links_in(connection: RedisConnection, clock: Clock) -> LoginLinks:
     from gateway.console.door import LINKS_TABLE, LoginLinks
-    from runtime.storage.redis.records import RedisRecords
 
-    return LoginLinks(RedisRecords(connection, LINKS_TABLE), clock)
+    return LoginLinks(records_in(connection, LINKS_TABLE), clock)
 
 
 def drains_in(connection: RedisConnection) -> NodeDrains:
@@ -130,12 +125,11 @@ def feed_in(connection: RedisConnection, clock: Clock) -> EventFeed:
     from gateway.clients.feed import READERS_TABLE, ClientReaders, EventFeed
     from gateway.clients.journals import ClosedRooms
     from runtime.storage.redis.event_log import RedisEventLog
-    from runtime.storage.redis.records import RedisRecords
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.store import RedisSessionStore
 
     rooms = ClosedRooms(RedisSessionCatalog(connection), RedisSessionStore(connection))
-    return EventFeed(RedisEventLog(connection), ClientReaders(RedisRecords(connection, READERS_TABLE), clock), rooms)
+    return EventFeed(RedisEventLog(connection), ClientReaders(records_in(connection, READERS_TABLE), clock), rooms)
 
 
 def gauges_of(

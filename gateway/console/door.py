@@ -23,7 +23,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adapters.pacing.bucket import KeyedBudgets
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
 from adapters.web.codec import WebVisitor
 from gateway.clients.bus import PREFIX as BUS
@@ -31,8 +30,9 @@ from gateway.clients.journals import TAPES
 from gateway.clients.requests import KNOWN, BusClient
 from gateway.clients.scopes import ClientScopes
 from gateway.settings.clients import OWNER
-from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
+from gateway.web.forms import over_tls, small_json, source_of
 from gateway.web.identity import clean_name
+from gateway.web.logins.door import NOT_READ, TOO_MANY, Attempts, refused
 from gateway.web.pages import ASSETS, files_at, page_at
 from gateway.web.pages import PAGE as CHAT
 from runtime.core.clock import Clock, aware
@@ -235,8 +235,7 @@ class ConsoleDoor(Struct, frozen=True):
 class _Desk:
     def __init__(self, door: ConsoleDoor) -> None:
         self._door = door
-        self._tries = KeyedBudgets(LOGINS, door.clock)
-        self._all_tries = KeyedBudgets(ALL_LOGINS, door.clock)
+        self._attempts = Attempts(door.clock)
 
     async def session(self, request: Request) -> Response:
         """The role of who is logged in, null for nobody, and what it may."""
@@ -253,17 +252,16 @@ class _Desk:
         """Log in with {password} or, once, {link}; {name} stands beside what is done."""
         form = await small_json(request)
         if form is None:
-            return _answer({"error": "The form could not be read."}, 400)
-        source = source_of(request)
-        if not (self._tries.take(source) and self._all_tries.take("all")):
-            return _answer({"error": "Too many attempts. Wait a minute."}, 429)
-        link = form.get("link")
+            return refused(NOT_READ, 400)
+        if not self._attempts.may_try(request):
+            return refused(TOO_MANY, 429)
+        source, link = source_of(request), form.get("link")
         role = self._door.logins.role_of(form.get("password", ""))
         if link is not None:
             role = OWNER if await self._door.links.follow(link) else None
         if role is None:
             self._door.tell(ConsoleRefused(source))
-            return _answer({"error": _NO_PASSWORD if link is None else _NO_LINK}, 403)
+            return refused(_NO_PASSWORD if link is None else _NO_LINK, 403)
         response = _answer({"role": role})
         name = clean_name(form.get("name", ""))
         secret = await self._door.logins.begin(role, name)
@@ -335,15 +333,15 @@ class _Recognising:
         try:
             login = await self._door.found(connection)
         except StorageError:
-            return _answer({"error": "The store does not answer. Try again in a moment."}, 503)
+            return refused("The store does not answer. Try again in a moment.", 503)
         if login is None:
             own = COOKIE in connection.cookies or ASKS in connection.headers
-            return _answer({"error": "Log in to the console."}, 401) if own else None
+            return refused("Log in to the console.", 401) if own else None
         if connection.scope["method"] not in _READING and ASKS not in connection.headers:
-            return _answer({"error": f"The console's requests carry the header {ASKS}."}, 403)
+            return refused(f"The console's requests carry the header {ASKS}.", 403)
         connection.scope[KNOWN] = client_of(login, acts=self._door.acts, private=self._door.private)
         return login
 
 
-def _answer(data: dict[str, object], status: int = 200) -> Response:
-    return JSONResponse(data, status, headers=_NO_STORE)
+def _answer(data: dict[str, object]) -> Response:
+    return JSONResponse(data, headers=_NO_STORE)

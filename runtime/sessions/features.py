@@ -173,6 +173,24 @@ class NodePart:
         begins with the type of the error. Raises StorageUnavailable."""
 
 
+class InSessions(NodePart):
+    """A feature that is nothing but what it does in each session: what `session` makes, and `alone` in sessions that
+    keep nothing anywhere else."""
+
+    def __init__(
+        self, session: Callable[[SessionParts], SessionPart], alone: Callable[[SessionParts], SessionPart] | None = None
+    ) -> None:
+        self._session = session
+        self._alone = alone
+
+    @property
+    def alone(self) -> NodePart | None:
+        return None if self._alone is None else InSessions(self._alone, self._alone)
+
+    def session(self, parts: SessionParts, /) -> SessionPart:
+        return self._session(parts)
+
+
 def alone(parts: Iterable[NodePart]) -> list[NodePart]:
     """What stands for these parts in sessions that keep nothing anywhere else."""
     return [one for part in parts if (one := part.alone) is not None]

@@ -7,8 +7,8 @@ from typing import Any
 
 from gateway.features.files.describing import FileDescriber
 from gateway.features.files.intake import TakenFile
-from gateway.features.files.node import NodeFiles, unlimited
-from gateway.features.voice.node import NodeVoices
+from gateway.features.files.node import files_part, unlimited
+from gateway.features.voice.node import voices_part
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered
@@ -64,7 +64,7 @@ def with_files(more: dict[str, Any], llm: LLMClient, bus: Bus) -> dict[str, Any]
     takes.sight = more.pop("sight", takes.sight)
     access: FileAccess = files or Kept(takes)
     describer = FileDescriber(llm, takes, more.get("allowance", unlimited), bus.publish, describes=describes)
-    parts: list[NodePart] = [NodeFiles(access, takes, describer)]
+    parts: list[NodePart] = [files_part(access, takes, describer)]
     if (intake, listener, speaker) != (None, None, None):
-        parts.append(NodeVoices(access, listener, speaker))
+        parts.append(voices_part(access, listener, speaker))
     return {**more, "features": (*parts, *more.get("features", ()))}

@@ -12,8 +12,6 @@ from gateway.cli.output.terminal import ConfigOption, say
 from runtime.core.json_text import plain_data
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gateway.database import GatewayDatabase
     from gateway.features.feedback.ledger import Rated
 
@@ -27,9 +25,13 @@ def feedback(
     config: ConfigOption = None,
 ) -> None:
     """Show how many thumbs up and thumbs down the agents' answers got."""
-    from gateway.features.feedback.ledger import grouped
+    from gateway.features.feedback.ledger import feedback_in, grouped
+    from runtime.core.clock import SystemClock
 
-    rows = [] if nothing_kept(config) else _rows(config, days)
+    def asked(database: GatewayDatabase) -> Awaitable[Sequence[Rated]]:
+        return feedback_in(database.connection, SystemClock()).rows(days)
+
+    rows = [] if nothing_kept(config) else with_database(config, asked, archived=False)
     if json:
         for row in rows:
             say_json({**plain_data(row), "day": row.day.isoformat()})
@@ -40,13 +42,3 @@ def feedback(
     down = sum(row.rating == "down" for row in rows)
     sums = [*grouped(rows, by), ("all", len(rows) - down, down)]
     say_table((by.upper(), "UP", "DOWN"), [[name or "?", f"{ups:,}", f"{downs:,}"] for name, ups, downs in sums])
-
-
-def _rows(config: Path | None, days: int) -> Sequence[Rated]:
-    def asked(database: GatewayDatabase) -> Awaitable[Sequence[Rated]]:
-        from gateway.features.feedback.ledger import feedback_in
-        from runtime.core.clock import SystemClock
-
-        return feedback_in(database.connection, SystemClock()).rows(days)
-
-    return with_database(config, asked, archived=False)

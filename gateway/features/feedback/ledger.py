@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final, Literal
 
@@ -16,7 +17,7 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.events.talk import AnswerRated
-from runtime.sessions.features import NodePart, SessionPart, SessionParts
+from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.records import RedisRecords
 from runtime.tape.facts.people import FeedbackGiven
@@ -119,20 +120,12 @@ class SessionRatings(SessionPart):
         self._bus.publish(AnswerRated(*self._where, *about))
 
 
-class NodeRatings(NodePart):
-    def __init__(self, bus: Bus) -> None:
-        self._bus = bus
-
-    def session(self, parts: SessionParts, /) -> SessionRatings:
-        return SessionRatings(parts, self._bus)
-
-
 async def practice(ground: FeatureGround, program: str) -> Mapping[str, Any]:
     return {"ratings": await feedback_in(ground.connection, ground.clock).of_program(program)}
 
 
-def open_node(ground: FeatureGround, serving: ServingGround) -> NodeRatings | None:
+def open_node(ground: FeatureGround, serving: ServingGround) -> NodePart | None:
     if not ground.settings.feedback:
         return None
     serving.tasks.start_soon(feedback_in(ground.connection, ground.clock).follow, ground.bus)
-    return NodeRatings(ground.bus)
+    return InSessions(partial(SessionRatings, bus=ground.bus))

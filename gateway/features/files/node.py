@@ -7,6 +7,7 @@ until then. A crash in between repeats the work, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -26,7 +27,7 @@ from runtime.core.json_text import plain_data
 from runtime.core.message import attachment_from
 from runtime.llm.client import VisionRecord
 from runtime.llm.models import VISION
-from runtime.sessions.features import NodePart, SessionPart, SessionParts
+from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.records import RedisCounters
 from runtime.stores.inbox import CLAIMED, REMARKS, SECONDS, InboxEvent
@@ -57,21 +58,12 @@ class SessionFiles(SessionPart):
         return replace(event, attachments=tuple(known))
 
 
-class NodeFiles(NodePart):
-    def __init__(self, files: FileAccess, intake: FileIntake, describer: FileDescriber) -> None:
-        self._files = files
-        self._intake = intake
-        self._describer = describer
-
-    @property
-    def alone(self) -> NodeFiles:
-        return self
-
-    def session(self, parts: SessionParts, /) -> SessionFiles:
-        return SessionFiles(parts, self._files, self._intake, self._describer)
+def files_part(files: FileAccess, intake: FileIntake, describer: FileDescriber) -> NodePart:
+    part = partial(SessionFiles, files=files, intake=intake, describer=describer)
+    return InSessions(part, part)
 
 
-def open_node(ground: FeatureGround, serving: ServingGround) -> NodeFiles:
+def open_node(ground: FeatureGround, serving: ServingGround) -> NodePart:
     models, own = serving.models, ground.settings.files
     assert models is not None  # a front has no sessions
     intake = StoredFileIntake(
@@ -82,10 +74,10 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeFiles:
     )
     describes = VISION in ground.settings.models
     describer = FileDescriber(models, intake, serving.limits.allowance, ground.bus.publish, describes=describes)
-    return NodeFiles(serving.files, intake, describer)
+    return files_part(serving.files, intake, describer)
 
 
-def tried(ground: TriedGround) -> NodeFiles | None:
+def tried(ground: TriedGround) -> NodePart | None:
     """The files of a session that is held in memory alone, where it keeps any."""
     own, store = ground.settings.files, ground.files
     if store is None:
@@ -94,7 +86,7 @@ def tried(ground: TriedGround) -> NodeFiles | None:
     intake = StoredFileIntake(
         *(files, store, _reader(own), _Counts(), limits, lambda _: ground.texts, SystemClock(), VisionRecord())
     )
-    return NodeFiles(files, intake, FileDescriber(ground.llm, intake, unlimited, ground.bus.publish, describes=False))
+    return files_part(files, intake, FileDescriber(ground.llm, intake, unlimited, ground.bus.publish, describes=False))
 
 
 def _reader(own: FileSettings) -> WorkerReader:

@@ -9,6 +9,7 @@ import binascii
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from anyio.abc import TaskGroup
@@ -39,7 +40,7 @@ from runtime.core.texts import Texts
 from runtime.events.frames import LLMBrokeOff
 from runtime.language.program import Program
 from runtime.llm.client import EMBED, ChatMessage, CompletionRequest
-from runtime.sessions.features import NodePart, SessionPart, SessionParts
+from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
 from runtime.sessions.succession import name_within
 from runtime.storage.memory.memories import MemoryMemories
 from runtime.storage.redis.memories import RedisMemories
@@ -144,19 +145,12 @@ class SessionMemories(SessionPart):
                 self._journal.note(MemoryKept(made.id))
 
 
-class NodeMemories(NodePart):
+def memories_part(memories: Memories, meanings: Meanings | None = None) -> NodePart:
     """What the sessions of a process remember; without `meanings` words alone are compared."""
-
-    def __init__(self, memories: Memories, meanings: Meanings | None = None) -> None:
-        self._memories = memories
-        self._meanings = meanings
-
-    @property
-    def alone(self) -> NodeMemories:
-        return NodeMemories(self._memories.off())
-
-    def session(self, parts: SessionParts, /) -> SessionMemories:
-        return SessionMemories(parts, self._memories, self._meanings)
+    return InSessions(
+        partial(SessionMemories, memories=memories, meanings=meanings),
+        partial(SessionMemories, memories=memories.off(), meanings=None),
+    )
 
 
 class ModelEmbedder:
@@ -205,13 +199,13 @@ def memories_in(ground: FeatureGround) -> Memories:
     return Memories(RedisMemories(ground.connection), ground.clock, on, silence, own)
 
 
-def open_node(ground: FeatureGround, serving: ServingGround) -> NodeMemories:
+def open_node(ground: FeatureGround, serving: ServingGround) -> NodePart:
     sense = None if serving.models is None else serving.models.service(EMBED)
     if sense is None:
-        return NodeMemories(memories_in(ground))
+        return memories_part(memories_in(ground))
     embedder = ModelEmbedder(BilledModel(sense, serving.limits.allowance, ground.bus.publish, ground.clock))
     meanings = Meanings(RedisMemories(ground.connection), embedder, ground.settings.memory.alike)
-    return NodeMemories(memories_in(ground), meanings)
+    return memories_part(memories_in(ground), meanings)
 
 
 def entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
@@ -222,10 +216,10 @@ def judge(settings: Settings, routes: Routes, programs: Mapping[str, Program]) -
     remembers(programs, routes.memory, otherwise=settings.memory.on)
 
 
-def tried(ground: TriedGround) -> NodeMemories:
+def tried(ground: TriedGround) -> NodePart:
     program, own = ground.program, ground.settings.memory
     on = remembers({program.name: program}, {}, otherwise=own.on)
-    return NodeMemories(Memories(MemoryMemories(), ground.clock, on.get, Silence(), own))
+    return memories_part(Memories(MemoryMemories(), ground.clock, on.get, Silence(), own))
 
 
 class MemoryCommand:

@@ -20,7 +20,7 @@ from runtime.core.background import OnDemand
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import InboxFull
 from runtime.core.signals import WakeSignal
-from runtime.sessions.features import NodePart, SessionPart, SessionParts
+from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import pause
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import EventHandedOn, EventPublished
@@ -114,25 +114,16 @@ def _nothing(_type: str, /) -> Sequence[str]:
     return ()
 
 
-class NodePublishing(NodePart):
-    """What the sessions of a process publish; without `door` nobody would see an event."""
-
-    def __init__(self, door: ProgramEvents | None = None) -> None:
-        self._door = door
-
-    @property
-    def alone(self) -> NodePublishing:
-        return NodePublishing()
-
-    def session(self, parts: SessionParts, /) -> PublishedEvents:
-        return PublishedEvents(parts, self._door)
+def publishing_part(door: ProgramEvents | None = None) -> NodePart:
+    """What sessions publish; without `door` nobody would see an event."""
+    return InSessions(partial(PublishedEvents, door=door), partial(PublishedEvents, door=None))
 
 
-def tried(_: TriedGround) -> NodePublishing:
-    return NodePublishing()
+def tried(_: TriedGround) -> NodePart:
+    return publishing_part()
 
 
-def open_node(ground: FeatureGround, _: ServingGround) -> NodePublishing:
+def open_node(ground: FeatureGround, _: ServingGround) -> NodePart:
     own, inbox, tapes = ground.settings, ground.database.inbox, ground.database.tapes
     door = TaskDoor(ground.programs, tapes, inbox, inbox.known, ground.clock, own.tasks.limits)
-    return NodePublishing(ProgramEvents(publisher_scopes(own.publishers), EventTriggers(TaskOrdering(door))))
+    return publishing_part(ProgramEvents(publisher_scopes(own.publishers), EventTriggers(TaskOrdering(door))))

@@ -12,8 +12,6 @@ from gateway.cli.output.terminal import ConfigOption, note, say
 from runtime.core.json_text import plain_data
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gateway.database import GatewayDatabase
     from gateway.features.usage.ledger import Used
     from gateway.models.answers import ModelAmounts
@@ -38,9 +36,13 @@ def usage(
     """Show which models were used and what they cost, in US dollars."""
     if context.invoked_subcommand is not None:
         return
-    from gateway.features.usage.ledger import grouped, prices_from, total
+    from gateway.features.usage.ledger import grouped, ledger_in, prices_from, total
+    from runtime.core.clock import SystemClock
 
-    rows = [] if nothing_kept(config) else _rows(config, days)
+    def asked(database: GatewayDatabase) -> Awaitable[Sequence[tuple[Used, ModelAmounts]]]:
+        return ledger_in(database.connection, SystemClock()).rows(days)
+
+    rows = [] if nothing_kept(config) else with_database(config, asked, archived=False)
     if json:
         for used, amounts in rows:
             say_json({**plain_data(used), "day": used.day.isoformat(), **plain_data(amounts)})
@@ -57,13 +59,3 @@ def _cells(name: str, amounts: ModelAmounts) -> list[str]:
     counts = (amounts.answers, amounts.tokens_in, amounts.tokens_cached, amounts.tokens_out)
     usd = "unknown" if amounts.usd is None else f"{amounts.usd:,.4f}"
     return [name, *(f"{count:,}" for count in counts), usd, f"{amounts.estimated:,}", f"{amounts.unpriced:,}"]
-
-
-def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, ModelAmounts]]:
-    def asked(database: GatewayDatabase) -> Awaitable[Sequence[tuple[Used, ModelAmounts]]]:
-        from gateway.features.usage.ledger import ledger_in
-        from runtime.core.clock import SystemClock
-
-        return ledger_in(database.connection, SystemClock()).rows(days)
-
-    return with_database(config, asked, archived=False)

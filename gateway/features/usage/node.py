@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from gateway.feature import FeatureGround, ServingGround
 from gateway.features.usage.ledger import ledger_in
 from runtime.core.address import Address
-from runtime.sessions.features import NodePart, SessionPart, SessionParts
+from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
 
 Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 """Why no model may be called, for a conversation and the person who caused it; None where one may."""
-
-
-class NodeAllowance(NodePart):
-    def __init__(self, allowance: Allowance) -> None:
-        self._allowance = allowance
-
-    @property
-    def alone(self) -> NodePart:
-        return self
-
-    def session(self, parts: SessionParts, /) -> SessionPart:
-        return SessionAllowance(parts, self._allowance)
 
 
 class SessionAllowance(SessionPart):
@@ -37,8 +26,13 @@ class SessionAllowance(SessionPart):
         return await self._allowance(self._record.address if order is None else order.place, person)
 
 
+def allowance_part(allowance: Allowance) -> NodePart:
+    part = partial(SessionAllowance, allowance=allowance)
+    return InSessions(part, part)
+
+
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodePart:
     """Counts from the start of the process."""
     if serving.answers is not None:
         serving.tasks.start_soon(ledger_in(ground.connection, ground.clock).follow, serving.answers)
-    return NodeAllowance(serving.limits.allowance)
+    return allowance_part(serving.limits.allowance)

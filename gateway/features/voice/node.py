@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import anyio
@@ -28,7 +29,7 @@ from runtime.core.signals import WakeSignal
 from runtime.execution.speech.pages import SPOKEN
 from runtime.llm.client import SPEAK, TRANSCRIBE
 from runtime.llm.models import SERVICES
-from runtime.sessions.features import NodePart, SessionPart, SessionParts
+from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
 from runtime.storage.redis.records import RedisCounters, RedisRecords
 from runtime.stores.inbox import CLAIMED, SECONDS, InboxEvent
 from runtime.tape.facts.people import PageBegun, PageFinished
@@ -228,20 +229,11 @@ class SessionVoices(SessionPart):
         self._pages.show(state.pages[note])
 
 
-class NodeVoices(NodePart):
-    def __init__(
-        self, files: FileAccess, listener: ModelListener | None = None, speaker: ModelSpeaker | None = None
-    ) -> None:
-        self._files = files
-        self._listener = listener
-        self._speaker = speaker
-
-    @property
-    def alone(self) -> NodeVoices:
-        return NodeVoices(self._files, self._listener)
-
-    def session(self, parts: SessionParts, /) -> SessionVoices:
-        return SessionVoices(parts, self._files, self._listener, self._speaker)
+def voices_part(
+    files: FileAccess, listener: ModelListener | None = None, speaker: ModelSpeaker | None = None
+) -> NodePart:
+    part = partial(SessionVoices, files=files, listener=listener)
+    return InSessions(partial(part, speaker=speaker), partial(part, speaker=None))
 
 
 def entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
@@ -249,11 +241,11 @@ def entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
     return EntrancePart({"voice": VoiceCommand(RedisRecords(ground.connection, VOICE_TABLE), speaks=speaks).answer})
 
 
-def tried(ground: TriedGround) -> NodeVoices | None:
-    return None if ground.files is None else NodeVoices(NodeFileAccess({}, ground.files))
+def tried(ground: TriedGround) -> NodePart | None:
+    return None if ground.files is None else voices_part(NodeFileAccess({}, ground.files))
 
 
-def open_node(ground: FeatureGround, serving: ServingGround) -> NodeVoices:
+def open_node(ground: FeatureGround, serving: ServingGround) -> NodePart:
     """The voices of this node's conversations, with who puts recordings into words and who speaks, where models do."""
     models, own, tell, listener, speaker = serving.models, ground.settings.voice, ground.bus.publish, None, None
     if models is not None and (ear := models.service(TRANSCRIBE)) is not None:
@@ -265,4 +257,4 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeVoices:
     if models is not None and (mouth := models.service(SPEAK)) is not None:
         model = BilledModel(mouth, serving.limits.allowance, tell, ground.clock)
         speaker = ModelSpeaker(model, RedisRecords(ground.connection, VOICE_TABLE), own.spoken_chars)
-    return NodeVoices(serving.files, listener, speaker)
+    return voices_part(serving.files, listener, speaker)

@@ -21,10 +21,10 @@ from msgspec.structs import replace
 
 from gateway.extensions.node import NodeExtensions
 from gateway.features.participants.door import NodeParticipants
-from gateway.features.publishing.node import NodePublishing
+from gateway.features.publishing.node import publishing_part
 from gateway.features.remote.node import NodeTools
 from gateway.features.tasks.node import NodeTasks
-from gateway.features.usage.node import NodeAllowance
+from gateway.features.usage.node import allowance_part
 from runtime.bus import Bus
 from runtime.channels.mailbox import NoMailboxes
 from runtime.channels.outbox import Done, QuietPage, unheard
@@ -636,7 +636,7 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     extending = NodeExtensions(more.get("calls", {}), more.get("extended"))
     waiting = NodeParticipants(more.get("mailboxes", NoMailboxes()))
     tools = NodeTools(RemoteTools(more.get("servers") or NoRemoteServers(), more.get("tool_rules", ToolRules())))
-    limits = [NodeAllowance(more["allowance"])] if "allowance" in more else []
+    limits = [allowance_part(more["allowance"])] if "allowance" in more else []
     taken = {
         "servers",
         "tool_rules",
@@ -659,7 +659,7 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
         "features": [
             tasks,
             tools,
-            NodePublishing(more.get("events")),
+            publishing_part(more.get("events")),
             *limits,
             *more.get("features", ()),
             waiting,

@@ -12,7 +12,7 @@ from evals.models import Scripted
 from evals.talks import Expected, Talk
 from gateway.assembly.standalone import TerminalOutput, execute
 from gateway.capabilities import FEATURES
-from gateway.features.memories.node import NodeMemories
+from gateway.features.memories.node import memories_part
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
@@ -108,7 +108,7 @@ async def test_with_parley_exec(text: str, came: str) -> None:
 
 async def test_in_a_scratch_room(sandbox: MontySandbox) -> None:
     store = MemoryMemories()
-    kept = NodeMemories(memories_of(store, FakeClock(), "desk", "test"))
+    kept = memories_part(memories_of(store, FakeClock(), "desk", "test"))
     async with talking(await compiled(REMEMBERING + EACH_TIME), Model(), sandbox, features=[kept]) as talk:
         for words in ("hi", "one"):
             await talk.say(words)

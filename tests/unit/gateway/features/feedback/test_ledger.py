@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import anyio
 import pytest
 
-from gateway.features.feedback.ledger import KEPT_DAYS, Feedback, NodeRatings, grouped
+from gateway.features.feedback.ledger import KEPT_DAYS, Feedback, SessionRatings, grouped
 from runtime.bus import Bus
 from runtime.events.happening import BusEvent
 from runtime.events.talk import AnswerRated
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.features import InSessions
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.people.talk import Model, block, talking
@@ -91,7 +93,7 @@ async def test_a_thumb_tells_the_bus_which_step_it_is_of(sandbox: MontySandbox) 
     travel = program(agent("Travel", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
     bus, events = Bus(FakeClock()), list[BusEvent]()
     bus.subscribe("*", events.append)
-    async with talking(travel, Model(ASK), sandbox, features=[NodeRatings(bus)]) as talk:
+    async with talking(travel, Model(ASK), sandbox, features=[InSessions(partial(SessionRatings, bus=bus))]) as talk:
         await talk.say("go")
         asked = str(talk.chat.index("Where to?"))
         await talk.say("", kind="reaction", message_id=asked, choice="down")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gateway.features.memories.books import Silence
-from gateway.features.memories.node import NodeMemories
+from gateway.features.memories.node import memories_part
 from gateway.features.memories.session_memory import is_instruction, is_personal, is_secret, names_one
 from gateway.features.memories.settings import MemorySettings
 from runtime.core.address import Address
@@ -47,7 +47,7 @@ async def telling(
     world = world or World(())
     kept = memories_of(store, world.clock, **more)
     async with talking(
-        made or remembering(), model or Model(), sandbox, world=world, features=[NodeMemories(kept)]
+        made or remembering(), model or Model(), sandbox, world=world, features=[memories_part(kept)]
     ) as talk:
         yield talk
 
@@ -85,7 +85,7 @@ async def test_programs_do_not_share_memories(sandbox: MontySandbox) -> None:
     store, world = MemoryMemories(), World(())
     programs = {name: remembering(name=name) for name in ("one", "two")}
     kept = memories_of(store, world.clock, "one", "two")
-    async with talking(programs, Model(), sandbox, world=world, features=[NodeMemories(kept)]) as talk:
+    async with talking(programs, Model(), sandbox, world=world, features=[memories_part(kept)]) as talk:
         await talk.say("remember The user is vegetarian", program="one")
         assert await talk.say("recall vegetarian", at=ELSEWHERE, program="two") == [NONE]
 
@@ -93,7 +93,7 @@ async def test_programs_do_not_share_memories(sandbox: MontySandbox) -> None:
 async def test_nothing_is_remembered_or_recalled_where_memory_is_off(sandbox: MontySandbox) -> None:
     store, world = MemoryMemories(), World(())
     kept = memories_of(store, world.clock, "another")
-    async with talking(remembering(), Model(), sandbox, world=world, features=[NodeMemories(kept)]) as talk:
+    async with talking(remembering(), Model(), sandbox, world=world, features=[memories_part(kept)]) as talk:
         assert await talk.say("remember The user is vegetarian") == ["not remembered: memory is off for this program"]
         assert await talk.say("recall vegetarian") == [NONE]
     assert not store.texts()

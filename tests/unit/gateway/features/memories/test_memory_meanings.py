@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.features.memories.meanings import Meanings
-from gateway.features.memories.node import NodeMemories
+from gateway.features.memories.node import memories_part
 from gateway.features.memories.settings import MemorySettings
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
@@ -42,7 +42,7 @@ async def telling(
 ) -> AsyncIterator[Talk]:
     world = world or World(())
     kept = memories_of(store, world.clock, **more)
-    around: dict[str, Any] = {"features": [NodeMemories(kept, meanings)]}
+    around: dict[str, Any] = {"features": [memories_part(kept, meanings)]}
     async with talking(made or remembering(), model or Model(), sandbox, world=world, **around) as talk:
         yield talk
 

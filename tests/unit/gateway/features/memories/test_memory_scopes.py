@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gateway.features.memories.meanings import Meanings
-from gateway.features.memories.node import NodeMemories
+from gateway.features.memories.node import memories_part
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 from runtime.language.program import Program
@@ -161,7 +161,7 @@ async def test_private_words_are_in_no_prompt_of_a_group_and_nobodys_in_anothers
     store = MemoryMemories()
     kept, meanings = memories_of(store, world.clock, *PROGRAMS), Meanings(store, embedding, 0.0)
     programs = {name: made(name, memory) for name in PROGRAMS}
-    async with talking(programs, model, sandbox, world=world, features=[NodeMemories(kept, meanings)]) as talk:
+    async with talking(programs, model, sandbox, world=world, features=[memories_part(kept, meanings)]) as talk:
         for number, now in enumerate(deeds):
             asked, embedded = len(model.asked), len(embedding.asked)
             shown = await talk.say(
@@ -211,7 +211,7 @@ async def test_a_task_is_told_no_more_than_who_ordered_it_and_what_goes_elsewher
     kept, meanings = memories_of(store, world.clock, *PROGRAMS), Meanings(store, embedding, 0.0)
     programs = {name: ordering(name, memory) for name in PROGRAMS}
     places = {"elsewhere": Address("fake", "hall of others")}
-    more: dict[str, Any] = {"features": [NodeMemories(kept, meanings)], "task_places": places}
+    more: dict[str, Any] = {"features": [memories_part(kept, meanings)], "task_places": places}
     said = [now for now, _, _ in deeds]
     async with talking(programs, model, sandbox, world=world, **more) as talk:
         for number, (now, how, other) in enumerate(deeds):

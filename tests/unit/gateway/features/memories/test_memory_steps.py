@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gateway.features.memories.node import NodeMemories
+from gateway.features.memories.node import memories_part
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode, Program
@@ -77,7 +77,7 @@ async def test_what_one_conversation_remembers_another_one_recalls_without_a_mod
     )
     store, world = MemoryMemories(), World(())
     async with talking(
-        made, Model(), sandbox, world=world, features=[NodeMemories(memories_of(store, world.clock))]
+        made, Model(), sandbox, world=world, features=[memories_part(memories_of(store, world.clock))]
     ) as talk:
         assert await talk.say("hi") == ["I know: []"]
         assert await talk.say("hi") == ['I know: ["the user\'s favourite drink is green tea"]']
@@ -91,6 +91,6 @@ async def test_what_is_recalled_is_known_when_the_next_step_is_worded(sandbox: M
     world = World(())
     model = Model(Reply("Try the lentils."))
     kept = memories_of(MemoryMemories(), world.clock)
-    async with talking(made, model, sandbox, world=world, features=[NodeMemories(kept)]) as talk:
+    async with talking(made, model, sandbox, world=world, features=[memories_part(kept)]) as talk:
         assert await talk.say("hi") == ["Try the lentils."]
     assert "the user is vegetarian" in model.told(0)

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from gateway.features.memories.node import NodeMemories
+from gateway.features.memories.node import memories_part
 from gateway.features.tasks.node import TaskWork
 from runtime.core.errors import InboxFull
 from runtime.sandbox.monty import MontySandbox
@@ -160,7 +160,7 @@ async def with_memories(
     world.player = Player(world.mailboxes, CASE.plays, world, world.clock)
     stores.append(DeadlyMemories(world))
     kept = memories_of(stores[-1], world.clock)
-    await live(world, CASE.program, Company(CASE, random.Random(seed)), sandbox, features=[NodeMemories(kept)])
+    await live(world, CASE.program, Company(CASE, random.Random(seed)), sandbox, features=[memories_part(kept)])
     return world
 
 
