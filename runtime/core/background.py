@@ -9,6 +9,8 @@ from contextvars import copy_context
 import anyio
 from anyio.abc import TaskGroup
 
+from runtime.core.signals import WakeSignal
+
 
 @asynccontextmanager
 async def beside() -> AsyncIterator[TaskGroup]:
@@ -33,13 +35,14 @@ class OnDemand:
     """Work that is begun when there is something to do, and ends with it. A task that waits for that would take some 5
     KiB all the while."""
 
-    __slots__ = ("_context", "_running", "_tasks", "_wanted", "_work")
+    __slots__ = ("_context", "_ended", "_running", "_tasks", "_wanted", "_work")
 
     def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
         """`work` does all that there is to do now. When it fails, its group does, and it is not begun again."""
         self._work = work
         self._wanted = self._running = False
         self._tasks: TaskGroup | None = None
+        self._ended = WakeSignal()
 
     def start(self, tasks: TaskGroup) -> None:
         """Work in `tasks` from now on, and in the context of this call, whoever calls `wake`."""
@@ -50,6 +53,12 @@ class OnDemand:
         """Have the work done, once more if it is under way. Needs a task: a callback of the loop cannot begin one."""
         self._wanted = True
         self._begin()
+
+    async def until(self, is_done: Callable[[], bool]) -> None:
+        """Have the work done until this is so. Needs `start`."""
+        while not is_done():
+            self.wake()
+            await self._ended.wait()
 
     def _begin(self) -> None:
         if self._tasks is None or not self._wanted or self._running or self._tasks.cancel_scope.cancel_called:
@@ -62,3 +71,4 @@ class OnDemand:
             self._wanted = False
             await self._work()
         self._running = False
+        self._ended.send()

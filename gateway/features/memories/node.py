@@ -35,7 +35,6 @@ from runtime.core.background import OnDemand
 from runtime.core.errors import ConfigError, LLMError
 from runtime.core.plain_text import whole_number
 from runtime.core.prompt_forms import LineForm, foreign_json
-from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMBrokeOff
 from runtime.language.program import Program
@@ -90,7 +89,6 @@ class SessionMemories(SessionPart):
         self._memory = SessionMemory(parts.journal, record.address, parts.program, record.program, memories, meanings)
         self._memories = memories
         self._posting = OnDemand(self._post)
-        self._posted = WakeSignal()
         self.calls = (MemoryCalls(self._memory),)
         self.listeners = (self.noted,)
         self.told = self._told
@@ -104,9 +102,7 @@ class SessionMemories(SessionPart):
         self._posting.wake()
 
     async def all_posted(self) -> None:
-        while self._owed():
-            self._posting.wake()
-            await self._posted.wait()
+        await self._posting.until(lambda: not self._owed())
 
     def undoing(self, after: int, /) -> None:
         """Have the memories forgotten that were made after a fact."""
@@ -131,7 +127,6 @@ class SessionMemories(SessionPart):
             for made in owed:
                 await self._post_one(made)
             self._journal.hurry()
-        self._posted.send()
 
     async def _post_one(self, made: MadeMemory) -> None:
         memory, status = self._memory.memory_of(made), made.status

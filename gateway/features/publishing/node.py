@@ -19,7 +19,6 @@ from gateway.settings.clients import publisher_scopes
 from runtime.core.background import OnDemand
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import InboxFull
-from runtime.core.signals import WakeSignal
 from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import pause
 from runtime.tape.facts.registry import hears
@@ -70,7 +69,6 @@ class PublishedEvents(SessionPart):
         self.calls = (PublishCalls(self._journal, refusal, begun),)
         self.listeners = (self.noted,)
         self._handing_on = OnDemand(self._hand_on)
-        self._handed_on = WakeSignal()
 
     def start(self, tasks: TaskGroup) -> None:
         self._handing_on.start(tasks)
@@ -81,9 +79,7 @@ class PublishedEvents(SessionPart):
         self._handing_on.wake()
 
     async def all_posted(self) -> None:
-        while self._journal.state.published:
-            self._handing_on.wake()
-            await self._handed_on.wait()
+        await self._handing_on.until(lambda: not self._journal.state.published)
 
     async def _hand_on(self) -> None:
         while published := self._journal.state.published:
@@ -91,7 +87,6 @@ class PublishedEvents(SessionPart):
             for event in published:
                 await self._hand_on_one(event)
             self._journal.hurry()
-        self._handed_on.send()
 
     async def _hand_on_one(self, published: PublishedState) -> None:
         at, source = datetime.fromtimestamp(published.at_s, UTC), source_of(self._journal.session)

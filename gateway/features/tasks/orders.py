@@ -14,7 +14,6 @@ from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import CounterpartId
 from runtime.core.message import Message
 from runtime.core.plain_text import shortened
-from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.standing import may_still_recall
@@ -44,7 +43,6 @@ class TaskOrders(SessionPart):
         self.words = TaskWords(parts)
         """What is said to tasks, and by a task to its orderer."""
         self._posting = OnDemand(self._post)
-        self._posted = WakeSignal()
 
     def start(self, tasks: TaskGroup) -> None:
         self._posting.start(tasks)
@@ -56,9 +54,7 @@ class TaskOrders(SessionPart):
         self._posting.wake()
 
     async def all_posted(self) -> None:
-        while self._owed():
-            self._posting.wake()
-            await self._posted.wait()
+        await self._posting.until(lambda: not self._owed())
         await self.words.all_posted()
 
     def _owed(self) -> list[TaskState]:
@@ -75,7 +71,6 @@ class TaskOrders(SessionPart):
             self._journal.hurry()
             if not room:
                 await pause(self._around.clock)
-        self._posted.send()
 
     async def _post_one(self, task: TaskState, what: str) -> bool:
         """Bring it; False where the inbox has no room now."""

@@ -11,7 +11,6 @@ from runtime.core.background import OnDemand
 from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import ORDERER, AgentId, CounterpartId, MessageId, SessionId
 from runtime.core.message import Message
-from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.talk import MessageUndelivered
 from runtime.meetings.meeting import within
@@ -69,7 +68,6 @@ class TaskWords(SessionPart):
         super().__init__(parts)
         self._dispatcher = parts.dispatcher
         self._bringing = OnDemand(self._bring)
-        self._brought = WakeSignal()
 
     def start(self, tasks: TaskGroup) -> None:
         self._bringing.start(tasks)
@@ -85,9 +83,7 @@ class TaskWords(SessionPart):
             self._bringing.wake()
 
     async def all_posted(self) -> None:
-        while self._owes():
-            self._bringing.wake()
-            await self._brought.wait()
+        await self._bringing.until(lambda: not self._owes())
 
     def _owes(self) -> bool:
         return bool(self._journal.state.words_taken or self._due())
@@ -114,7 +110,6 @@ class TaskWords(SessionPart):
             self._journal.hurry()
             if full:
                 await pause(self._around.clock)
-        self._brought.send()
 
     async def _bring_word(self, word: WordState) -> bool:
         """Bring it; False where the inbox has no room now."""
