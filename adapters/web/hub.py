@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice, takewhile
 
 import anyio
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from adapters.web import codec
@@ -108,32 +109,26 @@ class Bulletin:
             reader.push(activity)
 
 
-class _Frames:
+class _Frames(Struct, frozen=True):
     """The frames of one turn, each encoded once."""
 
-    def __init__(
-        self,
-        presence: Callable[[str], Presence],
-        heads: OrderedDict[str, tuple[int, RoomHead]],
-        hears_of: Callable[[str, str], bool],
-    ) -> None:
-        self._hears_of = hears_of
-        self._presence = presence
-        self._heads = heads
-        self._news: dict[int, dict[str, RoomHead]] = {}
-        self._activity: dict[tuple[int, str | None, frozenset[str]], str] = {}
-        self._people: dict[str, str] = {}
+    presence: Callable[[str], Presence]
+    heads: OrderedDict[str, tuple[int, RoomHead]]
+    hears_of: Callable[[str, str], bool]
+    _news: dict[int, dict[str, RoomHead]] = field(default_factory=dict)
+    _activity: dict[tuple[int, str | None, frozenset[str]], str] = field(default_factory=dict)
+    _people: dict[str, str] = field(default_factory=dict)
 
     def people(self, room: str) -> str:
         if room not in self._people:
-            self._people[room] = codec.people(room, self._presence(room))
+            self._people[room] = codec.people(room, self.presence(room))
         return self._people[room]
 
     def activity(self, told: int, reader: ConnectedPage) -> str | None:
         """The activity in rooms since then that a page may hear of, except in its own; None without any."""
         news = self._since(told)
-        closed = [room for room in news if not self._hears_of(room, "")]
-        heard = frozenset(room for room in closed if self._hears_of(room, reader.person.id))
+        closed = [room for room in news if not self.hears_of(room, "")]
+        heard = frozenset(room for room in closed if self.hears_of(room, reader.person.id))
         but = reader.room if reader.room in news else None
         shown = [room for room in news if room != but and (room in heard or room not in closed)]
         if not shown:
@@ -146,7 +141,7 @@ class _Frames:
     def _since(self, told: int) -> dict[str, RoomHead]:
         if told not in self._news:
             news = self._news[told] = {}
-            for room, (number, head) in reversed(self._heads.items()):
+            for room, (number, head) in reversed(self.heads.items()):
                 if number <= told:
                     break
                 news[room] = head

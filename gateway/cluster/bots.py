@@ -10,6 +10,7 @@ from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 
 from adapters.adapter import Adapter, HearsShare
 from adapters.pacing.edit_scheduler import EditScheduler
@@ -172,39 +173,30 @@ class ShardShares:
                 on_share(share)
 
 
-class PlatformSchedulers:
+class PlatformSchedulers(Struct, frozen=True):
     """Creates the schedulers.
 
     They run in `tasks`, with our share of the limits and with the state that outlives a process (table
     `rates:<platform>`). A conversation, given by its key, is shown something only while `may_show` allows it.
     """
 
-    def __init__(
-        self,
-        records: Callable[[str], Records],
-        shares: ShardShares,
-        clock: Clock,
-        tasks: TaskGroup,
-        *,
-        may_show: Callable[[str], bool] = lambda _conversation: True,
-    ) -> None:
-        self._may_show = may_show
-        self._records = records
-        self._shares = shares
-        self._clock = clock
-        self._tasks = tasks
-        self._open: list[EditScheduler] = []
+    records: Callable[[str], Records]
+    shares: ShardShares
+    clock: Clock
+    tasks: TaskGroup
+    may_show: Callable[[str], bool] = lambda _conversation: True
+    _open: list[EditScheduler] = field(default_factory=list)
 
     async def open(self, adapter: Adapter) -> EditScheduler:
         """The scheduler of a platform. Raises StorageUnavailable."""
-        memory = FloodMemory(self._records(f"rates:{adapter.name}"), self._clock)
+        memory = FloodMemory(self.records(f"rates:{adapter.name}"), self.clock)
         await memory.open()
-        self._tasks.start_soon(memory.run)
+        self.tasks.start_soon(memory.run)
         total = adapter.capabilities.total_budget
-        scheduler = EditScheduler(total, self._clock, self._tasks, memory=memory, may_show=self._may_show)
-        self._shares.tell(scheduler.grant)
+        scheduler = EditScheduler(total, self.clock, self.tasks, memory=memory, may_show=self.may_show)
+        self.shares.tell(scheduler.grant)
         if isinstance(adapter, HearsShare):
-            self._shares.tell(adapter.granted)
+            self.shares.tell(adapter.granted)
         self._open.append(scheduler)
         return scheduler
 

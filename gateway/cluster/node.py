@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from gateway.cluster.renewal import LeaseRenewal, Outcome
 from gateway.cluster.roster import ClusterRoster
@@ -275,40 +276,32 @@ def _name(shard: int) -> str:
     return f"shard:{shard}"
 
 
-class ClusterFront:
+class ClusterFront(Struct, frozen=True):
     """Keeps the leases of bots' connections, and knows who serves conversations. Holds no shard."""
 
-    def __init__(
-        self,
-        roster: ClusterRoster,
-        renewal: LeaseRenewal,
-        fronts: NodeStore,
-        watch: Callable[[], Coroutine[Any, Any, None]],
-    ) -> None:
-        """`fronts` is where fronts are announced. `watch` runs as long as this one, and begins when it knows the
-        nodes.
-        """
-        self._fronts = fronts
-        self._roster = roster
-        self._renewal = renewal
-        self._watch = watch
+    roster: ClusterRoster
+    renewal: LeaseRenewal
+    fronts: NodeStore
+    """Where fronts are announced."""
+    watch: Callable[[], Coroutine[Any, Any, None]]
+    """Runs as long as this one, and begins when it knows the nodes."""
 
     async def run(self, tasks: TaskGroup) -> None:
         """Renew leases in `tasks` until that is cancelled. Returns when the nodes are known.
 
         Raises StorageUnavailable.
         """
-        tasks.start_soon(self._renewal.run)
-        await self._fronts.announce(self._roster.holder)
-        await self._roster.open()
-        tasks.start_soon(self._roster.run)
-        tasks.start_soon(self._watch)
+        tasks.start_soon(self.renewal.run)
+        await self.fronts.announce(self.roster.holder)
+        await self.roster.open()
+        tasks.start_soon(self.roster.run)
+        tasks.start_soon(self.watch)
 
     async def drain(self, _within_s: float) -> None:
         """Say that this front goes. It has no shard to give back."""
         with anyio.move_on_after(_LEAVE_LIMIT_S):
-            await self._renewal.fall_silent()
-            await self._fronts.leave(self._roster.holder)
+            await self.renewal.fall_silent()
+            await self.fronts.leave(self.roster.holder)
 
     def at_work(self) -> int:
         """The number of conversations at work: none."""

@@ -74,40 +74,37 @@ class _AskedPlatform(Protocol):
     def access(self) -> PlatformAccess: ...
 
 
-class EarlierMessages:
+class EarlierMessages(Struct, frozen=True):
     """Implements `runtime.sessions.inbound.arrivals.PastSource`."""
 
-    def __init__(
-        self, platforms: Mapping[str, _AskedPlatform], limits: ContextLimits, kept: KeptWordsStore, clock: Clock
-    ) -> None:
-        self._platforms = platforms
-        self._limits = limits
-        self._kept = kept
-        self._clock = clock
+    platforms: Mapping[str, _AskedPlatform]
+    limits: ContextLimits
+    kept: KeptWordsStore
+    clock: Clock
 
     async def keep(self, event: Inbound, /) -> None:
         """Keep what somebody says in a group, where the platform does not tell it again, until it is taken back. Raises
         StorageUnavailable.
         """
-        platform, limits = self._platforms[event.address.platform], self._limits
+        platform, limits = self.platforms[event.address.platform], self.limits
         unkept = event.private or event.command is not None or event.message_id is None
         if unkept or isinstance(platform.adapter, CanReadBack):
             return
         if event.act == "deletion":
-            await self._kept.remove(event.address, event.message_id or "")
+            await self.kept.remove(event.address, event.message_id or "")
             return
-        left_s = limits.keep_hours * 3_600 - (self._clock.now() - event.sent_at).total_seconds()
+        left_s = limits.keep_hours * 3_600 - (self.clock.now() - event.sent_at).total_seconds()
         if limits.messages == 0 or left_s <= 0 or not await _may_be_heard(event, platform.access):
             return
         words = await _words_to_keep(event, platform.access)
         if event.act == "message" and says_something(event):
-            await self._kept.keep(event.address, words, keep_s=left_s, at_most=limits.messages + 1)
+            await self.kept.keep(event.address, words, keep_s=left_s, at_most=limits.messages + 1)
         elif event.act == "edit":
-            await self._kept.change(event.address, words)
+            await self.kept.change(event.address, words)
 
     async def before(self, event: InboxEvent, /) -> EarlierWords:
-        platform = self._platforms.get(event.address.platform)
-        if platform is None or self._limits.messages == 0:
+        platform = self.platforms.get(event.address.platform)
+        if platform is None or self.limits.messages == 0:
             return EarlierWords()
         try:
             with anyio.fail_after(_WITHIN_S):
@@ -120,21 +117,21 @@ class EarlierMessages:
         """What was said before an event by those who may be heard, oldest first."""
         to, before, adapter, access = event.address, event.message_id or "", platform.adapter, platform.access
         if isinstance(adapter, CanReadBack):
-            told = await adapter.earlier(to, before, at_most=_ASKED_TIMES * self._limits.messages)
+            told = await adapter.earlier(to, before, at_most=_ASKED_TIMES * self.limits.messages)
             heard = [one for one in told if await _may_be_heard(one, access)]
-            latest = heard[max(0, len(heard) - self._limits.messages) :]
+            latest = heard[max(0, len(heard) - self.limits.messages) :]
             if latest and to.thread is not None and heard[0] is told[0]:  # with which the thread began
                 latest[0] = heard[0]
             return [_words(await _without_unheard(tidied(one), access)) for one in latest]
-        if self._limits.keep_hours == 0:
+        if self.limits.keep_hours == 0:
             return []
-        kept = (await self._kept.before(to, before))[-self._limits.messages :]
+        kept = (await self.kept.before(to, before))[-self.limits.messages :]
         return [words for words in kept if await _may_be_heard(_as_event(to, words.said), access)]
 
     def _within_limits(self, event: InboxEvent, said: Sequence[KeptWords]) -> EarlierWords:
-        since = event.sent_at - timedelta(hours=self._limits.hours)
+        since = event.sent_at - timedelta(hours=self.limits.hours)
         kept: list[KeptWords] = []
-        left = self._limits.chars
+        left = self.limits.chars
         for one in reversed(said):
             left -= len(one.said.text) + sum(len(quote.text) for quote in one.said.inside)
             if left < 0:
@@ -146,7 +143,7 @@ class EarlierMessages:
     def _files(self, said: Sequence[KeptWords]) -> tuple[Attachment, ...]:
         """The latest files, but for recordings: they would be taken for what the person says."""
         files = [file for one in said for file in one.files if not file.media_type.startswith(_SOUNDS)]
-        return tuple(files[max(0, len(files) - self._limits.files) :])
+        return tuple(files[max(0, len(files) - self.limits.files) :])
 
 
 async def _may_be_heard(said: Inbound, access: PlatformAccess) -> bool:

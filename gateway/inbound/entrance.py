@@ -74,13 +74,12 @@ class SpeaksOutside(Protocol):
         """Put a reaction on a person's message, where the platform can."""
 
 
-class ConversationOrigins:
+class ConversationOrigins(Struct, frozen=True):
     """The conversation beside which each one was opened. Raises StorageUnavailable, and nothing else."""
 
-    def __init__(self, records: Records, chosen: Records) -> None:
-        """`chosen` are the programs that people chose."""
-        self._records = records
-        self.chosen = chosen
+    records: Records
+    chosen: Records
+    """The programs that people chose."""
 
     async def note(self, opened: Address, beside: Address) -> None:
         """Remember the origin of a conversation, and take over the choice made there."""
@@ -88,11 +87,11 @@ class ConversationOrigins:
         if chosen is not None:
             await self.chosen.put(opened.key, chosen)
         place = await self.of(beside) or beside
-        await self._records.put(opened.key, json.dumps([place.platform, place.conversation, place.thread]))
+        await self.records.put(opened.key, json.dumps([place.platform, place.conversation, place.thread]))
 
     async def of(self, address: Address) -> Address | None:
         """The first conversation in this chain of origins; None for one that people opened."""
-        kept = await self._records.get(address.key)
+        kept = await self.records.get(address.key)
         return readable(address.key, kept, lambda text: address_from(json.loads(text)))
 
 

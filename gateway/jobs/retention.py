@@ -70,32 +70,29 @@ class _Task(Struct, frozen=True):
     orderer: SessionId
 
 
-class SessionErasure:
+class SessionErasure(Struct, frozen=True):
     """Deletes sessions with what was said in them. Every method can be called again after it was broken off.
 
     Raises SessionBusy before anything was deleted, ContentLocked where nobody can see whether a person is in it, and
     StorageUnavailable.
     """
 
-    def __init__(
-        self, catalog: SessionCatalog, tapes: TapeStore, traces: PersonTraces, places: PlaceStore, in_room: _InRoom
-    ) -> None:
-        self._catalog = catalog
-        self._tapes = tapes
-        self._traces = traces
-        self._places = places
-        self._in_room = in_room
+    catalog: SessionCatalog
+    tapes: TapeStore
+    traces: PersonTraces
+    places: PlaceStore
+    in_room: _InRoom
 
     async def sessions(self, sessions: Iterable[SessionId], *, force: bool = False) -> int:
         """Delete sessions, their messages in Parley's rooms, and the files that no other session has; returns the
         number of sessions.
         """
-        found = [known for id_ in sessions if (known := await self._catalog.find(id_)) is not None]
+        found = [known for id_ in sessions if (known := await self.catalog.find(id_)) is not None]
         _refuse_busy(found, force)
         files = await self._delete_all(found, force)
         await self._forget_files(files)
         if found:
-            await self._traces.rewrite()
+            await self.traces.rewrite()
         return len(found)
 
     async def person(self, person: str, *, force: bool = False) -> ErasedData:
@@ -105,7 +102,7 @@ class SessionErasure:
         A session that continues such a session has the person's words as well, if they came before its branch.
         """
         theirs, conversations, names, tasks = [], set(), set[str](), list[_Task]()
-        async for known in self._catalog.sessions():
+        async for known in self.catalog.sessions():
             part = await self._part(known, person)
             names |= part.names
             if part.took_part:
@@ -121,14 +118,14 @@ class SessionErasure:
         await self._forget_files(files)
         gone = [known.record.id for known in theirs]
         whose = PersonKeys(person, frozenset(conversations), frozenset(gone), frozenset(names))
-        entries = await self._traces.person(whose)
-        rewritten = await self._traces.rewrite()
+        entries = await self.traces.person(whose)
+        rewritten = await self.traces.rewrite()
         return ErasedData(tuple(gone), entries, rewritten)
 
     async def _part(self, known: KnownSession, person: str) -> _Part:
         people, names, private, orderer = set[str](), set[str](), False, None
         told_by = session_tape(known.record.id)
-        async for found in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
+        async for found in self._facts(known) if known.record.archived else self.tapes.read_tape(told_by):
             fact = opened(found)
             if (met := read_as(fact, PersonMet)) is not None:
                 people.add(met.id)
@@ -145,10 +142,10 @@ class SessionErasure:
 
     async def _facts(self, known: KnownSession) -> AsyncIterator[Fact]:
         if not known.record.archived:
-            async for fact in self._tapes.read_session(known.record.id):
+            async for fact in self.tapes.read_session(known.record.id):
                 yield fact
             return
-        whole = await self._catalog.whole(known.record.id)
+        whole = await self.catalog.whole(known.record.id)
         for fact in whole.facts if whole is not None else ():
             yield fact
 
@@ -167,7 +164,7 @@ class SessionErasure:
         """The session that has replaced a session, directly or through others."""
         found: KnownSession | None = known
         while found is not None and found.record.replaced_by is not None:
-            found = await self._catalog.find(found.record.replaced_by)
+            found = await self.catalog.find(found.record.replaced_by)
         return None if found is known else found
 
     async def _delete(self, known: KnownSession, successor: KnownSession | None, force: bool) -> set[str]:
@@ -195,16 +192,16 @@ class SessionErasure:
             asks |= set() if question is None else {question.page}
             sent = read_as(fact, PartSent)
             places += [] if sent is None or sent.page not in asks else threads_below(address, [sent.platform_id])
-        rooms = {one.conversation for one in (address, *places) if self._in_room(one)}
+        rooms = {one.conversation for one in (address, *places) if self.in_room(one)}
         if rooms and successor is not None:
             messages = await self._without_those_of(successor, messages)
         for room in sorted(rooms):
-            await self._traces.messages(room, list(messages))
+            await self.traces.messages(room, list(messages))
         for place in places:
-            await self._places.release(place, session)
+            await self.places.release(place, session)
         for said_in in (address, *places):
-            await self._traces.said(said_in)
-        await self._catalog.delete(session, force=force)
+            await self.traces.said(said_in)
+        await self.catalog.delete(session, force=force)
         return files
 
     async def _readable(self, known: KnownSession) -> AsyncIterator[Fact]:
@@ -226,12 +223,12 @@ class SessionErasure:
         if not files:
             return
         try:
-            async for known in self._catalog.sessions():
+            async for known in self.catalog.sessions():
                 async for fact in self._facts(known):
                     files -= set(files_of([opened(fact)]))
         except ContentLocked:
             return  # nobody can see whether that session refers to them
-        await self._traces.files(files)
+        await self.traces.files(files)
 
 
 def _ordered_by(theirs: Iterable[KnownSession], tasks: Iterable[_Task]) -> list[KnownSession]:
@@ -283,30 +280,22 @@ class RetentionResult(Struct):
     left: int = 0
 
 
-class RetentionRules:
+class RetentionRules(Struct, frozen=True):
     """Applies the rules of the settings. `cold` is None where there is no archive: then nothing is archived.
 
     Raises ArchiveUnavailable and StorageUnavailable; what was done until then is done, and the rest is found again.
     """
 
-    def __init__(
-        self,
-        catalog: SessionCatalog,
-        cold: PutsAway | None,
-        erasure: SessionErasure,
-        rules: RetentionSettings,
-        clock: Clock,
-    ) -> None:
-        self._catalog = catalog
-        self._cold = cold
-        self._erasure = erasure
-        self._rules = rules
-        self._clock = clock
+    catalog: SessionCatalog
+    cold: PutsAway | None
+    erasure: SessionErasure
+    rules: RetentionSettings
+    clock: Clock
 
     async def plan(self) -> AsyncIterator[RetentionStep]:
         """The actions that are due now, in no order. Reads every session and changes nothing."""
-        now = self._clock.now()
-        async for known in self._catalog.sessions():
+        now = self.clock.now()
+        async for known in self.catalog.sessions():
             step = self._step(known, now)
             if step is not None:
                 yield step
@@ -317,7 +306,7 @@ class RetentionRules:
         async for step in self.plan():
             if step.doing == "delete":
                 doomed.append(step)
-            elif self._cold is not None and await self._cold.put_away(step.session.record.id):
+            elif self.cold is not None and await self.cold.put_away(step.session.record.id):
                 done.archived += 1
             else:
                 done.left += 1
@@ -341,16 +330,16 @@ class RetentionRules:
     async def _delete(self, steps: list[RetentionStep], done: RetentionResult) -> None:
         ids = [step.session.record.id for step in steps]
         try:
-            done.deleted += await self._erasure.sessions(ids)
+            done.deleted += await self.erasure.sessions(ids)
         except SessionBusy:
             for id_ in ids:
                 try:
-                    done.deleted += await self._erasure.sessions([id_])
+                    done.deleted += await self.erasure.sessions([id_])
                 except SessionBusy:
                     done.left += 1
 
     def _step(self, known: KnownSession, now: datetime) -> RetentionStep | None:
-        rules, idle = self._rules, now - known.last_at
+        rules, idle = self.rules, now - known.last_at
         if known.state == "working":
             return None
         if _over(idle, rules.delete_after_days):
@@ -360,7 +349,7 @@ class RetentionRules:
         if known.record.replaced_by is not None:
             over = _over(idle, rules.replaced_days)
             return RetentionStep(known, "delete", "retention.replaced_days") if over else None
-        if known.state != "archived" and self._cold is not None and _over(idle, rules.archive_after_days):
+        if known.state != "archived" and self.cold is not None and _over(idle, rules.archive_after_days):
             return RetentionStep(known, "archive", "retention.archive_after_days")
         return None
 

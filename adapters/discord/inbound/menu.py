@@ -148,32 +148,23 @@ class InteractionReceipts:
         await self._api.accept(interaction)
 
 
-class InteractionMenu:
+class InteractionMenu(Struct, frozen=True):
     """Interactions from Discord: each is answered in time, and those for sessions become items."""
 
-    def __init__(
-        self,
-        api: DiscordApi,
-        answers: InteractionApi,
-        receipts: InteractionReceipts,
-        programs: Sequence[str],
-        texts: Texts,
-        admits: Admits,
-    ) -> None:
-        self._api = api
-        self._answers = answers
-        self._programs = programs
-        self._texts = texts
-        self._admits = admits
-        self._receipts = receipts
-        self._begun = RecentValues[str, str](MAX_BEGUN)
+    api: DiscordApi
+    answers: InteractionApi
+    receipts: InteractionReceipts
+    programs: Sequence[str]
+    texts: Texts
+    admits: Admits
+    _begun: RecentValues[str, str] = field(default_factory=lambda: RecentValues[str, str](MAX_BEGUN))
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
         """An interaction has just arrived; never waits. Raises nothing for one of any form."""
         match kind_of(interaction):
             case "command" | "start" | "choice":
                 try:
-                    self._receipts.heard(interaction, tasks)
+                    self.receipts.heard(interaction, tasks)
                 except NOT_UNDERSTOOD as error:
                     _tell_passed_over(error)
             case "invite":
@@ -195,24 +186,22 @@ class InteractionMenu:
                     return await self._start(interaction, command_of(interaction, us))
         except NOT_UNDERSTOOD as error:
             _tell_passed_over(error)
-            self._receipts.drop(interaction)
+            self.receipts.drop(interaction)
         return None
 
     def safe(self, interaction: Mapping[str, Any]) -> None:
         text = None
         if kind_of(interaction) == "start":
             thread = self._begun.get(str(interaction["id"]))
-            text = (
-                self._texts("sessions.here") if thread is None else self._texts("sessions.there", place=f"<#{thread}>")
-            )
-        self._receipts.safe(interaction, text)
+            text = self.texts("sessions.here") if thread is None else self.texts("sessions.there", place=f"<#{thread}>")
+        self.receipts.safe(interaction, text)
 
     async def _admitted(self, interaction: Mapping[str, Any], item: Inbound) -> Inbound | None:
         """The command; None if the person may not give it and is told so. In private the gateway tells them."""
-        refusal = None if item.private else await self._admits(item)
+        refusal = None if item.private else await self.admits(item)
         if refusal is None:
             return item
-        self._receipts.safe(interaction, refusal)
+        self.receipts.safe(interaction, refusal)
         return None
 
     async def _start(self, interaction: Mapping[str, Any], wanted: Inbound) -> Inbound | None:
@@ -226,40 +215,40 @@ class InteractionMenu:
             try:
                 thread = await self._opened(interaction, channel, item)
             except AdapterError as error:
-                self._receipts.safe(interaction, self._texts("sessions.no_thread", reason=error))
+                self.receipts.safe(interaction, self.texts("sessions.no_thread", reason=error))
                 return None
             self._begun.keep(number, thread)
         return replace(item, address=address_of(thread, private=False, parent=channel))
 
     async def _opened(self, interaction: Mapping[str, Any], channel: str, item: Inbound) -> str:
-        thread = await self._api.open_thread(channel, thread_name(interaction) or self._texts("sessions.unnamed"))
+        thread = await self.api.open_thread(channel, thread_name(interaction) or self.texts("sessions.unnamed"))
         try:
-            await self._api.join(thread, item.person_id.rpartition(":")[2])
+            await self.api.join(thread, item.person_id.rpartition(":")[2])
         except AdapterError as error:
             _log.info("Somebody is not in the thread of their session", extra={"error": str(error)})
         return thread
 
     async def _invite(self, interaction: Mapping[str, Any]) -> None:
         person = str(options_of(interaction)["person"])
-        refusal = await self._admits(asked_of(interaction))
+        refusal = await self.admits(asked_of(interaction))
         if refusal is not None:
-            await self._answers.say(interaction, DiscordWords(refusal))
+            await self.answers.say(interaction, DiscordWords(refusal))
             return
         if not in_thread(interaction):
-            await self._answers.say(interaction, DiscordWords(self._texts("sessions.not_here")))
+            await self.answers.say(interaction, DiscordWords(self.texts("sessions.not_here")))
             return
         try:
-            await self._api.join(str(interaction["channel_id"]), person)
+            await self.api.join(str(interaction["channel_id"]), person)
         except AdapterError as error:
-            await self._answers.say(interaction, DiscordWords(self._texts("sessions.not_invited", reason=error)))
+            await self.answers.say(interaction, DiscordWords(self.texts("sessions.not_invited", reason=error)))
             return
-        said = self._texts("sessions.invited", person=f"<@{person}>")
-        await self._answers.say(interaction, DiscordWords(said, frozenset({person})), openly=True)
+        said = self.texts("sessions.invited", person=f"<@{person}>")
+        await self.answers.say(interaction, DiscordWords(said, frozenset({person})), openly=True)
 
     async def _suggest(self, interaction: Mapping[str, Any]) -> None:
-        refusal = await self._admits(asked_of(interaction))
-        found = suggestions(interaction, self._programs) if refusal is None else []
-        await self._answers.suggest(interaction, found)
+        refusal = await self.admits(asked_of(interaction))
+        found = suggestions(interaction, self.programs) if refusal is None else []
+        await self.answers.suggest(interaction, found)
 
     async def _answered(self, answer: Any, interaction: Mapping[str, Any]) -> None:
         try:

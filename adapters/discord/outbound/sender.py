@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from adapters.adapter import Call, FileData
 from adapters.capabilities import Budget
@@ -67,26 +67,17 @@ class DiscordText(Struct, frozen=True):
         return None if number == self.to.thread else number
 
 
-class DiscordSender:
+class DiscordSender(Struct, frozen=True):
     """The calls that post, change and delete our messages. Raises as the methods of the port with the same purpose."""
 
-    def __init__(
-        self,
-        api: DiscordApi,
-        hooks: DiscordWebhooks,
-        threads: DiscordThreads,
-        clock: Clock,
-        show_names: Literal["webhooks", "headings", "never"],
-        avatar_url: str | None,
-    ) -> None:
-        self._api = api
-        self._hooks = hooks
-        self._threads = threads
-        self._clock = clock
-        self._show_names = show_names
-        self._avatar_url = avatar_url
-        self._lines = RecentValues[str, str](MAX_LINES)
-        self._answered = RecentValues[str, str](MAX_LINES)
+    api: DiscordApi
+    hooks: DiscordWebhooks
+    threads: DiscordThreads
+    clock: Clock
+    show_names: Literal["webhooks", "headings", "never"]
+    avatar_url: str | None
+    _lines: RecentValues[str, str] = field(default_factory=lambda: RecentValues[str, str](MAX_LINES))
+    _answered: RecentValues[str, str] = field(default_factory=lambda: RecentValues[str, str](MAX_LINES))
 
     def draws(
         self, to: Address, call: Call, speaker: Speaker | None, told: Callable[[str], Budget | None]
@@ -107,12 +98,12 @@ class DiscordSender:
 
     def _through_hooks(self, to: Address, speaker: Speaker) -> bool:
         """Whether this speaker uses a webhook there, as far as known."""
-        wanted = self._show_names == "webhooks" and not is_private(to)
-        return wanted and bool(speaker.id) and self._hooks.available(to.conversation)
+        wanted = self.show_names == "webhooks" and not is_private(to)
+        return wanted and bool(speaker.id) and self.hooks.available(to.conversation)
 
     async def post(self, said: DiscordText, *, final: bool) -> str:
         """Post a message; returns our id of it. A known post with another text is edited to the final one."""
-        message = await self._threads.within(said.to, lambda: self._posted(said))
+        message = await self.threads.within(said.to, lambda: self._posted(said))
         known_as = str(message["id"])
         words = self._words(said.to, known_as, said.text, said.speaker)
         silent = said.file is not None and not said.text  # a voice message cannot be edited
@@ -137,9 +128,9 @@ class DiscordSender:
         words = self._words(to, message, text, speaker)
         try:
             if is_hooked(message):
-                shown = await self._hooks.edit(_spot(to), message, words, choices)
+                shown = await self.hooks.edit(_spot(to), message, words, choices)
             else:
-                shown = await self._api.edit(channel_id_of(to), message, words, choices)
+                shown = await self.api.edit(channel_id_of(to), message, words, choices)
         except TooOld as error:
             await self._make_way(to, message, str(error))
             return
@@ -157,17 +148,17 @@ class DiscordSender:
         """Delete a message of ours; a missing one is no error."""
         with suppress(MessageGone, PlaceGone):
             if not is_hooked(message):
-                await self._api.delete(channel_id_of(to), message)
+                await self.api.delete(channel_id_of(to), message)
                 return
             try:
-                await self._hooks.delete(_spot(to), message)
+                await self.hooks.delete(_spot(to), message)
             except HookGone:
                 await self._taken_away(to, message)
 
     async def _taken_away(self, to: Address, message: str) -> bool:
         """Let the bot itself delete a message of a webhook that no longer exists; returns whether it could."""
         try:
-            await self._api.delete(channel_id_of(to), number_of(message))
+            await self.api.delete(channel_id_of(to), number_of(message))
         except AdapterError:
             return False
         return True
@@ -175,7 +166,7 @@ class DiscordSender:
     async def _stands(self, to: Address, message: str, words: DiscordWords) -> bool:
         place, number = channel_id_of(to), number_of(message)
         with suppress(AdapterError):
-            found = await self._api.after(place, str(int(number) - 1))
+            found = await self.api.after(place, str(int(number) - 1))
             return any(str(one["id"]) == number and _shows(one, words, place) for one in found)
         return False
 
@@ -186,16 +177,16 @@ class DiscordSender:
         if self._through_hooks(to, speaker):
             line = await self._answer_line(said)
             words = page_of(said.text, speaker, named=False)
-            name = name_of(speaker, self._avatar_url)
+            name = name_of(speaker, self.avatar_url)
             post = DiscordPost(words.under(line) if line else words, name=name, file=said.file)
-            message = await self._hooks.send(_spot(to), speaker.id, post, said.nonce)
+            message = await self.hooks.send(_spot(to), speaker.id, post, said.nonce)
             if message is not None:
                 self._remember(str(message["id"]), line)
-                await self._threads.join(to)
+                await self.threads.join(to)
                 return message
         page = self._page(to, said.text, speaker)
         own = DiscordPost(page, nonce=nonce_of(said.nonce), reply_to=said.answered, file=said.file)
-        return await self._api.send(channel_id_of(to), own)
+        return await self.api.send(channel_id_of(to), own)
 
     async def _voiced(self, said: DiscordText) -> dict[str, Any] | None:
         """A voice message, by the bot itself; None for what is none, and where none is allowed: it is a file then."""
@@ -204,14 +195,14 @@ class DiscordSender:
             return None
         post = DiscordPost(DiscordWords(""), nonce_of(said.nonce), said.answered, file=said.file, voice=voice)
         try:
-            return await self._api.send(channel_id_of(said.to), post)
+            return await self.api.send(channel_id_of(said.to), post)
         except NoVoiceHere:
             return None
 
     async def _answer_line(self, said: DiscordText) -> str | None:
         if said.answered is None:
             return None
-        server = await self._hooks.server(said.to.conversation, said.speaker.id)
+        server = await self.hooks.server(said.to.conversation, said.speaker.id)
         return None if server is None else answer_line(link_to(server, channel_id_of(said.to), said.answered))
 
     def answers(self, message: str, answered: str) -> None:
@@ -224,7 +215,7 @@ class DiscordSender:
         if answered is None or answered == to.thread:
             return
         with suppress(HookGone):
-            server = await self._hooks.server_of(_spot(to), message)
+            server = await self.hooks.server_of(_spot(to), message)
             if server is not None:
                 self._remember(message, answer_line(link_to(server, channel_id_of(to), answered)))
         self._answered.forget(message)
@@ -241,11 +232,11 @@ class DiscordSender:
         return words if line is None else words.under(line)
 
     def _page(self, to: Address, text: str, speaker: Speaker) -> DiscordWords:
-        named = self._show_names != "never" and not (is_private(to) and speaker.leads)
+        named = self.show_names != "never" and not (is_private(to) and speaker.leads)
         return page_of(text, speaker, named=named)
 
     def _is_old(self, message: str) -> bool:
-        age, limit_s = self._clock.now() - moment_of(number_of(message)), CAPABILITIES.editable_for_s
+        age, limit_s = self.clock.now() - moment_of(number_of(message)), CAPABILITIES.editable_for_s
         return limit_s is not None and age.total_seconds() > limit_s
 
     async def _make_way(self, to: Address, message: str, why: str) -> None:

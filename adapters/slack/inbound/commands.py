@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from adapters.adapter import Admits, Inbound
@@ -36,26 +37,16 @@ REFUSED: Final = (NotDelivered, BadMarkup, MessageGone)
 Answer = tuple[Inbound | None, Mapping[str, Any] | None]
 
 
-class SlackCommands:
+class SlackCommands(Struct, frozen=True):
     """Commands and forms. Slack does not repeat them, so the person reads of a failure and may try again."""
 
-    def __init__(
-        self,
-        threads: SlackThreads,
-        clock: Clock,
-        commands: Mapping[str, str],
-        texts: Texts,
-        admits: Admits,
-        *,
-        direct_threads: bool,
-    ) -> None:
-        self._direct_threads = direct_threads
-        self._threads = threads
-        self._clock = clock
-        self.commands = commands
-        """Our commands with their descriptions."""
-        self._texts = texts
-        self._admits = admits
+    threads: SlackThreads
+    clock: Clock
+    commands: Mapping[str, str]
+    """Our commands with their descriptions."""
+    texts: Texts
+    admits: Admits
+    direct_threads: bool
 
     async def command(self, delivery: Delivery, workspace: SlackWorkspace) -> Answer:
         """`/parley …`. Raises KeyError for other forms, RateLimited and OutcomeUncertain when Slack fails."""
@@ -63,12 +54,12 @@ class SlackCommands:
         if given.name == "help":
             lines = [f"`{SLASH_COMMAND} {name}` {what}" for name, what in self.commands.items()]
             return None, only_you("\n".join(lines))
-        threaded = self._direct_threads or not given.channel.startswith("D")
+        threaded = self.direct_threads or not given.channel.startswith("D")
         refusal = await self._refusal(given, delivery, workspace.bot)
         if refusal is not None:
             return None, only_you(refusal)
         conversation = f"{workspace.bot.team_id}:{given.channel}"
-        at = self._threads.latest(conversation, given.user) if threaded else None
+        at = self.threads.latest(conversation, given.user) if threaded else None
         if threaded and (given.name in ("start", "") or (given.name == "new" and at is None)):
             return await self._beginning(given, delivery, workspace)
         at = at or Address(PLATFORM, conversation)
@@ -93,7 +84,7 @@ class SlackCommands:
     async def answering(self, delivery: Delivery, workspace: SlackWorkspace) -> None:
         wish = wish_in(delivery.body)
         if await self._refusal(wish, delivery, workspace.bot) is None:
-            await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))
+            await workspace.api.open_form(wish.trigger_id, answer_form(wish, self.texts))
 
     async def _said(self, given: SlackEntry, delivery: Delivery, workspace: SlackWorkspace) -> Inbound:
         """A person's answer, shown to the others in the question's channel or thread."""
@@ -108,12 +99,12 @@ class SlackCommands:
         if given.channel.startswith("D"):
             return None
         at = Address(PLATFORM, f"{bot.team_id}:{given.channel}", given.thread)
-        return await self._admits(self._inbound(given, delivery, bot, at, given.name or None))
+        return await self.admits(self._inbound(given, delivery, bot, at, given.name or None))
 
     async def _beginning(self, given: SlackEntry, delivery: Delivery, workspace: SlackWorkspace) -> Answer:
         """A conversation in a new thread below the person's text."""
         if not given.argument:
-            await workspace.api.open_form(given.trigger_id, new_form(given.channel, self._texts))
+            await workspace.api.open_form(given.trigger_id, new_form(given.channel, self.texts))
             return None, None
         try:
             said = blocks_of(with_mentions(given.argument, {}), given.user_name)
@@ -121,8 +112,8 @@ class SlackCommands:
         except REFUSED as error:
             return None, only_you(str(error))
         at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", str(answer["ts"]))
-        self._threads.ours.keep(at.key, True)
-        self._threads.heard(at, str(answer["ts"]), StreamReader(given.user, workspace.bot.team_id))
+        self.threads.ours.keep(at.key, True)
+        self.threads.heard(at, str(answer["ts"]), StreamReader(given.user, workspace.bot.team_id))
         return self._inbound(given, delivery, workspace.bot, at, None), only_you(DONE)
 
     def _inbound(
@@ -134,7 +125,7 @@ class SlackCommands:
             person_id=f"{PLATFORM}:{bot.team_id}:{given.user}",
             person_name=given.user_name,
             text=given.argument,
-            sent_at=self._clock.now(),
+            sent_at=self.clock.now(),
             private=given.channel.startswith("D"),
             addressed=True,
             command=command,

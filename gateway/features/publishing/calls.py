@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from runtime.core.cloud_event import MAX_EVENT_BYTES, is_type
 from runtime.core.errors import PlaybookError
 from runtime.core.json_text import write_json
@@ -21,14 +23,12 @@ MAX_UNDELIVERED = 100
 """The events of one session on which programs may still have to begin; then it publishes none for now."""
 
 
-class PublishCalls:
-    def __init__(
-        self, journal: Journal, refusal: Callable[[str], str | None], begun: Callable[[str], Sequence[str]]
-    ) -> None:
-        """Of a type of events: why the program may not publish it, None where it may, and what begins on it."""
-        self._journal = journal
-        self._may_not = refusal
-        self._begun = begun
+class PublishCalls(Struct, frozen=True):
+    """Of a type of events: why the program may not publish it, None where it may, and what begins on it."""
+
+    journal: Journal
+    refusal: Callable[[str], str | None]
+    begun: Callable[[str], Sequence[str]]
 
     @call("Publish", example='await Publish("orders.taken", {"item": "tea", "pieces": 2})')
     def publish(self, frame: Frame, event: str, data: Any = None) -> str:
@@ -42,20 +42,20 @@ class PublishCalls:
             raise PlaybookError(f"nothing was published: {refusal}")
         values = _values(data)
         hops = self._hops(event)
-        return str(self._journal.note(EventPublished(frame.state.agent, event, values, hops)))
+        return str(self.journal.note(EventPublished(frame.state.agent, event, values, hops)))
 
     def _refusal(self, type_: str) -> str | None:
         if not is_type(type_):
             return f"{type_[:80]!r} is no type of events, such as orders.taken: words of letters, digits, - and _"
         if is_reserved(type_):
             return f"only Parley itself has events of the type {type_}"
-        return self._may_not(type_)
+        return self.refusal(type_)
 
     def _hops(self, type_: str) -> int:
         """The length of the chain that the event continues. Raises PlaybookError where it would go on without end."""
-        state = self._journal.state
+        state = self.journal.state
         hops = 1 if state.order is None else state.order.hops + 1
-        begun = self._begun(type_)
+        begun = self.begun(type_)
         if begun and hops > MAX_HOPS:
             raise PlaybookError(
                 f"{type_} was not published, because {begun[0]} begins on it: {MAX_HOPS} events of programs have led "

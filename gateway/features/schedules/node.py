@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from adapters.records import Records
@@ -137,39 +138,36 @@ class NodeSchedules(NodePart):
         await self._runs.ended(event.id, event.address, "failed", why="DeadLetter")
 
 
-class ScheduledMessages:
+class ScheduledMessages(Struct, frozen=True):
     """Admits messages of schedules before they are said: the person who made one must still be a member.
 
     `platforms` are those that are on, `chosen` the programs that people chose.
     """
 
-    def __init__(
-        self, platforms: Mapping[str, EnteredPlatform], chosen: Records, routes: Routes, texts: Mapping[str, Texts]
-    ) -> None:
-        self._platforms = platforms
-        self._chosen = chosen
-        self._routes = routes
-        self._texts = texts
+    platforms: Mapping[str, EnteredPlatform]
+    chosen: Records
+    routes: Routes
+    texts: Mapping[str, Texts]
 
     async def attend(self, message: InboxEvent) -> InboxEvent:
         """The message for the program that serves there now, or a NOTICE that says why the schedule is over."""
         if not await self._may(message):
-            over = self._texts[message.address.platform]("schedules.over", name=message.person_name)
+            over = self.texts[message.address.platform]("schedules.over", name=message.person_name)
             return replace(message, kind=NOTICE, text=over)
         return replace(message, program=await self._serving(message.address, message.program))
 
     async def _may(self, message: InboxEvent) -> bool:
         """Whether somebody may make schedules still. Those of programs are nobody's, and of platforms that are off
         nobody is asked."""
-        platform = self._platforms.get(message.address.platform)
+        platform = self.platforms.get(message.address.platform)
         if platform is None or isinstance(message.author, ScheduleId):
             return True
         return await platform.access.is_member(message.person_id, message.address.conversation)
 
     async def _serving(self, conversation: Address, before: str) -> str:
         """The program with which a session begins there now: the one that people chose, else as before."""
-        chosen = await self._chosen.get(conversation.key)
-        return chosen if chosen is not None and chosen in self._routes.choosable else before
+        chosen = await self.chosen.get(conversation.key)
+        return chosen if chosen is not None and chosen in self.routes.choosable else before
 
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeSchedules:
