@@ -23,7 +23,6 @@ from gateway.clients.requests import (
     ClientAdmission,
     answer,
     body_of,
-    by_method,
     number,
     one_for_each_path,
     refused,
@@ -32,6 +31,7 @@ from gateway.clients.requests import (
 from gateway.clients.scopes import JOURNAL
 from gateway.clients.socket import SocketRoute
 from gateway.clients.tasks.service import ClientTask, TaskService
+from gateway.clients.views import ClientView, acts, looks
 from runtime.core.address import session_of
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
@@ -52,46 +52,47 @@ _LOOKED_AT = 2_000
 _MOST = 1_000
 
 
-class _TaskRoutes:
-    def __init__(self, admission: ClientAdmission, tasks: TaskService) -> None:
-        self._admission = admission
-        self._tasks = tasks
+class _TaskRoutes(ClientView, frozen=True):
+    tasks: TaskService
 
-    async def order(self, request: Request) -> Response:
+    @acts("/tasks")
+    async def order(self, request: Request, client: BusClient) -> Response:
         """Order a task: 201, or 200 where its key is known."""
-        client = self._admission.client(request)
-        task, new = await self._tasks.order(client, await body_of(request))
+        task, new = await self.tasks.order(client, await body_of(request))
         return answer({"task": task}, 201 if new else 200)
 
-    async def look(self, request: Request) -> Response:
+    @looks("/tasks/{task}")
+    async def look(self, request: Request, client: BusClient) -> Response:
         """How far a task has come, and its result once it is over."""
-        _, task = await self._found(request, "read")
+        task = await self._found(request, client, "read")
         return answer(task.data())
 
-    async def result(self, request: Request) -> Response:
+    @looks("/tasks/{task}/result")
+    async def result(self, request: Request, client: BusClient) -> Response:
         """The same, waited for: 202 where the time is over first, or the task asks something else than `answered`."""
-        _, task = await self._found(request, "read")
+        task = await self._found(request, client, "read")
         wait_s, answered = number(request, "wait_s", 0.0, MAX_WAIT_S), request.query_params.get("answered")
-        task = await self._tasks.wait(task, wait_s, answered=answered)
+        task = await self.tasks.wait(task, wait_s, answered=answered)
         return answer(task.data(), 200 if task.over else 202)
 
-    async def cancel(self, request: Request) -> Response:
+    @acts("/tasks/{task}/cancel")
+    async def cancel(self, request: Request, client: BusClient) -> Response:
         """End a task."""
-        _, task = await self._found(request, "write")
-        await self._tasks.cancel(task)
+        task = await self._found(request, client, "write")
+        await self.tasks.cancel(task)
         return answer({"task": task.id, "status": task.view.status}, 202)
 
-    async def speak(self, request: Request) -> Response:
+    @acts("/tasks/{task}/messages")
+    async def speak(self, request: Request, client: BusClient) -> Response:
         """Say something to a task, or answer it, once for each id."""
-        client, task = await self._found(request, "write")
+        task = await self._found(request, client, "write")
         body = await body_of(request)
         said = body if isinstance(body, Mapping) else {}
-        new = await self._tasks.speak(client, task, said.get("id"), said.get("text"), said.get("ask"))
+        new = await self.tasks.speak(client, task, said.get("id"), said.get("text"), said.get("ask"))
         return answer({"accepted": int(new), "known": int(not new)}, 202)
 
-    async def _found(self, request: Request, action: str) -> tuple[BusClient, ClientTask]:
-        client = self._admission.client(request)
-        return client, await self._tasks.find(client, SessionId(str(request.path_params["task"])), action)
+    async def _found(self, request: Request, client: BusClient, action: str) -> ClientTask:
+        return await self.tasks.find(client, SessionId(str(request.path_params["task"])), action)
 
 
 class ClientBus(Struct, frozen=True):
@@ -112,17 +113,14 @@ class ClientBus(Struct, frozen=True):
         publishing = Publishing(self.feed, EventTriggers(self.tasks.ordering), self.clock)
         events = EventRoutes(self.admission, self.feed, publishing)
         socket = SocketRoute(self.admission, self.feed, publishing, self.clock)
-        tasks = _TaskRoutes(self.admission, self.tasks)
-        agents = _AgentRoutes(self.admission, self.feed, self.registers)
+        views = [
+            events,
+            _TaskRoutes(self.admission, self.tasks),
+            _AgentRoutes(self.admission, self.feed, self.registers),
+        ]
         routes = [
-            by_method("/events", GET=events.get, POST=events.post),
+            *(route for view in views for route in view.routes()),
             WebSocketRoute("/ws", socket.attend),
-            Route("/agents", agents.at_work, methods=["GET"]),
-            Route("/tasks", tasks.order, methods=["POST"]),
-            Route("/tasks/{task}", tasks.look, methods=["GET"]),
-            Route("/tasks/{task}/result", tasks.result, methods=["GET"]),
-            Route("/tasks/{task}/cancel", tasks.cancel, methods=["POST"]),
-            Route("/tasks/{task}/messages", tasks.speak, methods=["POST"]),
             *self.views,
             *(Route(f"/{name}", _document(name), methods=["GET"]) for name in DOCUMENTS),
         ]
@@ -147,18 +145,16 @@ class ParticipantRegisters(Struct, frozen=True):
     participants: Sequence[str]
 
 
-class _AgentRoutes:
-    def __init__(self, admission: ClientAdmission, feed: EventFeed, registers: ParticipantRegisters) -> None:
-        self._admission = admission
-        self._feed = feed
-        self._registers = registers
+class _AgentRoutes(ClientView, frozen=True):
+    feed: EventFeed
+    registers: ParticipantRegisters
 
-    async def at_work(self, request: Request) -> Response:
+    @looks("/agents")
+    async def at_work(self, request: Request, client: BusClient) -> Response:
         """Nodes, fronts, tasks, participants and clients, for a client that may read of agents that begin."""
-        client = self._admission.client(request)
         if not client.scopes.may_read(AGENT_SPAWN):
             raise HTTPException(403, f"{client.name} has no scope to read {AGENT_SPAWN}.")
-        living, fronts = await self._registers.living(), await self._registers.fronts()
+        living, fronts = await self.registers.living(), await self.registers.fronts()
         tasks, next_ = await self._tasks(client, request)
         return answer(
             {
@@ -166,10 +162,9 @@ class _AgentRoutes:
                 "fronts": _alive(fronts),
                 "tasks": [_task(known) for known in tasks],
                 "next": next_ or None,
-                "participants": [{"name": name} for name in self._registers.participants],
+                "participants": [{"name": name} for name in self.registers.participants],
                 "clients": [
-                    {"name": each.name, "connections_here": self._feed.readers(each)}
-                    for each in self._admission.clients
+                    {"name": each.name, "connections_here": self.feed.readers(each)} for each in self.admission.clients
                 ],
             }
         )
@@ -182,7 +177,7 @@ class _AgentRoutes:
 
         after, limit = request.query_params.get("after", ""), whole(request, "limit", 500, _MOST, least=1)
         try:
-            return await among_sessions(self._registers.catalog, after, limit, seen, _LOOKED_AT)
+            return await among_sessions(self.registers.catalog, after, limit, seen, _LOOKED_AT)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 

@@ -17,13 +17,13 @@ from gateway.clients.requests import (
     MAX_WAIT_S,
     STREAM_HEADERS,
     BusClient,
-    ClientAdmission,
     answer,
     body_of,
     number,
     whole,
 )
 from gateway.clients.tasks.service import TaskOrdering
+from gateway.clients.views import ClientView, acts, looks
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern, matches
 from runtime.core.errors import EventsGone
@@ -83,40 +83,38 @@ class Publishing:
         return event
 
 
-class EventRoutes:
-    def __init__(self, admission: ClientAdmission, feed: EventFeed, publishing: Publishing) -> None:
-        self._admission = admission
-        self._feed = feed
-        self._publishing = publishing
+class EventRoutes(ClientView, frozen=True):
+    feed: EventFeed
+    publishing: Publishing
 
-    async def post(self, request: Request) -> Response:
+    @acts("/events")
+    async def post(self, request: Request, client: BusClient) -> Response:
         """Take one event, or a list of them."""
-        client = self._admission.client(request)
         body = await body_of(request)
         written = body if isinstance(body, list) else [body]
         if not 0 < len(written) <= _MAX_BATCH:
             raise HTTPException(422, f"A batch has 1 to {_MAX_BATCH} events.")
         try:
-            return answer(await self._publishing.publish(client, written), 202)
+            return answer(await self.publishing.publish(client, written), 202)
         except Refused as error:
             raise HTTPException(error.status, str(error)) from error
 
-    async def get(self, request: Request) -> Response:
+    @looks("/events")
+    async def get(self, request: Request, client: BusClient) -> Response:
         """The events after a cursor, waited for if there are none; or a stream of them."""
-        client = self._admission.client(request)
         wanted = wanted_by(client, request.query_params.getlist("type") or [">"], request.query_params.get("subject"))
         streams = _STREAM in request.headers.get("accept", "")
         after = request.headers.get("last-event-id") if streams else None
         cursor = await self._place(after or request.query_params.get("after"))
         if streams:
             try:
-                await self._feed.log.read(cursor, count=1)
+                await self.feed.log.read(cursor, count=1)
             except EventsGone:
                 return await self.gone()
             return StreamingResponse(self._stream(client, wanted, cursor), media_type=_STREAM, headers=STREAM_HEADERS)
         limit = whole(request, "limit", READ_AT_ONCE, _MAX_READ, least=1)
         wait_s = number(request, "wait_s", 0.0, MAX_WAIT_S)
-        with self._feed.reading(client, wanted, cursor) as subscription:
+        with self.feed.reading(client, wanted, cursor) as subscription:
             try:
                 events = await subscription.next(wait_s=wait_s, at_most=limit)
             except EventsGone:
@@ -131,22 +129,22 @@ class EventRoutes:
 
     async def gone(self) -> Response:
         """410, with the place from which events are still there."""
-        return answer(gone_data(await self._feed.log.oldest()), 410)
+        return answer(gone_data(await self.feed.log.oldest()), 410)
 
     async def _place(self, after: str | None) -> Cursor:
         try:
-            return await self._feed.place(after)
+            return await self.feed.place(after)
         except ValueError as error:
             raise HTTPException(422, f"after: {error}.") from error
 
     async def _stream(self, client: BusClient, wanted: WantedEvents, cursor: Cursor) -> AsyncIterator[str]:
-        with self._feed.reading(client, wanted, cursor) as subscription:
+        with self.feed.reading(client, wanted, cursor) as subscription:
             yield f"id: {cursor_text(cursor)}\n\n"  # who is cut off before the first event knows where to go on
             while True:
                 try:
                     yield await _portion(subscription)
                 except EventsGone:
-                    data = write_json(gone_data(await self._feed.log.oldest()))
+                    data = write_json(gone_data(await self.feed.log.oldest()))
                     yield f"event: bus.gone\ndata: {data}\n\n"
                     return
 

@@ -1,9 +1,10 @@
-"""Views of the gateway for clients. A request is declared where it is answered, with whether it changes something."""
+"""Views for clients. A request is declared where it is answered, with whether it changes something."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 from starlette.requests import HTTPConnection, Request
@@ -11,10 +12,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.journals import ClosedRooms
-from gateway.clients.requests import BusClient
+from gateway.clients.requests import BusClient, ClientAdmission
 from runtime.tape.snapshot import TapeMoments
 
-_Answer: TypeAlias = Callable[[Any, Request, BusClient], Awaitable[Response]]
+_Answer: TypeAlias = Callable[..., Awaitable[Response]]
 _AnswerT = TypeVar("_AnswerT", bound=_Answer)
 
 
@@ -39,12 +40,12 @@ _WAYS: dict[_Answer, _Way] = {}
 
 
 def looks(path: str) -> Callable[[_AnswerT], _AnswerT]:
-    """Have a method of a view answer GET for whoever may look at the gateway."""
+    """Have a method of a view answer GET."""
     return _reached(_Way(path, "GET", acts=False))
 
 
 def acts(path: str, method: str = "POST") -> Callable[[_AnswerT], _AnswerT]:
-    """Have a method of a view answer for whoever may change something."""
+    """Have a method of a view answer a request that changes something."""
     return _reached(_Way(path, method, acts=True))
 
 
@@ -56,19 +57,31 @@ def _reached(way: _Way) -> Callable[[_AnswerT], _AnswerT]:
     return note
 
 
+class ClientView(Struct, frozen=True):
+    """Requests about one thing, of clients whose scopes are asked for where they are answered."""
+
+    admission: ClientAdmission
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return _routes(self, lambda _: self.admission.client)
+
+
 class GatewayView(Struct, frozen=True):
-    """Requests about one thing, below /bus/v1."""
+    """Requests about the gateway, of clients who may look at it, or change something."""
 
     door: FeatureDoor
 
     def routes(self) -> Sequence[BaseRoute]:
-        methods = [method for method in vars(type(self)).values() if callable(method)]
-        return [self._route(method, _WAYS[method]) for method in methods if method in _WAYS]
+        return _routes(self, lambda way: self.door.writer if way.acts else self.door.reader)
 
-    def _route(self, method: _Answer, way: _Way) -> Route:
-        admit = self.door.writer if way.acts else self.door.reader
 
-        async def answer(request: Request) -> Response:
-            return await method(self, request, admit(request))
+def _routes(view: object, admission: Callable[[_Way], Callable[[HTTPConnection], BusClient]]) -> list[Route]:
+    methods = [method for method in vars(type(view)).values() if callable(method)]
+    return [_route(partial(method, view), way, admission(way)) for method in methods if (way := _WAYS.get(method))]
 
-        return Route(way.path, answer, methods=[way.method])
+
+def _route(answer: _Answer, way: _Way, admit: Callable[[HTTPConnection], BusClient]) -> Route:
+    async def admitted(request: Request) -> Response:
+        return await answer(request, admit(request))
+
+    return Route(way.path, admitted, methods=[way.method])

@@ -10,10 +10,10 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from gateway.clients.journals import ClosedRooms, journal_of, tape_name
-from gateway.clients.requests import BusClient, ClientAdmission, answer, number
+from gateway.clients.requests import BusClient, answer, number
+from gateway.clients.views import ClientView, looks
 from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
 from runtime.core.ids import SessionId
 from runtime.core.json_text import plain_data
@@ -57,11 +57,10 @@ class _Version(Struct, frozen=True):
         return None if agent is None else agent.playbook(name)
 
 
-class SessionViews(Struct, frozen=True):
+class SessionViews(ClientView, frozen=True):
     """The requests about what went on in a session. `programs` are those that are served now, `versions` those that
     were."""
 
-    admission: ClientAdmission
     catalog: SessionCatalog
     tapes: TapeReader
     moments: TapeMoments
@@ -69,20 +68,14 @@ class SessionViews(Struct, frozen=True):
     versions: ProgramVersions
     model_calls: KeptCalls
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/tapes/{tape}/strip", self.strip, methods=["GET"]),
-            Route("/tapes/{tape}/state", self.state, methods=["GET"]),
-            Route("/tapes/{tape}/calls", self.calls, methods=["GET"]),
-        ]
-
     @property
     def _rooms(self) -> ClosedRooms:
         return ClosedRooms(self.catalog, self.tapes)
 
-    async def strip(self, request: Request) -> Response:
+    @looks("/tapes/{tape}/strip")
+    async def strip(self, request: Request, client: BusClient) -> Response:
         """The marks of the facts up to `until`, `limit` of them; `next` is the `until` of those before."""
-        client, known = await self._found(request)
+        known = await self._found(request, client)
         head = known.record.seq
         until = min(int(number(request, "until", head, _MOST)), head)
         limit = int(number(request, "limit", 1_000, MOST_FACTS)) or 1
@@ -93,9 +86,10 @@ class SessionViews(Struct, frozen=True):
         marks = [mark.data(content=content) for mark in strip_of(facts, ordered=ordered)]
         return answer({"marks": marks, "head": head, "first": after + 1, "next": after or None})
 
-    async def state(self, request: Request) -> Response:
+    @looks("/tapes/{tape}/state")
+    async def state(self, request: Request, client: BusClient) -> Response:
         """The session after fact `at`: its agents, their stacks, variables and steps. It needs the scope `content`."""
-        client, known = await self._found(request)
+        known = await self._found(request, client)
         record = known.record
         await self._rooms.check(client, record)
         at = min(int(number(request, "at", record.seq, _MOST)), record.seq)
@@ -132,10 +126,11 @@ class SessionViews(Struct, frozen=True):
             }
         )
 
-    async def calls(self, request: Request) -> Response:
+    @looks("/tapes/{tape}/calls")
+    async def calls(self, request: Request, client: BusClient) -> Response:
         """The kept calls of models that were at work after fact `after` and asked before fact `until`, in order. It
         needs the scope `content`."""
-        client, known = await self._found(request)
+        known = await self._found(request, client)
         record = known.record
         await self._rooms.check(client, record)
         after = int(number(request, "after", 0, _MOST))
@@ -169,15 +164,14 @@ class SessionViews(Struct, frozen=True):
             return _Version(served, served=True)
         return _Version(await self.versions.find(digest), served=False)
 
-    async def _found(self, request: Request) -> tuple[BusClient, KnownSession]:
-        client = self.admission.client(request)
+    async def _found(self, request: Request, client: BusClient) -> KnownSession:
         session = journal_of(tape_name(client, "read", request))
         if session is None:
             raise HTTPException(409, "Only the tapes of sessions have this; a notebook has entries alone.")
         known = await self.catalog.find(session)
         if known is None:
             raise HTTPException(404, "There is no such session.")
-        return client, known
+        return known
 
     async def _ordered(self, session: SessionId, before: int, facts: Sequence[Fact]) -> int:
         """The tasks that were ordered up to fact `before`, where these facts have tasks: they name them by number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,12 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from gateway.clients.journals import TAPES, ClientJournals, journal_of, tape_name
-from gateway.clients.requests import ClientAdmission, answer, body_of, by_method, refused
+from gateway.clients.requests import BusClient, ClientAdmission, answer, body_of, one_for_each_path, refused
+from gateway.clients.views import ClientView, acts
 from gateway.feature import TapeGround
 from gateway.features.notebooks.reading import ReadingRoutes
 from gateway.features.notebooks.redis import notebooks_in
-from gateway.features.notebooks.search.routes import SearchRoutes
+from gateway.features.notebooks.search.routes import JournalSearch, SearchRoutes
 from gateway.features.notebooks.search.search import NotebookSearch
 from gateway.features.notebooks.store import (
     MAX_ENTRIES_AT_ONCE,
@@ -60,14 +61,11 @@ _STATUS: dict[type[StorageError], int] = {
 }
 
 
-class MergeRoute:
+class MergeRoute(Writers, frozen=True):
     """The request to merge. Entries that were merged are not merged again."""
 
-    def __init__(self, writers: Writers) -> None:
-        self._writers = writers
-
-    async def merge(self, request: Request) -> Response:
-        client = self._writers.admission.client(request)
+    @acts("/tapes/{tape}/merge")
+    async def merge(self, request: Request, client: BusClient) -> Response:
         name = tape_name(client, "write", request)
         if journal_of(name) is not None:
             raise HTTPException(409, "What comes of a fork of a session comes back by /merge in its conversation.")
@@ -77,8 +75,8 @@ class MergeRoute:
             raise HTTPException(422, "from is the name of a notebook.")
         form, moved = body.one_of("as", "result", "entries"), body.one_of("moved", "append", "fail", "rebase")
         key = body.text("key")
-        here = await self._writers.notebook(client, name)
-        there = await self._writers.notebook(client, other, action="read")
+        here = await self.notebook(client, name)
+        there = await self.notebook(client, other, action="read")
         first, expected = _unmerged(here, there)
         if first > there.head:
             if moved == "rebase":
@@ -87,7 +85,7 @@ class MergeRoute:
         if moved == "fail" and here.head != expected:
             raise HeadMoved(f"{name} has moved on since {other} left it, or was merged last.", head=here.head)
         merging = Merging(other, there.branch, there.head, here.merged.get(other))
-        done = await self._writers.notebooks.append(
+        done = await self.notebooks.append(
             name,
             await self._drafts(there, first, form),
             expect=expected if moved == "fail" else None,
@@ -101,12 +99,12 @@ class MergeRoute:
 
     async def _rebase(self, name: str, there: Notebook) -> None:
         """Have the fork go on from what it was merged into, unless it does."""
-        here = await self._writers.notebooks.find(name)
+        here = await self.notebooks.find(name)
         if here is not None and common(here.view(), there.view()) < max(here.head, there.head):
-            await self._writers.notebooks.rebase(there.name, here, expect=there.head)
+            await self.notebooks.rebase(there.name, here, expect=there.head)
 
     async def _drafts(self, there: Notebook, first: int, form: str) -> list[Draft]:
-        store, view = self._writers.notebooks, there.view()
+        store, view = self.notebooks, there.view()
         if form == "result":
             last = [entry async for entry in store.read(cut(view, there.head, after=there.head - 1))]
             return [_from(last[0], there.name, {"from_ids": [first, there.head]})]
@@ -149,37 +147,18 @@ class TapeService(Struct, frozen=True):
     """Further routes: what went on in a session."""
 
     def app(self) -> Starlette:
-        writers = Writers(self.admission, self.tapes.notebooks, self.journals, self.clock)
-        reading, writing = ReadingRoutes(self.admission, self.tapes), WritingRoutes(writers)
-        search = SearchRoutes(self.admission, self.tapes, self.search)
-        routes = [
-            _get("/tapes", reading.list),
-            _get("/tapes/{tape}", reading.look),
-            by_method("/tapes/{tape}/entries", GET=reading.entries, POST=writing.append),
-            _get("/tapes/{tape}/follow", reading.follow),
-            _get("/tapes/{tape}/export", reading.export),
-            _get("/tapes/{tape}/search", search.in_one),
-            _get("/search", search.in_all),
-            _get("/manifest", reading.manifest),
-            _post("/tapes/{tape}/compact", writing.compact),
-            _post("/tapes/{tape}/fork", writing.fork),
-            _post("/tapes/{tape}/rollback", writing.rollback),
-            _post("/tapes/{tape}/merge", MergeRoute(writers).merge),
-            _post("/import", writing.load),
-            *self.views,
-            _get("/openapi.json", _document),
+        given = self.admission, self.tapes.notebooks, self.journals, self.clock
+        views: list[ClientView] = [
+            ReadingRoutes(self.admission, self.tapes),
+            WritingRoutes(*given),
+            MergeRoute(*given),
+            SearchRoutes(self.admission, self.tapes, self.search, JournalSearch(self.tapes.reader)),
         ]
+        document = Route("/openapi.json", _document, methods=["GET"])
+        routes = one_for_each_path([*(route for view in views for route in view.routes()), *self.views, document])
         return Starlette(
             routes=routes, exception_handlers={HTTPException: refused, InboxFull: refused, StorageError: _not_stored}
         )
-
-
-def _get(path: str, do: Callable[[Request], Awaitable[Response]]) -> Route:
-    return Route(path, do, methods=["GET"])
-
-
-def _post(path: str, do: Callable[[Request], Awaitable[Response]]) -> Route:
-    return Route(path, do, methods=["POST"])
 
 
 async def _document(_: Request) -> Response:

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.journals import journal_of, may, tape_name
-from gateway.clients.requests import STREAM_HEADERS, BusClient, ClientAdmission, answer, chosen, whole
+from gateway.clients.requests import STREAM_HEADERS, BusClient, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
+from gateway.clients.views import ClientView, looks
 from gateway.features.notebooks.store import MAX_ENTRIES_AT_ONCE, NOTEBOOK_NAME, Notebook
 from gateway.features.notebooks.tapes import NamedTapes, NotebookTape, Tape
 from runtime.stores.catalog import KnownSession, among_sessions
@@ -44,13 +45,11 @@ class _Wanted(Struct, frozen=True):
     kinds: frozenset[str]
 
 
-class ReadingRoutes:
-    def __init__(self, admission: ClientAdmission, tapes: NamedTapes) -> None:
-        self._admission = admission
-        self._tapes = tapes
+class ReadingRoutes(ClientView, frozen=True):
+    tapes: NamedTapes
 
-    async def list(self, request: Request) -> Response:
-        client = self._admission.client(request)
+    @looks("/tapes")
+    async def list(self, request: Request, client: BusClient) -> Response:
         after, limit = request.query_params.get("after", ""), whole(request, "limit", 100, LISTED, least=1)
         if chosen(request, "kind", "notebook", "journal") == "journal":
             names, next_ = await self._journals(client, after, limit)
@@ -58,10 +57,10 @@ class ReadingRoutes:
         names = await self._readable(client, after)
         return answer({"tapes": names[:limit], "next": names[limit - 1] if len(names) > limit else None})
 
-    async def manifest(self, request: Request) -> Response:
-        client = self._admission.client(request)
+    @looks("/manifest")
+    async def manifest(self, request: Request, client: BusClient) -> Response:
         names = await self._readable(client, request.query_params.get("after", ""))
-        found = [await self._tapes.find(name, client.scopes) for name in names[:LISTED]]
+        found = [await self.tapes.find(name, client.scopes) for name in names[:LISTED]]
         tapes = {tape.name: tape.about() for tape in found if tape is not None}
         for about in tapes.values():
             origin = about["fork_of"]
@@ -69,19 +68,22 @@ class ReadingRoutes:
                 tapes[origin["tape"]].setdefault("forks", []).append(about["tape"])
         return answer({"version": 1, "tapes": tapes, "next": names[LISTED - 1] if len(names) > LISTED else None})
 
-    async def look(self, request: Request) -> Response:
-        _, tape = await self._found(request)
+    @looks("/tapes/{tape}")
+    async def look(self, request: Request, client: BusClient) -> Response:
+        tape = await self._found(request, client)
         return answer(tape.about())
 
-    async def entries(self, request: Request) -> Response:
-        _, tape = await self._found(request)
+    @looks("/tapes/{tape}/entries")
+    async def entries(self, request: Request, client: BusClient) -> Response:
+        tape = await self._found(request, client)
         wanted = await _wanted(request, tape)
         texts, next_ = await _some(tape, wanted)
         body = f'{{"entries":[{",".join(texts)}],"head":{tape.head},"branch":{tape.branch},"next":{json.dumps(next_)}}}'
         return Response(body, media_type=_JSON, headers={"cache-control": "no-store"})
 
-    async def export(self, request: Request) -> Response:
-        _, tape = await self._found(request)
+    @looks("/tapes/{tape}/export")
+    async def export(self, request: Request, client: BusClient) -> Response:
+        tape = await self._found(request, client)
 
         async def lines() -> AsyncIterator[bytes]:
             async for line in tape.file_lines():
@@ -89,9 +91,10 @@ class ReadingRoutes:
 
         return StreamingResponse(lines(), media_type="application/x-ndjson", headers={"cache-control": "no-store"})
 
-    async def follow(self, request: Request) -> Response:
+    @looks("/tapes/{tape}/follow")
+    async def follow(self, request: Request, client: BusClient) -> Response:
         """A stream of entries that does not end, as server-sent events."""
-        client, tape = await self._followed(request)
+        tape = await self._followed(request, client)
         last = request.headers.get("last-event-id")
         try:
             branch, _, after = (last or f"{tape.branch}.{whole(request, 'after', tape.head, MAX_NUMBER)}").partition(
@@ -110,7 +113,7 @@ class ReadingRoutes:
         begun = first.head > 0
         async with first.following() as following:
             yield f"id: {branch}.{seen}\n\n"
-            while (tape := await self._tapes.find(first.name, client.scopes)) is not None or not begun:
+            while (tape := await self.tapes.find(first.name, client.scopes)) is not None or not begun:
                 tape, begun = tape or first, tape is not None
                 if tape.branch != branch:
                     shared, branch = await tape.shared_with(branch), tape.branch
@@ -133,32 +136,30 @@ class ReadingRoutes:
             return name if may(client, "read", name) else None
 
         try:
-            return await among_sessions(self._tapes.catalog, after, limit, readable, LOOKED_AT)
+            return await among_sessions(self.tapes.catalog, after, limit, readable, LOOKED_AT)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
     async def _readable(self, client: BusClient, after: str) -> Names:
-        return [name for name in await self._tapes.notebooks.names() if name > after and may(client, "read", name)]
+        return [name for name in await self.tapes.notebooks.names() if name > after and may(client, "read", name)]
 
-    async def _followed(self, request: Request) -> tuple[BusClient, Tape]:
+    async def _followed(self, request: Request, client: BusClient) -> Tape:
         """The tape that is to be followed; an empty one for a notebook that its first entry is yet to begin."""
-        client = self._admission.client(request)
         name = tape_name(client, "read", request)
         could_begin = (
             NOTEBOOK_NAME.fullmatch(name) and journal_of(name) is None and "branch" not in request.query_params
         )
-        if could_begin and await self._tapes.find(name, client.scopes) is None:
-            return client, NotebookTape(self._tapes.notebooks, Notebook(name))
-        return await self._found(request)
+        if could_begin and await self.tapes.find(name, client.scopes) is None:
+            return NotebookTape(self.tapes.notebooks, Notebook(name))
+        return await self._found(request, client)
 
-    async def _found(self, request: Request) -> tuple[BusClient, Tape]:
-        client = self._admission.client(request)
+    async def _found(self, request: Request, client: BusClient) -> Tape:
         name = tape_name(client, "read", request)
         branch = whole(request, "branch", -1, MAX_NUMBER)
-        tape = await self._tapes.find(name, client.scopes, branch=None if branch < 0 else branch)
+        tape = await self.tapes.find(name, client.scopes, branch=None if branch < 0 else branch)
         if tape is None:
             raise HTTPException(404, f"There is no tape {name}.")
-        return client, tape
+        return tape
 
 
 async def _wanted(request: Request, tape: Tape) -> _Wanted:

@@ -15,7 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from gateway.clients.journals import ClientJournals, allowed, journal_of, tape_name
-from gateway.clients.requests import BusClient, ClientAdmission, answer, body_of
+from gateway.clients.requests import BusClient, answer, body_of
+from gateway.clients.views import ClientView, acts
 from gateway.features.notebooks.reading import MAX_NUMBER
 from gateway.features.notebooks.store import (
     ANCHOR,
@@ -174,8 +175,7 @@ class Body:
         return str(value)
 
 
-class Writers(Struct, frozen=True):
-    admission: ClientAdmission
+class Writers(ClientView, frozen=True):
     notebooks: NotebookStore
     journals: ClientJournals
     clock: Clock
@@ -191,23 +191,19 @@ class Writers(Struct, frozen=True):
         return self.clock.now().isoformat()
 
 
-class WritingRoutes:
-    def __init__(self, writers: Writers) -> None:
-        self._writers = writers
-        self._store = writers.notebooks
-
-    async def append(self, request: Request) -> Response:
+class WritingRoutes(Writers, frozen=True):
+    @acts("/tapes/{tape}/entries")
+    async def append(self, request: Request, client: BusClient) -> Response:
         """Append entries: 201, or 200 where the key is known."""
-        client = self._writers.admission.client(request)
         name = new_name(tape_name(client, "write", request))
         body = Body(await body_of(request), "expect", "key", "entries")
         drafts = self._drafts(body.get("entries"))
-        done = await self._store.append(name, drafts, expect=body.expect(), key=body.text("key"))
+        done = await self.notebooks.append(name, drafts, expect=body.expect(), key=body.text("key"))
         return answer({"first": done.first, "last": done.last}, 200 if done.known else 201)
 
-    async def compact(self, request: Request) -> Response:
+    @acts("/tapes/{tape}/compact")
+    async def compact(self, request: Request, client: BusClient) -> Response:
         """Leave an anchor with a summary of what is before it; who reads since the anchor has the summary."""
-        client = self._writers.admission.client(request)
         name = tape_name(client, "write", request)
         _refuse_journal(name, "Sessions are compacted by Parley itself.")
         body = Body(await body_of(request), "summary", "name", "state", "expect", "key")
@@ -215,15 +211,15 @@ class WritingRoutes:
         if summary is None or not isinstance(state, Mapping):
             raise HTTPException(422, "A compaction has a summary, a text; and state, if any, is a JSON object.")
         for tried in range(_TRIES):
-            notebook = await self._writers.notebook(client, name)
-            last = await NotebookTape(self._store, notebook).since(ANY_ANCHOR, notebook.head)
+            notebook = await self.notebook(client, name)
+            last = await NotebookTape(self.notebooks, notebook).since(ANY_ANCHOR, notebook.head)
             covers = [(last or 0) + 1, notebook.head]
             payload = {"name": body.text("name") or COMPACTED, "state": {**state, "summary": summary, "range": covers}}
-            draft = Draft(ANCHOR, _line(ANCHOR, payload, {}, self._writers.now()))
+            draft = Draft(ANCHOR, _line(ANCHOR, payload, {}, self.now()))
             expect = body.expect()
             try:
                 guard = notebook.head if expect is None else expect
-                done = await self._store.append(name, [draft], expect=guard, key=body.text("key"))
+                done = await self.notebooks.append(name, [draft], expect=guard, key=body.text("key"))
             except HeadMoved:
                 if expect is not None or tried == _TRIES - 1:
                     raise
@@ -231,48 +227,48 @@ class WritingRoutes:
             break
         return answer({"anchor": done.first, "range": covers}, 200 if done.known else 201)
 
-    async def fork(self, request: Request) -> Response:
-        client = self._writers.admission.client(request)
+    @acts("/tapes/{tape}/fork")
+    async def fork(self, request: Request, client: BusClient) -> Response:
         name = tape_name(client, "read", request)
         session = journal_of(name)
         data = await body_of(request)
         if session is not None:
             allowed(client, "write", name)
-            return answer(await self._writers.journals.fork(client, session, Body(data, "title", "key")), 202)
+            return answer(await self.journals.fork(client, session, Body(data, "title", "key")), 202)
         body = Body(data, "name", "at", "branch")
-        notebook = await self._writers.notebook(client, name, action="read")
+        notebook = await self.notebook(client, name, action="read")
         to = body.text("name")
         if to is None:
             raise HTTPException(422, "A fork needs a name.")
         new_name(allowed(client, "write", to))
         branch, at = body.number("branch"), body.number("at")
-        head = NotebookTape(self._store, notebook, branch).head
-        new = await self._store.fork(to, notebook, head if at is None else at, branch=branch)
+        head = NotebookTape(self.notebooks, notebook, branch).head
+        new = await self.notebooks.fork(to, notebook, head if at is None else at, branch=branch)
         return answer({"tape": to, "head": head if at is None else at}, 201 if new else 200)
 
-    async def rollback(self, request: Request) -> Response:
+    @acts("/tapes/{tape}/rollback")
+    async def rollback(self, request: Request, client: BusClient) -> Response:
         """Move the head back; in a session, undo exchanges."""
-        client = self._writers.admission.client(request)
         name = tape_name(client, "write", request)
         session = journal_of(name)
         data = await body_of(request)
         if session is not None:
-            return answer(await self._writers.journals.undo(client, session, Body(data, "exchanges", "key")), 202)
+            return answer(await self.journals.undo(client, session, Body(data, "exchanges", "key")), 202)
         body = Body(data, "to", "expect")
         to = body.number("to")
         if to is None:
             raise HTTPException(422, "to is the number of the entry that is to be the last one.")
-        branch = await self._store.rollback(name, to, expect=body.expect())
+        branch = await self.notebooks.rollback(name, to, expect=body.expect())
         return answer({"head": to, "branch": branch})
 
-    async def load(self, request: Request) -> Response:
+    @acts("/import")
+    async def load(self, request: Request, client: BusClient) -> Response:
         """Make a notebook of a file of JSON lines. What is sent again goes on where it was cut off."""
-        client = self._writers.admission.client(request)
         name = new_name(allowed(client, "write", request.query_params.get("tape", "")))
         found, last = ReadFile(), 0
         try:
             async for portion in portions(_bounded(request), found):
-                done = await self._store.append(name, portion.drafts, expect=last, key=portion.key)
+                done = await self.notebooks.append(name, portion.drafts, expect=last, key=portion.key)
                 last = done.last
         except ClientDisconnect:
             return Response(status_code=400)  # which nobody hears; what was taken is known
@@ -286,7 +282,7 @@ class WritingRoutes:
     def _drafts(self, entries: Any) -> Sequence[Draft]:
         if not isinstance(entries, list) or not 0 < len(entries) <= MAX_ENTRIES_AT_ONCE:
             raise HTTPException(422, f"entries is a list of 1 to {MAX_ENTRIES_AT_ONCE:,}.")
-        now = self._writers.now()
+        now = self.now()
         return [draft_of(entry, now) for entry in entries]
 
 

@@ -21,8 +21,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.journals import journal_of, may, tape_name
-from gateway.clients.requests import BusClient, ClientAdmission, answer, whole
+from gateway.clients.requests import BusClient, answer, whole
 from gateway.clients.scopes import JOURNAL
+from gateway.clients.views import ClientView, looks
 from gateway.features.notebooks.reading import MAX_NUMBER
 from gateway.features.notebooks.search.index import (
     Filters,
@@ -122,42 +123,40 @@ def _cut(text: str, places: Sequence[tuple[int, int]]) -> list[Piece]:
     return [*pieces, {"text": _CUT, "found": False}] if stop < len(text) else pieces
 
 
-class SearchRoutes:
-    def __init__(self, admission: ClientAdmission, tapes: NamedTapes, search: NotebookSearch) -> None:
-        self._admission = admission
-        self._tapes = tapes
-        self._search = search
-        self._journals = JournalSearch(tapes.reader)
+class SearchRoutes(ClientView, frozen=True):
+    tapes: NamedTapes
+    search: NotebookSearch
+    journals: JournalSearch
 
-    async def in_one(self, request: Request) -> Response:
+    @looks("/tapes/{tape}/search")
+    async def in_one(self, request: Request, client: BusClient) -> Response:
         """Search one notebook, with what it took over from others; or one session."""
-        client = self._admission.client(request)
         name = tape_name(client, "read", request)
         if journal_of(name) is not None:
-            record = await self._tapes.record(name)
+            record = await self.tapes.record(name)
             if record is None:
                 raise HTTPException(404, f"There is no tape {name}.")
             if client.scopes.content:
-                await self._tapes.rooms.check(client, record)
+                await self.tapes.rooms.check(client, record)
             return await self._facts(request, client, [record], _Place.of(request))
-        notebook = await self._tapes.notebooks.find(name)
+        notebook = await self.tapes.notebooks.find(name)
         if notebook is None:
             raise HTTPException(404, f"There is no tape {name}.")
         asked, filters, limit = _asked(request)
         try:
-            return await _told(await self._search.in_notebook(notebook, asked, filters, limit))
+            return await _told(await self.search.in_notebook(notebook, asked, filters, limit))
         except NoIndex as error:
             raise HTTPException(503, str(error)) from error
 
-    async def in_all(self, request: Request) -> Response:
+    @looks("/search")
+    async def in_all(self, request: Request, client: BusClient) -> Response:
         """Search all notebooks that the client may read, or those whose names fit `scope`; with a scope that begins as
         their names do, the sessions that were active last."""
-        client = self._admission.client(request)
         scope = request.query_params.get("scope", "*")
         if scope.startswith(JOURNAL):
             place = _Place.of(request)
             try:
-                page = await self._tapes.catalog.page(place.mark, limit=MAX_SESSIONS)
+                page = await self.tapes.catalog.page(place.mark, limit=MAX_SESSIONS)
             except ValueError as error:
                 raise _bad_place() from error
             records = [known.record for known in page.sessions]
@@ -168,7 +167,7 @@ class SearchRoutes:
                 for record in records[first:]
                 if fnmatchcase(name := f"{JOURNAL}{record.id}", scope)
                 and may(client, "read", name)
-                and (client.scopes.private or not await self._tapes.rooms.holds(record))
+                and (client.scopes.private or not await self.tapes.rooms.holds(record))
             ]
             return await self._facts(request, client, may_read, place, following=page.next)
         asked, filters, limit = _asked(request)
@@ -177,7 +176,7 @@ class SearchRoutes:
             return fnmatchcase(name, scope) and may(client, "read", name)
 
         try:
-            return await _told(await self._search.in_all(among, asked, filters, limit))
+            return await _told(await self.search.in_all(among, asked, filters, limit))
         except NoIndex as error:
             raise HTTPException(503, str(error)) from error
 
@@ -194,7 +193,7 @@ class SearchRoutes:
         if not client.scopes.content:
             raise HTTPException(403, f"{client.name} has no scope content, and so none to search what people say.")
         begun = bool(records) and records[0].id == place.session
-        found = await self._journals.find(records, *_asked(request), before=place.before if begun else None)
+        found = await self.journals.find(records, *_asked(request), before=place.before if begun else None)
         pieces = await run_sync(excerpts, [fact.data for _, fact in found.facts], found.meant)
         hits = [
             {
