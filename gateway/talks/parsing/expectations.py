@@ -24,7 +24,7 @@ from gateway.talks.talk import (
     WorkReturns,
     check_wording,
 )
-from runtime.language.diagnostics import DiagnosticList, SourceLine
+from runtime.language.diagnostics import SourceLine
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
 
@@ -47,13 +47,29 @@ _FORMS = (
 _WORDS = ("step", "call", "choices", "result", "failure", "end", "words")
 
 
-class FactReader:
-    """Reads them for one program; what is wrong becomes a problem."""
+class WrongItem(Exception):
+    """What is wrong with an item of a talk, and what to do: at its first character, or another column."""
 
-    def __init__(self, program: Program, problems: DiagnosticList) -> None:
+    def __init__(self, message: str, *, hint: str = "", column: int | None = None, width: int = 0) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.column = column
+        self.width = width
+
+
+def check_regular(wording: ExpectedWording, line: SourceLine) -> None:
+    """Raise WrongItem for a regular expression that is none."""
+    wrong = check_wording(wording)
+    if wrong is not None:
+        raise WrongItem(f"this regular expression is wrong: {wrong}", column=line.text.find("/") + 1)
+
+
+class FactReader:
+    """Reads them for one program. Raises WrongItem."""
+
+    def __init__(self, program: Program) -> None:
         self._program = program
-        self._problems = problems
-        self._forms: Sequence[tuple[re.Pattern[str], Callable[[SourceLine, re.Match[str]], Fact | None]]] = (
+        self._forms: Sequence[tuple[re.Pattern[str], Callable[[SourceLine, re.Match[str]], Fact]]] = (
             (_END, lambda line, _: ExpectedEnd(line.number)),
             (_STEP, self._step),
             (_CALL, self._call),
@@ -65,8 +81,7 @@ class FactReader:
             (_VARIABLE, self._holds),
         )
 
-    def read(self, line: SourceLine, text: str) -> Fact | None:
-        """The fact in a text; None for a wrong one."""
+    def read(self, line: SourceLine, text: str) -> Fact:
         for form, read in self._forms:
             found = form.match(text)
             if found is not None:
@@ -74,42 +89,32 @@ class FactReader:
         word = re.match(r"\w+", text)
         near = get_close_matches(word[0].lower(), _WORDS, n=1, cutoff=0.6) if word else []
         hint = f"Did you mean `{near[0]}`? {_FORMS}" if near else _FORMS
-        self._problems.at(line, "nothing of this form can be expected", hint=hint)
-        return None
+        raise WrongItem("nothing of this form can be expected", hint=hint)
 
-    def read_words(self, line: SourceLine, text: str, words: str) -> Fact | None:
-        """The fact in a text with a fence below, which has the words; None for a wrong one."""
+    def read_words(self, line: SourceLine, text: str, words: str) -> Fact:
+        """The fact in a text with a fence below, which has the words."""
         hears = re.fullmatch(r"\w+\s+hears", text)
         if text and text not in ("words", "failure", "result") and not hears:
             hint = "A fence stands below `expect:`, `expect: failure`, `expect: result` or `expect: Scout hears`."
-            self._problems.at(line, "no fence belongs to this", hint=hint)
-            return None
+            raise WrongItem("no fence belongs to this", hint=hint)
         return self.read(line, f'{text} "{words}"'.strip())
 
-    def _worded(
-        self, kind: Callable[[int, ExpectedWording], Fact], line: SourceLine, found: re.Match[str]
-    ) -> Fact | None:
-        wording = self._wording(line, found.groupdict().get("words", found[0]))
-        return None if wording is None else kind(line.number, wording)
+    def _worded(self, kind: Callable[[int, ExpectedWording], Fact], line: SourceLine, found: re.Match[str]) -> Fact:
+        return kind(line.number, self._wording(line, found.groupdict().get("words", found[0])))
 
-    def _hears(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+    def _hears(self, line: SourceLine, found: re.Match[str]) -> Fact:
         played = [spec.name for spec in self._program.agents if spec.kind is AgentKind.REMOTE]
         if not _QUOTED.match(found["words"]) or found["agent"] not in played:
             hint = f'Write the words in quotes: {played[0] if played else "Scout"} hears "north"'
-            self._problems.at(line, f"{found['agent']} is no agent in another process", hint=hint)
-            return None
-        wording = self._wording(line, found["words"])
-        return None if wording is None else ExpectedTelling(line.number, found["agent"], wording)
+            raise WrongItem(f"{found['agent']} is no agent in another process", hint=hint)
+        return ExpectedTelling(line.number, found["agent"], self._wording(line, found["words"]))
 
-    def _wording(self, line: SourceLine, words: str) -> ExpectedWording | None:
+    def _wording(self, line: SourceLine, words: str) -> ExpectedWording:
         """Words in quotes, a pattern between slashes, or any other words as they stand."""
         quoted = _QUOTED.match(words)
         text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else words
         wording = ExpectedWording(text, whole=False)
-        wrong = check_wording(wording)
-        if wrong is not None:
-            self._problems.at(line, f"this regular expression is wrong: {wrong}", column=line.text.find("/") + 1)
-            return None
+        check_regular(wording, line)
         return wording
 
     def _choices(self, line: SourceLine, found: re.Match[str]) -> Fact:
@@ -117,27 +122,22 @@ class FactReader:
 
     # -- steps and calls
 
-    def _step(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
-        place = self._playbook(line, found["agent"] or "", found["playbook"])
-        if place is None:
-            return None
-        agent, playbook = place
+    def _step(self, line: SourceLine, found: re.Match[str]) -> Fact:
+        agent, playbook = self._playbook(found["agent"] or "", found["playbook"])
         number = found["number"] or ""
         steps = [step.line for step in playbook.walk_steps()]
         if not steps:
             hint = f"Write `expect: call {playbook.name}`."
-            self._problems.at(line, f"{playbook.name} has no steps", hint=hint)
-            return None
+            raise WrongItem(f"{playbook.name} has no steps", hint=hint)
         if number and number not in steps:
-            self._problems.at(line, f"{playbook.name} has no step {number}", hint=f"Its steps are {', '.join(steps)}.")
-            return None
+            raise WrongItem(f"{playbook.name} has no step {number}", hint=f"Its steps are {', '.join(steps)}.")
         return ExpectedStep(line.number, agent.name, playbook.name, number)
 
-    def _playbook(self, line: SourceLine, agent: str, name: str) -> tuple[AgentSpec, PlaybookSpec] | None:
+    def _playbook(self, agent: str, name: str) -> tuple[AgentSpec, PlaybookSpec]:
         every = list(self._playbooks(agent))
         found = next(((spec, playbook) for spec, playbook in every if playbook.name == name), None)
         if found is None:
-            self._unknown(line, agent, name, [playbook.name for _, playbook in every])
+            raise self._unknown(agent, name, [playbook.name for _, playbook in every])
         return found
 
     def _playbooks(self, agent: str) -> Iterator[tuple[AgentSpec, PlaybookSpec]]:
@@ -145,15 +145,15 @@ class FactReader:
             if agent in ("", spec.name):
                 yield from ((spec, playbook) for playbook in spec.playbooks)
 
-    def _unknown(self, line: SourceLine, agent: str, name: str, known: Sequence[str]) -> None:
+    def _unknown(self, agent: str, name: str, known: Sequence[str]) -> WrongItem:
         agents = [spec.name for spec in self._program.agents]
         wanted, among = (agent, agents) if agent and agent not in agents else (name, known)
         near = get_close_matches(wanted, among, n=1, cutoff=0.6)
         what = f"the program has no agent {agent}" if among is agents else f"the program has no playbook {name}"
         hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(sorted(set(among))) or 'none'}."
-        self._problems.at(line, what, hint=hint)
+        return WrongItem(what, hint=hint)
 
-    def _call(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+    def _call(self, line: SourceLine, found: re.Match[str]) -> Fact:
         source = _OTHERS.sub("**others)", found["call"].strip())
         try:
             tree = ast.parse(source, mode="eval").body
@@ -162,17 +162,13 @@ class FactReader:
             if not isinstance(function, ast.Name | ast.Attribute):
                 raise ValueError(source)
             given = None if arguments is None else _arguments(arguments)
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError) as error:
             hint = 'Write the name, or the name with its arguments: LookUp(id="1", …)'
-            self._problems.at(line, "this is no call", hint=hint)
-            return None
+            raise WrongItem("this is no call", hint=hint) from error
         spec = self._program.agent(agent) if agent else None
         if spec is not None and spec.kind.on_server:
             return self._called(line, agent, name, given, ())
-        place = self._playbook(line, agent, name)
-        if place is None:
-            return None
-        return self._called(line, agent, name, given, place[1].params)
+        return self._called(line, agent, name, given, self._playbook(agent, name)[1].params)
 
     def _called(
         self,
@@ -181,37 +177,33 @@ class FactReader:
         name: str,
         given: tuple[list[Any], dict[str, Any], bool] | None,
         takes: Sequence[Param],
-    ) -> Fact | None:
+    ) -> Fact:
         if given is None:
             return ExpectedCall(line.number, agent, name)
         params = [param.name for param in takes]
         values, named, open_end = given
         if len(values) > len(params):
-            self._problems.at(line, f"{name} takes fewer arguments", hint=f"Its parameters: {', '.join(params)}.")
-            return None
+            raise WrongItem(f"{name} takes fewer arguments", hint=f"Its parameters: {', '.join(params)}.")
         for key in named:
             if params and key not in params:
                 near = get_close_matches(key, params, n=1, cutoff=0.6)
                 hint = f"Did you mean {near[0]}?" if near else f"Its parameters: {', '.join(params)}."
-                self._problems.at(line, f"{name} has no parameter {key}", hint=hint)
-                return None
+                raise WrongItem(f"{name} has no parameter {key}", hint=hint)
         arguments = {**dict(zip(params, values, strict=False)), **named}
         return ExpectedCall(line.number, agent, name, arguments, open_end, _defaults(takes))
 
     # -- values
 
-    def _holds(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+    def _holds(self, line: SourceLine, found: re.Match[str]) -> Fact:
         words = found["test"].strip().rstrip(".")
         test = read_condition(_ASSIGNED.sub(r"\1 == ", words, count=1))
         agent = found["agent"] or ""
         if test is None or test.calls:
             hint = 'Write a condition as in steps: $total is at least 3, $name = "Ada", $order["status"] is "shipped"'
-            self._problems.at(line, "this condition is not exact", hint=hint)
-            return None
+            raise WrongItem("this condition is not exact", hint=hint)
         agents = [spec.name for spec in self._program.agents]
         if agent and agent not in agents:
-            self._unknown(line, agent, "", agents)
-            return None
+            raise self._unknown(agent, "", agents)
         return ExpectedCondition(line.number, agent, words, test)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TypeAlias
 
-from gateway.talks.parsing.expectations import FactReader
+from gateway.talks.parsing.expectations import FactReader, WrongItem, check_regular
 from gateway.talks.talk import (
     Act,
     ArrivingEvent,
@@ -28,7 +28,6 @@ from gateway.talks.talk import (
     TalkHead,
     TimePassed,
     TranscriptGap,
-    check_wording,
 )
 from runtime.core.address import GATEWAY
 from runtime.core.cloud_event import event_from, matches
@@ -121,7 +120,7 @@ class ItemReader:
         self._agents = {_folded(agent.name): agent.name for agent in program.agents if agent.name not in people}
         self._agents[_folded(GATEWAY.name)] = GATEWAY.name
         self._played = {agent.name for agent in program.agents if agent.kind is AgentKind.REMOTE}
-        self._facts = FactReader(program, problems)
+        self._facts = FactReader(program)
         self._patterns = [one.pattern for one in begun_on_events(program.name, program)]
         self._forms: Sequence[tuple[re.Pattern[str], Callable[[TalkItem, re.Match[str]], Items]]] = (
             (_GAP, lambda item, _: [TranscriptGap(item.line.number)]),
@@ -138,20 +137,23 @@ class ItemReader:
         )
 
     def read(self, item: TalkItem) -> Items:
+        try:
+            return self._read(item)
+        except WrongItem as wrong:
+            self._problems.at(item.line, str(wrong), column=wrong.column, hint=wrong.hint, width=wrong.width)
+            return ()
+
+    def _read(self, item: TalkItem) -> Items:
         text = _BOLD.sub(lambda found: f"{found[1]}{found[2] or found[3]}", item.first, count=1)
         for form, read in self._forms:
             found = form.match(text)
             if found is not None:
                 return read(item, found)
-        self._unknown(item, text)
-        return ()
-
-    def _unknown(self, item: TalkItem, text: str) -> None:
         word = re.match(r"\w+", text)
         near = get_close_matches(word[0].lower(), _KEYWORDS, n=1, cutoff=0.7) if word else []
         hint = f"Did you mean `{near[0]}`? {_LINES}" if near else _LINES
         what = "this item is empty" if not text else "nobody says this, and it is no line of a talk"
-        self._problems.at(item.line, what, hint=hint)
+        raise WrongItem(what, hint=hint)
 
     # -- what people do
 
@@ -162,21 +164,17 @@ class ItemReader:
             return [PlayedAnswer(number, agent, item.text(found["text"]), at_once=found["now"] is not None)]
         if agent is not None:
             return self._shown(item, agent, found["text"], written=False)
-        if not self._person(item, who):
-            return ()
+        self._check_person(who)
         text = item.text(found["text"])
         if not text:
-            self._problems.at(item.line, f"{who} says nothing", hint="Write the words behind the colon.")
-            return ()
+            raise WrongItem(f"{who} says nothing", hint="Write the words behind the colon.")
         return [PersonLine(number, who, text, at_once=found["now"] is not None)]
 
     def _press(self, item: TalkItem, found: re.Match[str]) -> Items:
         who, label = found["who"].strip(), found["label"].strip()
         if _folded(who) in self._agents:
-            self._problems.at(item.line, f"{who} is an agent, and presses nothing")
-            return ()
-        if not self._person(item, who):
-            return ()
+            raise WrongItem(f"{who} is an agent, and presses nothing")
+        self._check_person(who)
         if len(label) > 1 and label[0] == label[-1] == '"':
             label = label[1:-1]
         return [PressedChoice(item.line.number, who, label, at_once=found["now"] is not None)]
@@ -185,17 +183,14 @@ class ItemReader:
         who = found["who"].strip()
         if _folded(who) in self._agents:
             hint = f"What an agent sends stands with its words: {who}: [receipt.pdf]"
-            self._problems.at(item.line, f"{who} is an agent, whose files are no act of a talk", hint=hint)
-            return ()
-        if not self._person(item, who):
-            return ()
+            raise WrongItem(f"{who} is an agent, whose files are no act of a talk", hint=hint)
+        self._check_person(who)
         files = [Path(item.line.file).parent / name.strip() for name in found["files"].split(",")]
         for file in files:
             if not file.is_file():
                 near = get_close_matches(file.name, [one.name for one in file.parent.glob("*")], n=1)
                 hint = f"Did you mean {near[0]}?" if near else "The path is looked for beside the talk."
-                self._problems.at(item.line, f"there is no file {file}", hint=hint)
-                return ()
+                raise WrongItem(f"there is no file {file}", hint=hint)
         return [
             PersonLine(item.line.number, who, item.text(found["text"] or ""), found["now"] is not None, tuple(files))
         ]
@@ -207,44 +202,35 @@ class ItemReader:
             event = event_from({"id": "1", "type": found["type"], "data": data}, source="", now=self._head.start)
         except ValueError as error:
             what = "the data is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
-            self._problems.at(item.line, what, hint='Write `event: stock.low from shop {"item": "tea"}`.')
-            return ()
+            raise WrongItem(what, hint='Write `event: stock.low from shop {"item": "tea"}`.') from error
         if not any(matches(pattern, event.type) for pattern in self._patterns):
             known = ", ".join(dict.fromkeys(self._patterns))
             hint = f"It begins on: {known}." if known else "Its trigger is `When the event stock.low arrives`."
-            self._problems.at(item.line, f"no playbook begins on the event {event.type}", hint=hint)
-            return ()
+            raise WrongItem(f"no playbook begins on the event {event.type}", hint=hint)
         name = found["source"] or "test"
         return [ArrivingEvent(item.line.number, event.type, name, data, at_once=found["now"] is not None)]
 
     def _answer(self, item: TalkItem, found: re.Match[str]) -> Items:
         text = item.text(found["text"])
         if not text:
-            self._problems.at(
-                item.line, "the answer is empty", hint="Write `answer: left` or `answer from shop: left`."
-            )
-            return ()
+            raise WrongItem("the answer is empty", hint="Write `answer: left` or `answer from shop: left`.")
         if not self._patterns:
             hint = "Its trigger is `When the event stock.low arrives`. People answer with `Name: words`."
-            self._problems.at(item.line, "no playbook of this program begins on an event", hint=hint)
-            return ()
+            raise WrongItem("no playbook of this program begins on an event", hint=hint)
         return [ProgramAnswer(item.line.number, text, found["source"] or "", at_once=found["now"] is not None)]
 
-    def _person(self, item: TalkItem, who: str) -> bool:
-        """Whether a name may be a person's: not a slip in that of an agent, or in a word of talks."""
+    def _check_person(self, who: str) -> None:
+        """Raise WrongItem for a name that is no person's: a slip in that of an agent, or in a word of talks."""
         if _folded(who) in self._people:
-            return True
+            return
         known = {**self._agents, **{word: word for word in _KEYWORDS}}
         near = get_close_matches(_folded(who), list(known), n=1, cutoff=0.8)
         if near:
             meant = f"Did you mean `{known[near[0]]}`?"
             hint = f"{meant} If a person is called {who}, write between --- lines at the top: people: {who}"
-            self._problems.at(item.line, f"{who} is no agent of the program", hint=hint, width=len(who))
-            return False
+            raise WrongItem(f"{who} is no agent of the program", hint=hint, width=len(who))
         if len(who.split()) > _MAX_NAME_WORDS:
-            self._problems.at(item.line, "nobody says this, and it is no line of a talk", hint=_LINES)
-            return False
-        return True
+            raise WrongItem("nobody says this, and it is no line of a talk", hint=_LINES)
 
     def _wait(self, item: TalkItem, found: re.Match[str]) -> Items:
         words = found["time"].strip().rstrip(".")
@@ -259,8 +245,7 @@ class ItemReader:
             if seconds is not None and 0 < seconds <= _MAX_WAIT_S:
                 return [TimePassed(number, seconds, words=asked, at_once=words.startswith("only "))]
         hint = "Write `wait 10 minutes`, `wait 1 hour and 30 seconds` or `wait until 09:30`; at most 400 days."
-        self._problems.at(item.line, f"“{words}” is no time" if words else "no time is given", hint=hint)
-        return ()
+        raise WrongItem(f"“{words}” is no time" if words else "no time is given", hint=hint)
 
     def _time(self, words: str) -> datetime | None:
         """A point in time; a time of the day is of the first day, or of the days after it."""
@@ -276,45 +261,33 @@ class ItemReader:
     # -- what agents show, and models answer
 
     def _model(self, item: TalkItem, found: re.Match[str]) -> Items:
-        by = ""
-        if found["by"] is not None:
-            by = self._agents.get(_folded(found["by"]), "")
-            if not by:
-                self._no_agent(item, found["by"].strip())
-                return ()
+        by = "" if found["by"] is None else self._agent(found["by"])
         text = item.text(found["text"])
         if not text:
-            self._problems.at(item.line, "the model answers nothing", hint="Write the answer behind the colon.")
-            return ()
+            raise WrongItem("the model answers nothing", hint="Write the answer behind the colon.")
         always = found["always"] is not None
         return [ScriptedReply(item.line.number, text, found["to"] or "", by, always=always, after=found["after"] or "")]
 
     def _writes(self, item: TalkItem, found: re.Match[str]) -> Items:
-        agent = self._agents.get(_folded(found["who"]))
-        if agent is None:
-            self._no_agent(item, found["who"].strip())
-            return ()
+        agent = self._agent(found["who"])
         shown = self._shown(item, agent, found["text"], written=True)
-        text = item.text(found["text"])
-        return [ScriptedReply(item.line.number, text, by=agent, words=True), *shown] if shown else ()
+        return [ScriptedReply(item.line.number, item.text(found["text"]), by=agent, words=True), *shown]
 
     def _shown(self, item: TalkItem, agent: str, first: str, *, written: bool) -> Items:
         wording = ExpectedWording(item.text(first))
         if not wording.text:
-            self._problems.at(item.line, f"{agent} says nothing", hint="Write the words behind the colon.")
-            return ()
-        wrong = check_wording(wording)
-        if wrong is not None:
-            self._problems.at(
-                item.line, f"this regular expression is wrong: {wrong}", column=item.line.text.find("/") + 1
-            )
-            return ()
+            raise WrongItem(f"{agent} says nothing", hint="Write the words behind the colon.")
+        check_regular(wording, item.line)
         return [ExpectedWords(item.line.number, agent, wording, written)]
 
-    def _no_agent(self, item: TalkItem, name: str) -> None:
+    def _agent(self, named: str) -> str:
+        """An agent's name. Raises WrongItem for another one."""
+        name = named.strip()
+        if (agent := self._agents.get(_folded(name))) is not None:
+            return agent
         near = get_close_matches(_folded(name), list(self._agents), n=1, cutoff=0.6)
         hint = f"Did you mean {self._agents[near[0]]}?" if near else f"Its agents are: {', '.join(self._named())}."
-        self._problems.at(item.line, f"{name} is no agent of the program", hint=hint)
+        raise WrongItem(f"{name} is no agent of the program", hint=hint)
 
     def _named(self) -> list[str]:
         return [name for name in self._agents.values() if name != GATEWAY.name]
@@ -326,16 +299,13 @@ class ItemReader:
         what = found["what"].strip()
         words = item.fenced()
         if words is None:
-            fact = self._facts.read(item.line, item.text(what))
-        else:
-            fact = self._facts.read_words(item.line, what, words)
-        return () if fact is None else [fact]
+            return [self._facts.read(item.line, item.text(what))]
+        return [self._facts.read_words(item.line, what, words)]
 
     def _judge(self, item: TalkItem, found: re.Match[str]) -> Items:
         words = item.text(found["what"].strip())
         if not words:
-            self._problems.at(item.line, "there is nothing to judge", hint="Write `judge: the answer names a price`.")
-            return ()
+            raise WrongItem("there is nothing to judge", hint="Write `judge: the answer names a price`.")
         return [JudgedSentence(item.line.number, words)]
 
 
