@@ -32,7 +32,7 @@ from gateway.clients.scopes import ClientScopes
 from gateway.settings.clients import OWNER
 from gateway.web.forms import over_tls, small_json, source_of
 from gateway.web.identity import clean_name
-from gateway.web.logins.door import NOT_READ, TOO_MANY, Attempts, refused
+from gateway.web.logins.door import NOT_READ, TOO_MANY, LoginAttempts, refused
 from gateway.web.pages import ASSETS, files_at, page_at
 from gateway.web.pages import PAGE as CHAT
 from runtime.core.clock import Clock, aware
@@ -235,7 +235,7 @@ class ConsoleDoor(Struct, frozen=True):
 class _Desk:
     def __init__(self, door: ConsoleDoor) -> None:
         self._door = door
-        self._attempts = Attempts(door.clock)
+        self._attempts = LoginAttempts(door.clock)
 
     async def session(self, request: Request) -> Response:
         """The role of who is logged in, null for nobody, and what it may."""

@@ -48,7 +48,7 @@ class LogIn(Protocol):
         """Where people come and go."""
 
 
-class Attempts:
+class LoginAttempts:
     def __init__(self, clock: Clock) -> None:
         self._one = KeyedBudgets(LOGINS, clock)
         self._all = KeyedBudgets(ALL_LOGINS, clock)
@@ -137,7 +137,7 @@ class PasswordLogIn:
     def __init__(self, identities: WebIdentities, reserved: ReservedNames, clock: Clock) -> None:
         self._identities = identities
         self._reserved = reserved
-        self._attempts = Attempts(clock)
+        self._attempts = LoginAttempts(clock)
 
     async def person(self, connection: HTTPConnection, /) -> WebVisitor | None:
         return self._identities.person(connection.cookies.get(COOKIE))

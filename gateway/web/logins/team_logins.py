@@ -20,7 +20,7 @@ from adapters.web.codec import WebVisitor
 from gateway.access.people import KnownPeople, Role, role_named
 from gateway.web.forms import small_json
 from gateway.web.identity import MAX_NAME, ReservedNames, clean_name
-from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, Attempts, parted, refused, shown, welcomed
+from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, LoginAttempts, parted, refused, shown, welcomed
 from gateway.web.logins.team import LOGIN_LASTS_S, LoginTeam, NotAdmitted, login_id, name_field
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -64,7 +64,7 @@ class InvitedLogIn:
 
     def __init__(self, team: LoginTeam, clock: Clock) -> None:
         self._team = team
-        self._attempts = Attempts(clock)
+        self._attempts = LoginAttempts(clock)
 
     async def person(self, connection: HTTPConnection, /) -> WebVisitor | None:
         return await self._team.find(connection.cookies.get(TEAM_COOKIE))
