@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
@@ -46,7 +46,7 @@ from gateway.clients.views import FeatureDoor, GatewayView
 from gateway.console.door import LOGINS_TABLE, ConsoleDoor, ConsoleLogins
 from gateway.database import GatewayDatabase
 from gateway.dev.door import board_routes
-from gateway.feature import ClientGround, FeatureGround, TapeGround, WebGround
+from gateway.feature import ClientGround, TapeGround, WebGround
 from gateway.overview.decisions import DecisionRoutes, PeopleRoutes
 from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.models import ModelRoutes, ToolRoutes
@@ -66,7 +66,6 @@ from gateway.web.logins.door import OpenPages
 from runtime.core.clock import Clock
 from runtime.core.files import FileStore
 from runtime.core.ids import SessionId
-from runtime.llm.models import ModelRegistry
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
@@ -144,35 +143,12 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
     )
 
 
-class _Executing(Protocol):
-    """The parts that execute programs."""
-
-    @property
-    def llm(self) -> ModelRegistry: ...
-
-    @property
-    def seen(self) -> ServiceTallies | None: ...
-
-
-class _ViewGround(FeatureGround, Protocol):
-    """The part of the gateway's foundation that is needed here."""
-
-    @property
-    def engine(self) -> _Executing | None: ...
-
-    @property
-    def platforms(self) -> SharedPlatforms | None: ...
-
-    @property
-    def services(self) -> SharedServices | None: ...
-
-
-def _moments(ground: _ViewGround, database: GatewayDatabase) -> TapeMoments:
+def _moments(ground: GatewayFoundation, database: GatewayDatabase) -> TapeMoments:
     return TapeMoments(database.tapes, snapshots_in(ground.connection))
 
 
 def _console_of(
-    ground: _ViewGround, owner: Callable[[HTTPConnection], Awaitable[WebVisitor | None]]
+    ground: GatewayFoundation, owner: Callable[[HTTPConnection], Awaitable[WebVisitor | None]]
 ) -> ConsoleDoor | None:
     """The door of the console, where the settings have one; `owner` finds the owner of the chat who asks."""
     own, clock = ground.settings.console, ground.clock
@@ -183,7 +159,7 @@ def _console_of(
     return ConsoleDoor(logins, links, owner, clock, ground.bus.publish, own.acts, own.private)
 
 
-def bus_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[BaseRoute]:
+def bus_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequence[BaseRoute]:
     connection, clock = ground.connection, ground.clock
     database, shards = ground.database, shards_in(connection)
 
@@ -266,7 +242,7 @@ async def _file_of(database: GatewayDatabase, clock: Clock, session: SessionId) 
             yield line
 
 
-def tape_views(ground: _ViewGround, admission: ClientAdmission) -> Sequence[BaseRoute]:
+def tape_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
     database, calls = ground.database, RedisModelCalls(ground.connection)
     moments = _moments(ground, database)

@@ -56,7 +56,7 @@ from runtime.tape.view import AGENT_DONE, HUMAN_MESSAGE
 from tests.contract.storage_samples import NODE, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.rooms import memory_tables
-from tests.fakes.pages.console import ConsoleGround
+from tests.fakes.pages.console import console_ground
 from tests.fakes.pages.web_chat import named_alone
 from tests.unit.runtime.sessions import programs as small
 
@@ -151,7 +151,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
                 ["scout"],
             ),
             clock,
-            views=bus_views(ConsoleGround(connection), admission),
+            views=bus_views(console_ground(connection), admission),
         )
         leases = RedisLeaseStore(connection)
         lease = await shard_lease(leases)

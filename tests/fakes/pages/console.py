@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 import anyio
 import httpx
@@ -16,6 +17,8 @@ from starlette.requests import HTTPConnection
 from adapters.web.adapter import WebAdapter
 from adapters.web.codec import WebVisitor
 from gateway.assembly.doors import bus_views, tape_views
+from gateway.assembly.foundation import GatewayFoundation
+from gateway.assembly.parts import Engine
 from gateway.assembly.stores import feed_in
 from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.bus import ClientBus, ParticipantRegisters
@@ -24,29 +27,27 @@ from gateway.clients.requests import ClientAdmission
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor, ConsoleLogins, LoginLinks
-from gateway.database import GatewayDatabase
 from gateway.features.notebooks.door import TapeService
 from gateway.features.notebooks.redis import RedisNotebooks
 from gateway.features.notebooks.search.search import NotebookSearch
 from gateway.features.notebooks.tapes import NamedTapes
 from gateway.inbound.routing import Routes
-from gateway.overview.status import SharedPlatforms
-from gateway.overview.tallies import ServiceTallies, SharedServices
+from gateway.observability.watching import SecretMasking
 from gateway.settings.tree import Settings
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.core.texts import Texts, english
+from runtime.core.texts import english
 from runtime.events.happening import BusEvent
 from runtime.language.program import Program
 from runtime.llm.models import ModelRegistry
+from runtime.sandbox.monty import MontySandbox
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.archive import SessionArchive
 from runtime.stores.orders import TaskLimits
 from tests.fakes.memory.rooms import memory_tables
 from tests.fakes.observing.records import MemoryRecords
@@ -55,34 +56,25 @@ from tests.fakes.pages.web_chat import named_alone
 PASSWORDS = {"owner": "the-password-of-owners", "operator": "the-password-of-operators"}
 
 
-@dataclass(frozen=True)
-class ModelsAlone:
-    """What executes programs, as far as the console asks it."""
-
-    llm: ModelRegistry
-    seen: ServiceTallies | None = None
-
-
-@dataclass(frozen=True)
-class ConsoleGround:
-    """What the views stand on."""
-
-    connection: RedisConnection
-    settings: Settings = field(default_factory=Settings)
-    archive: SessionArchive | None = None
-    clock: SystemClock = field(default_factory=SystemClock)
-    bus: Bus = field(default_factory=lambda: Bus(SystemClock()))
-    programs: Mapping[str, Program] = field(default_factory=dict)
-    routes: Routes = field(default_factory=lambda: Routes(()))
-    texts: Texts = field(default_factory=english)
-    engine: ModelsAlone | None = None
-    platforms: SharedPlatforms | None = None
-    services: SharedServices | None = None
-
-    @property
-    def database(self) -> GatewayDatabase:
-        """See `FeatureGround`."""
-        return GatewayDatabase(self.settings, self.connection, self.archive)
+def console_ground(
+    connection: RedisConnection, programs: Mapping[str, Program] | None = None, models: ModelRegistry | None = None
+) -> GatewayFoundation:
+    """What the views stand on. Nothing in it executes programs: of that part there are the models alone."""
+    clock = SystemClock()
+    return GatewayFoundation(
+        Settings(),
+        Routes(()),
+        programs or {},
+        None if models is None else Engine(models, "", cast("MontySandbox", None)),
+        connection,
+        None,
+        clock,
+        Bus(clock),
+        Path(),
+        english(),
+        None,
+        SecretMasking(()),
+    )
 
 
 @dataclass(frozen=True)
@@ -90,7 +82,7 @@ class ConsoleWorld:
     """A running console. `told` is what the process's bus was told."""
 
     url: str
-    ground: ConsoleGround
+    ground: GatewayFoundation
     sessions: RedisSessionStore
     leases: RedisLeaseStore
     inbox: RedisInbox
@@ -127,8 +119,7 @@ async def console(
     """Serve until the block ends. `clients` are scopes by name; the token of each is `a-token-of-<name>`."""
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
-        engine = None if models is None else ModelsAlone(models)
-        ground = ConsoleGround(connection, programs=programs or {}, engine=engine)
+        ground = console_ground(connection, programs, models)
         told: list[BusEvent] = []
         ground.bus.subscribe("*", told.append)
         clock, inbox, sessions = ground.clock, RedisInbox(connection), RedisSessionStore(connection)
