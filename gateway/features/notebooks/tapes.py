@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -27,39 +27,6 @@ class TapeLine(Struct, frozen=True):
     id: int
     kind: str
     text: Callable[[], str]
-
-
-class Tape(Protocol):
-    """A tape as it was when it was looked up; what is on it never changes."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def head(self) -> int:
-        """The number of the last entry; 0 for none."""
-
-    @property
-    def branch(self) -> int:
-        """The number of the branch that is read."""
-
-    def about(self) -> dict[str, Any]:
-        """What there is to know of it, JSON data."""
-
-    def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[TapeLine]:
-        """The entries after number `after`, up to `until`, in order or in reverse."""
-
-    def file_lines(self) -> AsyncIterator[str]:
-        """All entries as the lines of a file."""
-
-    async def since(self, anchor: str, until: int) -> int | None:
-        """The number of the last anchor of this name, of any for `*`, not above `until`."""
-
-    def following(self) -> AbstractAsyncContextManager[TapeFollowing]:
-        """News of it."""
-
-    async def shared_with(self, branch: int) -> int:
-        """The number of entries that it shares with another branch of it. Raises LookupError where there is none."""
 
 
 class NamedTapes:
@@ -87,6 +54,8 @@ class NamedTapes:
 
 
 class NotebookTape:
+    """A notebook as it was when it was looked up; what is on it never changes. `head` is 0 for one without entries."""
+
     def __init__(self, store: NotebookStore, notebook: Notebook, branch: int | None = None) -> None:
         self.name = notebook.name
         self.branch = notebook.branch if branch is None else branch
@@ -99,6 +68,7 @@ class NotebookTape:
             raise no_branch(self.name, branch) from error
 
     def about(self) -> dict[str, Any]:
+        """What there is to know of it, JSON data."""
         notebook = self._notebook
         left = [
             {"branch": number, "from": one.parent, "at": one.at, "head": notebook.head_of(number)}
@@ -118,6 +88,7 @@ class NotebookTape:
         }
 
     async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[TapeLine]:
+        """The entries after number `after`, up to `until`, in order or in reverse."""
         async for entry in self._store.read(cut(self._view, until, after=after), back=back):
             yield TapeLine(entry.id, entry.kind, partial(_text, entry))
 
@@ -126,6 +97,7 @@ class NotebookTape:
             yield entry.exported()
 
     async def since(self, anchor: str, until: int) -> int | None:
+        """The number of the last anchor of this name, of any for `*`, not above `until`."""
         async for number in self._store.anchors(cut(self._view, until)):
             if anchor == ANY_ANCHOR:
                 return number
@@ -139,10 +111,13 @@ class NotebookTape:
         return self._store.following(self.name)
 
     async def shared_with(self, branch: int) -> int:
+        """The number of entries that it shares with another branch of it. Raises LookupError where there is none."""
         return common(self._view, self._notebook.view(branch))
 
 
 class JournalTape:
+    """A session's tape, with the methods of `NotebookTape`."""
+
     branch = 0
 
     def __init__(self, reader: TapeReader, record: SessionRecord, content: bool) -> None:
@@ -200,6 +175,9 @@ class JournalTape:
 
     def _text(self, fact: Fact) -> str:
         return write_json(fact_data(fact, content=self._content))
+
+
+Tape: TypeAlias = NotebookTape | JournalTape
 
 
 def fact_data(fact: Fact, *, content: bool) -> dict[str, Any]:
