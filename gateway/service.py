@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -15,7 +15,7 @@ from adapters.web.codec import WebVisitor
 from adapters.web.visit import PageLink
 from gateway.access.admission import PlatformAccess
 from gateway.cluster.bots import BotLeases
-from gateway.cluster.node import ClusterNode
+from gateway.cluster.node import ClusterFront, ClusterNode
 from gateway.inbound.router import InboundRouter
 from runtime.bus import Bus
 from runtime.core.clock import Clock
@@ -54,19 +54,6 @@ class ServedPlatform(Struct, frozen=True):
     exclusive: bool
 
 
-class ClusterMember(Protocol):
-    """This process as a member of the cluster."""
-
-    async def run(self, tasks: TaskGroup, /) -> None:
-        """Do it in `tasks` until that is cancelled. Returns when it does. Raises StorageUnavailable."""
-
-    async def drain(self, within_s: float, /) -> None:
-        """Give everything back; work in progress may finish within this time."""
-
-    def at_work(self) -> int:
-        """The number of conversations with work in progress."""
-
-
 class ServingNode(Struct, frozen=True):
     node: ClusterNode
     registry: ConversationRegistry
@@ -79,6 +66,10 @@ class ServingNode(Struct, frozen=True):
 
     def at_work(self) -> int:
         return sum(self.registry.loads().values())
+
+
+ClusterMember: TypeAlias = ServingNode | ClusterFront
+"""This process as a member of the cluster: both run until their tasks are cancelled, and give everything back."""
 
 
 class GatewayService:

@@ -100,10 +100,10 @@ class TooMuchMarkdown(ValueError):
     """The text has to be shown as written."""
 
 
-def check_bounds(markdown: str, *, most_chars: int = CHARS_MAX) -> None:
+def check_bounds(markdown: str) -> None:
     """Raise TooMuchMarkdown for a text that would take too long to format."""
     if (
-        len(markdown) > most_chars
+        len(markdown) > CHARS_MAX
         or markdown.count("[") > BRACKETS_MAX
         or sum(1 for _ in _MARK.finditer(markdown)) > MARKS_MAX
         or _NESTED.search(markdown)
