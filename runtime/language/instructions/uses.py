@@ -105,7 +105,9 @@ def _sets_all(instruction: Instruction, fits: Callable[[ast.expr], bool], type_:
     for part in instruction.parts:
         made = part.variables if isinstance(part, Set) else part.wants if isinstance(part, Ask) else ()
         made = (part.result,) if isinstance(part, Call) and part.result else made
-        sure = isinstance(part, Set) and isinstance(part.value, Expression) and fits(part.value.tree)
+        sure = (
+            isinstance(part, Set) and not part.operator and isinstance(part.value, Expression) and fits(part.value.tree)
+        )
         names |= {one.name for one in made if not one.path and (sure or one.type.partition("[")[0] == type_)}
     return frozenset(names)
 

@@ -67,6 +67,8 @@ _WITHIN = frozenset(",:;")
 """Marks inside of a sentence."""
 _MARKS = "*_`#- \t"
 
+_OF_A_VALUE = frozenset({"of", "is", "are", "was", "were", "isn't", "has", "have"})
+"""Words before which no condition ends."""
 _MOST = 3
 _SUBJECT = 1
 """The gaps between words before which nothing is compared."""
@@ -192,7 +194,7 @@ def two_readings(playbook: PlaybookSpec) -> Iterator[Finding]:
 def _exact_beginning(text: str) -> str:
     """The longest beginning of a condition that compares something and is exact; "" for none."""
     for cut in reversed([at for at, char in enumerate(text) if char.isspace()][_SUBJECT:]):
-        found = read_condition(text[:cut].rstrip(","))
+        found = read_condition(text[:cut].rstrip(",")) if text[cut:].split()[0] not in _OF_A_VALUE else None
         if found is not None and isinstance(found.tree, ast.Compare | ast.BoolOp):
             return text[:cut].rstrip(",")
     return ""

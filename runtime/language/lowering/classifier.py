@@ -316,9 +316,7 @@ class Classifier:
             return self._calling("Say", said)
         if called := self._named_calls.in_words(bare):
             return self._calling(name, called) if (name := phrases.whole_call(called)) else _called(called)
-        if named := self._named_calls.by_variable(text, bare):
-            return named
-        if inside := self._call_inside(text, bare):
+        if inside := self._named_calls.by_variable(text, bare) or self._call_inside(text, bare):
             return inside
         return self._set(text, bare, readings)
 
@@ -329,6 +327,8 @@ class Classifier:
             sure = not by["rest"] and "$" not in bare and self._takes_nothing(by["name"])
             called = f"{by['name']}(): {text.rstrip('. ;')}"
             return _called(called) if sure else free(text, f"what {by['name']} is given is unclear")
+        if behind := self._named_calls.behind_its_purpose(bare):
+            return _called(behind)
         works = phrase("works by a call").begins(bare)
         if works and phrase("how often").inside(bare[: -len(works["call"])]):
             return free(text, "how often it is done is part of the sentence")

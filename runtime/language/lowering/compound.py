@@ -198,7 +198,7 @@ class Compound:
         modifies = phrase("how").begins(part) is not None
         asks_itself = before.found.op is OpCode.TNK and part.rstrip().endswith("?")
         same = before.found.op is found.op and found.op in (OpCode.TNK, OpCode.EXE) and not found.after
-        same = same and not phrases.does_one_thing(part)
+        same = same and not (phrases.does_one_thing(part) or is_exact(part))
         if before.found.op in (OpCode.TNK, OpCode.EXE) and (asks_itself or same or (modifies and not found.known)):
             known = before.found.known and (found.known or modifies)
             text = f"{before.found.text}{'' if before.found.text.endswith(('?', '!')) else mark} {part}"

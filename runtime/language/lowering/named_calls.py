@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from runtime.language.instructions.steps.calling import given_to
+from runtime.language.instructions.steps.setting import settings_of
+from runtime.language.instructions.values import result_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach
@@ -56,6 +58,23 @@ class NamedCalls:
             return True
         names = [] if spelled else self._reach.meant_by_first(words, _LONGEST_NAME)
         return any(name != self._within and " " in spaced(name) for name in names)
+
+    def behind_its_purpose(self, bare: str) -> str | None:
+        """The call, as it is written in PBAsm, behind a sentence that only says what it is for: "Check the class:
+        $ok:bool = HasClass($class)". None for no such sentence."""
+        purpose, _, rest = bare.partition(": ")
+        made = settings_of(rest)
+        call = result_of(made[0].text) if len(made) == 1 and not made[0].operator else rest
+        name = phrases.whole_call(call)
+        if not name or not self._reach.knows(name) or phrase("more than a purpose").inside(purpose):
+            return None
+        verb, told = (
+            purpose.partition(" ")[0].lower(),
+            phrase("tell").begins(purpose) or phrase("ask always").begins(purpose),
+        )
+        same = spaced(name.rpartition(".")[2]).lower().split()[:1] == [verb]
+        sure = (made and not told) or same or phrase("puts down").begins(purpose)
+        return f"{rest.rstrip('. ;')}: {purpose}" if sure else None
 
     def by_variable(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step

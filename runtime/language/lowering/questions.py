@@ -175,6 +175,8 @@ class AskedVariables:
         """A thought; a free step for a note of what nobody has said: "Note the $plate". None for any other step."""
         if not phrase("think").begins(bare):
             return None
+        if made := phrase("value at its end").is_all_of(bare):
+            return LoweredInstruction(OpCode.EXE, f"{made['target']} = {made['work']}")
         new = {*phrases.VARIABLE.findall(bare)} - self.given
         notes = new and phrases.beginning(bare, words_of("notes"))
         if notes:

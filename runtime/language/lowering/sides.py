@@ -26,12 +26,15 @@ from runtime.language.instructions.model import BranchSide, Condition, Free, Ins
 from runtime.language.instructions.operands import condition_of
 from runtime.language.instructions.steps.repeating import BranchReading, branch_of, loop_of
 from runtime.language.instructions.uses import sets
-from runtime.language.lowering import phrases
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.answers import may_be_answered
 from runtime.language.lowering.clauses import open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import OpCode, Step
 from runtime.language.vocabulary.phrase import phrase
+
+_WHOM = 3
+"""The words of "tell the user", which says no more than who hears something."""
 
 
 def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
@@ -224,7 +227,9 @@ def _is_closed(found: LoweredInstruction) -> bool:
     if found.after or found.op is OpCode.CND:
         return False
     said = phrase("opening").without(found.talk.said) if found.talk else ""
-    return found.talk is None or phrase("says only quoted").begins(said) is not None
+    told = phrase("replies").begins(said) or len(said.split()) > _WHOM
+    plain = found.talk is not None and not found.talk.asks and told and not messages.is_indirect(said)
+    return found.talk is None or plain or phrase("says only quoted").begins(said) is not None
 
 
 def _is_plain(body: LoweredInstruction) -> bool:

@@ -269,7 +269,8 @@ class Speech:
             from_agent = any(one.lead == "from" and one.first[0] == "agent" for one in self._named(bare))
             if from_agent or self._spoken_to(bare) or not phrase("ask if object").begins(bare):
                 return phrase("lets know").begins(bare) is None
-        asks = phrase("asks inside").inside(unquoted(bare)) if self._tells(bare, target or "user") else None
+        open_brackets = unquoted(bare.replace("(", " ").replace(")", " "))
+        asks = phrase("asks inside").inside(open_brackets) if self._tells(bare, target or "user") else None
         if asks and phrase("asks for no words").begins(bare[asks.end() - 3 :]) and not phrase("until").inside(bare):
             return False
         return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)

@@ -31,6 +31,7 @@ _STATES: Mapping[str, tuple[str, str]] = {
     "negative": (f"({SUBJECT} < 0)", f"({SUBJECT} >= 0)"),
 }
 _OPPOSITE = {"==": "!=", "!=": "==", ">=": "<", "<=": ">", ">": "<=", "<": ">=", "in": "not in", "not in": "in"}
+_ITEMS = frozenset({"items", "item", "entries", "entry", "elements", "element", "things", "characters", "character"})
 _ORDERS = frozenset({">=", "<=", ">", "<"})
 
 
@@ -275,6 +276,25 @@ def contains_each(_: str, value: ValueMeaning, others: ListMeaning) -> TestMeani
     return _joined(others.joint, tuple(test_of_values(one.code, "in", SUBJECT) for one in (value, *others.values)))
 
 
+def has_many(_: str, test: TestMeaning, noun: ConditionToken) -> TestMeaning | None:
+    """How many items, which a noun may only name as such: `$basket has 3 items`, not `$basket has 3 apples`."""
+    return test.of(ValueMeaning(f"len({SUBJECT})", "computed")) if noun.text in _ITEMS else None
+
+
+def single_number(value: ValueMeaning) -> TestMeaning | None:
+    """As many, or none: in `no items` stands a word that is a value elsewhere."""
+    number = {"False": "0", "True": "", "None": ""}.get(value.code, value.code)
+    return than("==", ValueMeaning(number, value.form)) if number else None
+
+
+def there_are_in(
+    _: str, test: TestMeaning, noun: ConditionToken, __: object, where: ValueMeaning
+) -> ClauseMeaning | None:
+    """The same of items in a list, which may be called as the list is: `there are 4 articles in $articles`."""
+    named = noun.text in _ITEMS or where.code.lower().lstrip("$").split("_")[-1] in (noun.text, f"{noun.text}s")
+    return ClauseMeaning(test.of(ValueMeaning(f"len({where.code})", "computed"))) if named else None
+
+
 def begins(method: str, value: ValueMeaning) -> TestMeaning:
     yes = f"({SUBJECT} != None and str({SUBJECT}).{method}({value.code}))"
     return TestMeaning(yes, f"(not {yes})")
@@ -347,6 +367,8 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "lasting_half": lambda count, _, unit: _lasting(True, count, unit),
     "lasting_and_half": lambda count, unit, _: _lasting(True, count, unit),
     "added_up": _computed(lambda first, *others: f"({first.code} + {others[-1].code})"),
+    "any_number": lambda _: than("!=", ValueMeaning("0", "literal")),
+    "than_letters": lambda op, value, *_: than(op, value).of(ValueMeaning(f"len({SUBJECT})", "computed")),
     "single": lambda value: (value,),
     "choice": lambda value, others: (value, *others.values),
     "choice_of_commas": lambda value, first, others: (value, first, *others),

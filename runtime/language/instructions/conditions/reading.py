@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from runtime.language.instructions.conditions.grammar import ConditionChart, condition_grammar
 from runtime.language.instructions.conditions.meanings import ACTIONS, ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
@@ -19,6 +21,8 @@ from runtime.language.vocabulary.word_list import WORD
 
 _WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
 _OF_SYMBOLS = frozenset({"and", "or", "not", "in", "if", "else", "for", "True", "False", "None", "true", "false"})
+_OF_MORE = frozenset({"and", "or", "either", "neither", "but", "unless", "not", "no", "that", "so", "than", "is", "if"})
+"""Words of a sentence in which what stands in brackets is not all."""
 _EXACT_WORDS = frozenset({"meeting", "true", "false"})
 _DENIES = frozenset({"not", "no", "nobody", "none", "never", "nothing", "without"})
 _APOSTROPHE = re.compile("(?<=\\w)\u2019(?=\\w)")
@@ -37,6 +41,8 @@ def condition_readings(text: str) -> tuple[Expression, ...]:
     if not _speaks_of_values(source) or len(source) > MAX_SOURCE or has_date(source):
         return ()
     said = plain_marks(source)
+    if (test := _test_in_brackets(said)) is not None:
+        return (replace(test, source=source),)
     clauses = (clause for clause in _meanings(said, "condition") if isinstance(clause, ClauseMeaning))
     found = [one for clause in clauses if (one := expression_of(source, clause.test.yes)) is not None]
     if len(found) > 1:
@@ -44,6 +50,14 @@ def condition_readings(text: str) -> tuple[Expression, ...]:
     if not found and (symbols := _in_symbols(source, said)) is not None:
         return (symbols,)
     return tuple(found)
+
+
+def _test_in_brackets(said: str) -> Expression | None:
+    """What a condition in words is in symbols: "we don't know the dish ($contents is None)"."""
+    head, _, test = said.partition(" (")
+    prose = "$" not in head and _OF_MORE.isdisjoint(words := head.lower().split()) and len(words) > 2
+    found = read_condition(test[:-1]) if prose and test.endswith(")") and "(" not in test else None
+    return found if found is not None and isinstance(found.tree, ast.Compare) else None
 
 
 def _speaks_of_values(text: str) -> bool:

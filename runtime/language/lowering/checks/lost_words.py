@@ -29,7 +29,7 @@ _STOOD_FOR = {
     " following forever endlessly once twice thrice x every each passes cycles of"
     " doesnt dont didnt isnt arent wasnt werent hasnt havent",
     "QUE Say": "say same show print display tell ask output reply respond answer announce write send greet"
-    " whisper exactly saying",
+    " whisper exactly saying welcome thank congratulate words",
     "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
     " trigger playbook using calling via passing get obtain store save keep put record remember result results output"
     " answer giving set let assign pick picked choose chose they",

@@ -197,7 +197,10 @@ async def test_a_loop_over_a_text_asks_a_model_what_its_parts_are(tmp_path: Path
         f"- For each {each} in {over}\n  - Say {each}"
         for each, over in (("$word", "$text"), ("$word", '"a b"'), ("$letter", "$text"), ("$word", "$words"))
     )
-    path.write_text(f'# Shop\n\n## Main\n- Set $text to "a b"\n- Set $words to ["a", "b"]\n{loops}\n', encoding="utf-8")
+    path.write_text(
+        f'# Shop\n\n## Main\n- Set $text to "a b"\n- Set $words to ["a", "b"]\n- Add "c" to $words\n{loops}\n',
+        encoding="utf-8",
+    )
     result = await compile_parsed(parse(read_paths([path])), lowerer=RulesLowerer())
     rows = [line for line in explanation_of(result.program)[0]["lines"] if line["location"].endswith("CND")]
     assert [[part["kind"] for part in row["parts"]] for row in rows] == [

@@ -80,6 +80,9 @@ X, X_INT = VariableTarget("x"), VariableTarget("x", "int")
         ("QUE Say(user, a; b)", Say(("user",), Prose("a; b"))),
         ('QUE Say(user, "Hello; hi, you")', Say(("user",), words("Hello; hi, you"))),
         ('QUE Say(user, Say "Hello {$x}.")', Say(("user",), words("Hello ", "$x", "."))),
+        ('QUE Say(user, Welcome the user by saying "Hello.")', Say(("user",), words("Hello."))),
+        ('QUE Say(user, Thank them with the words "Hello.")', Say(("user",), words("Hello."))),
+        ('QUE Say(user, Thank them with a "bow")', Say(("user",), Prose('Thank them with a "bow"'))),
         ('QUE Say("user", Tell the user: "It is $x.y")', Say(("user",), words("It is ", "$x.y"))),
         (
             'QUE Say(user, Say "{the month in French}")',

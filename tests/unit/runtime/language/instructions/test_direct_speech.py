@@ -62,6 +62,9 @@ def test_one_that_does_not_hold_it_is_left_alone(step: str) -> None:
         ("Ask whether they want a receipt, and set $receipt:bool.", "Ask whether they want a receipt"),
         ("Ask what it is about and store the answer in $topic", "Ask what it is about"),
         ("Ask where it is, and keep it as $place:list[str]", "Ask where it is"),
+        ("Ask what it is about. Save it as $topic:str", "Ask what it is about"),
+        ("Ask who and where; store them as $party:str and $place:str", "Ask who and where"),
+        ("Ask if they want one; set $receipt:bool accordingly", "Ask if they want one"),
     ],
 )
 def test_a_question_is_worded_without_where_its_answer_is_kept(step: str, asked: str) -> None:
