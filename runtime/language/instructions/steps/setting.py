@@ -177,6 +177,7 @@ def _is(value: str, *kinds: type[ast.expr]) -> bool:
 
 def _unsure(value: str) -> str:
     """Why a value in words may be more than one; "" where it is one."""
+    value = value.partition("): ")[0]  # behind a call stands what its author wrote
     return LATER if governing(value, lambda before: read_value(before) is not None) else ""
 
 

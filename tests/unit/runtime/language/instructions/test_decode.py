@@ -214,6 +214,7 @@ def test_assignments_are_exact_where_their_values_are(line: str, does: Meaning) 
         ("QUE Get([Alice, Bob])", Call("Get", (CallArgument("", exact('["Alice", "Bob"]')),))),
         ("QUE Get($x): only the last ones", Call("Get", (CallArgument("", exact("$x")),), None, "only the last ones")),
         ("QUE $x:int = Get(1); YLD for call", Call("Get", (CallArgument("", exact("1")),), X_INT)),
+        ("QUE $x = Get(1): each day; YLD for call", Call("Get", (CallArgument("", exact("1")),), X, "each day")),
         ("QUE $x = 1 + Get(1)", Set((X,), exact("1 + Get(1)"))),
         ("QUE $x += Get(1)", Set((X,), exact("Get(1)"), "+")),
     ],
