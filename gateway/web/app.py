@@ -9,9 +9,9 @@ from functools import partial
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from adapters.web.adapter import WebAdapter
@@ -20,7 +20,7 @@ from adapters.web.visit import CLOSE_TRY_AGAIN
 from gateway.socket_protocol import SocketLink
 from gateway.web.guard import Hosts, RequestGuard, allowed_hosts
 from gateway.web.logins.door import AWAY, LogIn, OpenPages, refused, shown
-from gateway.web.pages import ASSETS, PAGE, files_at, page_at
+from gateway.web.pages import ASSETS, PAGE, files_at, page_at, told
 from runtime.core.errors import StorageError
 
 CONSOLE = "/console"
@@ -29,6 +29,11 @@ CLOSE_WHO_ARE_YOU = 4401
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
+
+_ELSEWHERE = (
+    "Parley's chat is at this name, but nothing is at this address. Do you run this chat? Platforms, services and the "
+    "console are here only where the settings turn them on."
+)
 
 Barred = Callable[[WebVisitor], Awaitable[Sequence[str]]]
 """The commands that somebody may not give. Raises StorageUnavailable."""
@@ -98,11 +103,12 @@ def _language(headers: Mapping[str, str]) -> str | None:
     return first if _LANGUAGE.fullmatch(first) else None
 
 
-async def _no_console(_: Request) -> Response:
-    return PlainTextResponse(
-        "There is no console here, because others than this machine reach the chat, and the console has no password. "
-        "Set PARLEY_CONSOLE__PASSWORD to one of 16 characters or more, and start Parley again.\n",
-        404,
+async def _no_console(request: Request) -> Response:
+    return told(
+        request.scope,
+        "There is no console here",
+        "Others than this machine reach the chat, and the console has no password. Do you run this chat? Set "
+        "PARLEY_CONSOLE__PASSWORD to one of 16 characters or more, and start Parley again.",
     )
 
 
@@ -124,7 +130,7 @@ def build_web(  # noqa: PLR0913 - the parts of the application
     """
     console = any(isinstance(route, Route) and route.path == CONSOLE for route in mounts)
     door = _Door(adapter, log_in, pages or OpenPages(), barred, console=console)
-    return Starlette(
+    app = Starlette(
         routes=[
             *mounts,
             *([] if console else [Route(CONSOLE, _no_console)]),
@@ -136,3 +142,11 @@ def build_web(  # noqa: PLR0913 - the parts of the application
         ],
         middleware=[Middleware(RequestGuard, hosts=hosts or allowed_hosts("127.0.0.1", ())), *around],
     )
+    usual = app.router.default
+
+    async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = told(scope, "There is nothing here", _ELSEWHERE) if scope["type"] == "http" else usual
+        await answer(scope, receive, send)
+
+    app.router.default = nothing
+    return app

@@ -7,12 +7,14 @@ import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -67,8 +69,17 @@ def page_at(path: str, folders: dict[str, Path], head: str = "") -> Route:
     return Route(path, page, middleware=_COMPRESSED)
 
 
+def told(scope: Scope, title: str, text: str) -> Response:
+    """An answer where nothing is, as a page for a browser, else as text."""
+    if "text/html" not in Headers(scope=scope).get("accept", ""):
+        return PlainTextResponse(f"{title}. {text}\n", 404)
+    page, policy = _page(((ASSETS, PAGE),), "", "told.html")
+    page = page.replace("{title}", escape(title)).replace("{text}", escape(text))
+    return HTMLResponse(page, 404, headers={"content-security-policy": policy})
+
+
 @cache
-def _page(folders: tuple[tuple[str, Path], ...], head: str) -> tuple[str, str]:
+def _page(folders: tuple[tuple[str, Path], ...], head: str, name: str = "index.html") -> tuple[str, str]:
     """A page whose styles, and scripts that nothing else is drawn before, stand in it; and its content policy."""
     inlined: list[str] = []
 
@@ -81,7 +92,7 @@ def _page(folders: tuple[tuple[str, Path], ...], head: str) -> tuple[str, str]:
         at, folder = max((each for each in folders if address.startswith(each[0])), key=lambda each: len(each[0]))
         return "<" + with_text(style or script, (folder / address.removeprefix(at)).read_text(encoding="utf-8"))
 
-    text = _SEEN_FIRST.sub(in_place, (folders[-1][1] / "index.html").read_text(encoding="utf-8"))
+    text = _SEEN_FIRST.sub(in_place, (folders[-1][1] / name).read_text(encoding="utf-8"))
     addresses = {at: f"{at}{_version(folder)}/" for at, folder in folders}
     for at, kept in addresses.items():
         text = text.replace(f'"{at}', f'"{kept}')

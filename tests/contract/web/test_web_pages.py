@@ -68,3 +68,23 @@ async def test_files_are_kept_by_the_browser_also_after_a_restart_and_never_unde
         assert (nothing.status_code, nothing.headers.get("cache-control")) == (404, None)
     async with web_chat() as restarted, client(restarted) as http:
         assert address in (await http.get("/")).text
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "owners"),
+    [
+        ("/nothing", "There is nothing here", "Do you run this chat?"),
+        ("/console", "There is no console here", "PARLEY_CONSOLE__PASSWORD"),
+    ],
+)
+async def test_an_address_without_anything_says_where_one_is_and_what_to_do(path: str, title: str, owners: str) -> None:
+    async with web_chat() as chat, client(chat) as http:
+        page = await http.get(path, headers={"accept": "text/html,*/*"})
+        assert page.status_code == 404
+        assert f"<h1>{title}</h1>" in page.text
+        assert owners in page.text
+        assert 'href="/"' in page.text
+        text = await http.get(path)
+        assert (text.status_code, text.headers["content-type"]) == (404, "text/plain; charset=utf-8")
+        assert text.text.startswith(title)
+        assert (await http.post("/nothing")).status_code == 404
