@@ -97,4 +97,6 @@ effect(() => {
 });
 void whoAmI();
 keepFocus(document.getElementById("console"));
-render(html`<${Console} />`, document.getElementById("console"));
+const root = document.getElementById("console");
+root.replaceChildren(); // what stood there until now
+render(html`<${Console} />`, root);

@@ -301,6 +301,10 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await expect(page.get_by_role("link", name="failures")).to_contain_text("1")
         await expect(page.get_by_role("img", name="messages by hour")).to_have_accessible_name(re.compile(": 2$"))
         await expect(page.get_by_role("img", name="time to first character")).to_have_accessible_name(re.compile(r"\d"))
+        measures = page.get_by_role("region", name="The last 24 hours").get_by_role("listitem")
+        await expect(measures.filter(has_text="messages")).to_contain_text(re.compile(r"now ?up to \d+ in an hour"))
+        await expect(measures.filter(has_text="failures")).to_contain_text(re.compile(r"none|up to \d+ in an hour"))
+        await expect(page.get_by_text("Opening the console")).to_have_count(0)
         await expect(page.get_by_role("heading", name="Platforms")).to_be_visible()
         await expect(page.get_by_role("heading", name="Nodes")).to_have_count(0)  # there is one alone
         await page.get_by_role("link", name="to decide").click()

@@ -22,14 +22,15 @@ export function Day({hours}) {
         <${Measure} title="messages" hours=${hours} of=${(one) => one.messages} shown=${count} value=${count(sum(hours, "messages"))} />
         <${Measure} title="answers" hours=${hours} of=${(one) => one.answers} shown=${count} value=${count(sum(hours, "answers"))} />
         <${Measure} title="failures" bad hours=${hours} of=${(one) => one.failures} shown=${count} value=${count(sum(hours, "failures"))} href="#/decisions" />
-        <${Measure} title="time to first character" hours=${hours} of=${(one) => one.first_text_s} shown=${seconds} value=${waits ? seconds(waited / waits) : "–"} more=${waits ? "on average" : ""} />
+        <${Measure} title="time to first character" by="" hours=${hours} of=${(one) => one.first_text_s} shown=${seconds} value=${waits ? seconds(waited / waits) : "–"} more=${waits ? "on average" : ""} />
         <${Measure} title="cost" hours=${hours} of=${(one) => one.usd} shown=${(usd) => dollars(usd)} value=${known ? dollars(sum(hours, "usd")) : "unknown"}
           more=${known && unpriced ? `${plural(unpriced, "answer")} of unknown price` : ""} href="#/people" />
       </ul>
     </section>`;
 }
 
-function Measure({title, value, more, hours, of, shown, bad, href}) {
+/** `by` is said behind the highest bar: what it is the sum of. */
+function Measure({title, value, more, hours, of, shown, bad, href, by = " in an hour"}) {
   const most = Math.max(...hours.map((one) => of(one) ?? 0));
   const told = hours.filter((one) => of(one)).map((one) => `${hourOf.format(new Date(one.at))}: ${shown(of(one))}`);
   const inside = html`
@@ -41,6 +42,7 @@ function Measure({title, value, more, hours, of, shown, bad, href}) {
           <title>${`${hourOf.format(new Date(one.at))}: ${shown(of(one))}`}</title></rect>`;
       })}
     </svg>
-    <span class="quiet">${more}</span>`;
+    <span class="axis" aria-hidden="true"><span>${hourOf.format(new Date(hours[0].at))}</span><span>now</span></span>
+    <span class="quiet">${[more, most ? `up to ${shown(most)}${by}` : "none"].filter(Boolean).join(", ")}</span>`;
   return html`<li>${href ? html`<a href=${href}>${inside}</a>` : html`<div>${inside}</div>`}</li>`;
 }
