@@ -247,6 +247,8 @@ def foreign_lines(text: str) -> str:
     """A text of others where its lines cannot be taken for ours, such as an answer of the model itself."""
     if not text.isascii():
         text = whole_characters(text)
+    elif "<" not in text and "[" not in text and text.replace("\n", "").isprintable():
+        return text  # most texts: a prompt has hundreds
     text = _UNSEEN.sub(lambda found: found[1] or "", _SEPARATORS.sub("\n", text))
     return MARKS.sub(" ", text)
 

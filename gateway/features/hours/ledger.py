@@ -25,6 +25,9 @@ from runtime.storage.redis.client.connection import RedisConnection, load_script
 _ADD = load_script("add", "gateway.features.hours")
 _KEPT_S = 2 * 86_400
 
+PAUSE_S = 1.0
+"""The time between two writes. A gateway that dies loses what it has counted since the last one."""
+
 HOURS: Final = 24
 
 _COUNTED: Final = {
@@ -42,7 +45,7 @@ def _key(hour: str) -> str:
 
 class HourLedger:
     """Counts what happens in this process, in a hash for each hour, which is named by its beginning, such as
-    `2026-01-01T09`, UTC. What it has not written when it dies is lost.
+    `2026-01-01T09`, UTC.
     """
 
     def __init__(self, connection: RedisConnection, clock: Clock) -> None:
@@ -52,7 +55,7 @@ class HourLedger:
         self._changed = anyio.Event()
 
     async def follow(self, bus: Bus) -> None:
-        """Count what comes, until cancelled; what comes during a write is written together."""
+        """Count what comes, until cancelled; what comes between two writes is written together."""
         with ExitStack() as stack:
             for kind, measure in _COUNTED.items():
                 stack.callback(bus.hear(kind, partial(self._one, measure)))
@@ -68,6 +71,7 @@ class HourLedger:
                         await self._connection.run(_ADD, [_key(hour)], [_KEPT_S, *pairs], replicated=False)
                     except StorageUnavailable:
                         continue
+                await self._clock.sleep_until(self._clock.monotonic() + PAUSE_S)
 
     async def last_day(self) -> Sequence[dict[str, Any]]:
         """The last hours, this one last: counts, the mean wait for a first text (seconds), and the known cost. Raises
