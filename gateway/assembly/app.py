@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from functools import partial, reduce
 from operator import or_
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
@@ -33,7 +34,7 @@ from gateway.assembly.foundation import (
     limits_of,
     with_shared_views,
 )
-from gateway.assembly.parts import open_archive, open_engine, open_storage
+from gateway.assembly.parts import Engine, open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
@@ -42,7 +43,6 @@ from gateway.capabilities import FEATURES
 from gateway.catalog import AdapterGround, ListedPlatform, is_web, listed
 from gateway.cluster.bots import BotLeases, PlatformSchedulers
 from gateway.cluster.node import ClusterFront
-from gateway.dev.board import DevBoard
 from gateway.feature import EntrancePart, ServingGround
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages, HeardPlaces
@@ -51,7 +51,6 @@ from gateway.inbound.late import AbsenceNotices, late_messages
 from gateway.inbound.router import InboundRouter
 from gateway.models.answers import answers_on
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
-from gateway.observability.debugger.server import DebugAddress, SessionDebugger
 from gateway.observability.logs import LogOptions, LogWriter
 from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.observability.watching import NodeGauges, SecretMasking
@@ -77,6 +76,10 @@ from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.records import RedisPlaceStore, RedisRecords
 from runtime.storage.redis.rooms import RedisRoomNews
 from runtime.stores.sessions import LeaseHolder
+
+if TYPE_CHECKING:
+    from gateway.dev.board import DevBoard
+    from gateway.observability.debugger.server import DebugAddress, SessionDebugger
 
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
@@ -130,8 +133,7 @@ async def serve(
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = GatewayFoundation(
             *(settings, routes, compiled, engine, connection, archive, clock, bus, data_dir, texts),
-            board
-            or (None if debug is None or engine is None else SessionDebugger(debug, compiled, engine.sandbox, bus)),
+            board or (None if debug is None or engine is None else _debugger(debug, compiled, engine, bus)),
             *(masking, versions, answers),
         )
         foundation = with_shared_views(foundation)
@@ -139,6 +141,12 @@ async def serve(
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)
             await _start(foundation, ProgramSet(source, compiled, versions, pinned), stack, tasks, on_ready)
+
+
+def _debugger(debug: DebugAddress, compiled: ServedPrograms, engine: Engine, bus: Bus) -> SessionDebugger:
+    from gateway.observability.debugger.server import SessionDebugger  # noqa: PLC0415 - for those who write programs
+
+    return SessionDebugger(debug, compiled, engine.sandbox, bus)
 
 
 async def _start(

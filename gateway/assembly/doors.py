@@ -45,7 +45,6 @@ from gateway.clients.tasks.service import TaskDoor, TaskService
 from gateway.clients.views import FeatureDoor, GatewayView
 from gateway.console.door import LOGINS_TABLE, ConsoleDoor, ConsoleLogins
 from gateway.database import GatewayDatabase
-from gateway.dev.door import board_routes
 from gateway.feature import ClientGround, TapeGround, WebGround
 from gateway.overview.decisions import DecisionRoutes, PeopleRoutes
 from gateway.overview.meetings import MeetingRoutes
@@ -124,7 +123,11 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
     log_in = log_in_of(foundation, WebIdentities(secret, plain(own.password), clock), pages)
     owner = owner_asked(log_in, owners)
     console = _console_of(foundation, owner)
-    mounts: list[BaseRoute] = [*board_routes(foundation.debugger, owner), *tapes]
+    mounts: list[BaseRoute] = [*tapes]
+    if foundation.debugger is not None:
+        from gateway.dev.door import board_routes  # noqa: PLC0415 - for those who write programs
+
+        mounts = [*board_routes(foundation.debugger, owner), *tapes]
     if bus is not None:
         views = bus_views(foundation, bus.admission)
         mounts += [ServiceMount(BUS, replace(bus, views=views).app()), *bus.doors]

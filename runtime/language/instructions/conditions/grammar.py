@@ -46,8 +46,17 @@ class PhraseGrammar(Struct, frozen=True):
     by_word: Mapping[tuple[str, str], tuple[tuple[tuple[str, ...], str], ...]]
     firsts: Mapping[str, frozenset[str]]
     """The words and kinds of tokens with which each rule can begin."""
-    starting: Mapping[tuple[str, str], tuple[RuleWay, ...]]
-    """The ways of each rule that can begin with a word or a kind of token."""
+    starts: dict[tuple[str, str], tuple[RuleWay, ...]]
+    """What `starting` has found."""
+
+    def starting(self, rule: str, first: str) -> tuple[RuleWay, ...]:
+        """The ways of a rule that can begin with a word or a kind of token."""
+        if first not in self.firsts.get(rule, ()):
+            return ()
+        found = self.starts.get((rule, first))
+        if found is None:
+            found = self.starts[rule, first] = tuple(way for way in self.rules[rule] if first in way.firsts)
+        return found
 
 
 def condition_grammar() -> PhraseGrammar:
@@ -89,11 +98,7 @@ def grammar_of(*files: Path) -> PhraseGrammar:
         {name: tuple(listed) for name, listed in classes.items()},
         {key: tuple(listed) for key, listed in by_word.items()},
         {name: frozenset[str]().union(*(way.firsts for way in some)) for name, some in ways.items()},
-        {
-            (name, first): tuple(way for way in some if first in way.firsts)
-            for name, some in ways.items()
-            for first in frozenset[str]().union(*(way.firsts for way in some))
-        },
+        {},
     )
 
 
@@ -110,7 +115,8 @@ def _with_firsts(
         found: frozenset[str] = frozenset()
         for element in way.elements:
             name = element.name
-            found |= of_rule(name) if name in rules else classes.get(name, frozenset({name}))
+            begins = of_rule(name) if name in rules else classes.get(name, frozenset({name}))
+            found = found | begins if found else begins
             if not element.times:
                 break
         return found
@@ -163,8 +169,8 @@ class ConditionChart:
 
     def _ways(self, rule: str, at: int) -> tuple[RuleWay, ...]:
         begins, kind = self._begins[at], self._kinds[at]
-        ways = self._grammar.starting.get((rule, begins), ())
-        return ways if begins == kind else ways + self._grammar.starting.get((rule, kind), ())
+        ways = self._grammar.starting(rule, begins)
+        return ways if begins == kind else ways + self._grammar.starting(rule, kind)
 
     def _sequence(self, elements: Sequence[Element], at: int) -> list[tuple[int, tuple[Any, ...]]]:
         ways: list[tuple[int, tuple[Any, ...]]] = [(at, ())]
