@@ -250,10 +250,10 @@ class Exchange:
         took = WaitEnded(frame.id, TURN, messages=mids, heard=heard, kept_at=pos, value=value, notes=notes, said=said)
         journal.note(took)
         self.asking.calls.publish(TurnCompleted(*self.asking.calls.at))
-        if all(message.from_human for message in taken):
+        if frame.state.meeting is None and all(message.from_human for message in taken):
             journal.hurry()  # the model is asked meanwhile: nothing that comes of it is shown before this is durable
         else:
-            await journal.commit()  # the agent that spoke goes on first
+            await journal.commit()  # another agent that goes on, too, does so first
         return taken
 
 
