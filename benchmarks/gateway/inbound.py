@@ -126,7 +126,7 @@ async def _rest() -> None:
 
 
 async def _floor(inbox: RedisInbox, clock: SystemClock) -> list[float]:
-    """The inbox alone: added, and read by a waiting reader."""
+    """The inbox alone: added, and read by a waiting reader, after a rest as long as before each event."""
     taken: list[float] = []
     after = "0"
     address = Address("floor", "1")
@@ -139,6 +139,7 @@ async def _floor(inbox: RedisInbox, clock: SystemClock) -> list[float]:
             entries = await inbox.read({shard: after}, wait_s=5)
         after = entries[-1].entry_id
         taken.append(time.perf_counter() - began)
+        await _rest()
     return taken
 
 
@@ -147,4 +148,4 @@ def run() -> list[Row]:
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         taken, floor = runner.run(_measure())
     value, ground = statistics.median(taken) * 1000, statistics.median(floor) * 1000
-    return [Row("chat event to model request, p50", value, "ms", ground, "the inbox alone", "< 5 ms")]
+    return [Row("chat event to model request, p50", value, "ms", ground, "the inbox alone", "< 5 ms, < 5 of the floor")]
