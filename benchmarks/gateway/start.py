@@ -52,9 +52,10 @@ def gateway_at_rest() -> tuple[float, float]:
 def _one_start() -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "gateway", "run", "--port", "0", "--data-dir", folder, str(PROGRAM)]
-        environment = {**os.environ, **_SETTINGS}
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **pipes) as process:
+        environment, silent = {**os.environ, **_SETTINGS}, subprocess.DEVNULL
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=silent
+        ) as process:
             assert process.stdout is not None
             next(line for line in process.stdout if "is running" in line)
             own = Path(f"/proc/{process.pid}")
