@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, TypeAlias
 
 import anyio
-from msgspec import Struct, field
+from msgspec import Struct, convert, field, to_builtins
+from msgspec.structs import replace
 
 from adapters.records import Records, what_can_be_read
 from runtime.bus import Bus
@@ -110,16 +110,16 @@ class Tally(Struct):
     last_at: datetime | None = None
     error: str = ""
     error_at: datetime | None = None
-    took_s: deque[float] = field(default_factory=lambda: deque(maxlen=_LAST))
-    first_s: deque[float] = field(default_factory=lambda: deque(maxlen=_LAST))
+    took_s: list[float] = field(default_factory=list)
+    first_s: list[float] = field(default_factory=list)
 
     def answered(self, at: datetime, took_s: float, first_s: float | None = None) -> None:
         """It has answered, in whole after `took_s`, with a first piece after `first_s`."""
         self.answers += 1
         self.last_at = at
-        self.took_s.append(took_s)
+        _note_last(self.took_s, took_s)
         if first_s is not None:
-            self.first_s.append(first_s)
+            _note_last(self.first_s, first_s)
 
     def failed(self, at: datetime, error: str) -> None:
         self.failures += 1
@@ -132,25 +132,12 @@ class Tally(Struct):
         self.last_at = _later(self.last_at, other.last_at)
         if other.error_at is not None and _later(self.error_at, other.error_at) is other.error_at:
             self.error, self.error_at = other.error, other.error_at
-        self.took_s = deque([*self.took_s, *other.took_s])
-        self.first_s = deque([*self.first_s, *other.first_s])
+        self.took_s = [*self.took_s, *other.took_s]
+        self.first_s = [*self.first_s, *other.first_s]
 
-    def written(self) -> dict[str, Any]:
-        """It as JSON data for other processes, without the words of errors."""
-        return {
-            "answers": self.answers,
-            "failures": self.failures,
-            "last_at": _text(self.last_at),
-            "error_at": _text(self.error_at),
-            "took_s": _lately(self.took_s),
-            "first_s": _lately(self.first_s),
-        }
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        last_at, error_at = _time(data["last_at"]), _time(data["error_at"])
-        times = deque[float](data["took_s"]), deque[float](data["first_s"])
-        return cls(data["answers"], data["failures"], last_at, "", error_at, *times)
+    def for_others(self) -> Tally:
+        """What other processes are told: no words of errors, and the times of the last answers."""
+        return replace(self, error="", took_s=_lately(self.took_s), first_s=_lately(self.first_s))
 
     def data(self, *, content: bool) -> dict[str, Any]:
         """It as JSON data. What an error says is for those who may read what models and tools say."""
@@ -166,50 +153,43 @@ class Tally(Struct):
         }
 
 
-class Tallies:
-    def __init__(self) -> None:
-        self._known: dict[str, Tally] = {}
+Tallies: TypeAlias = dict[str, Tally]
+"""By the names of what is asked."""
 
-    def of(self, name: str) -> Tally:
-        """The tally of a name; those after the first `MOST` are one."""
-        return self._known.setdefault(name if name in self._known or len(self._known) < MOST else "other", Tally())
 
-    def all(self) -> Mapping[str, Tally]:
-        return self._known
+def tally_of(tallies: Tallies, name: str) -> Tally:
+    """The tally of a name; those after the first `MOST` are one."""
+    return tallies.setdefault(name if name in tallies or len(tallies) < MOST else "other", Tally())
 
-    def add(self, others: Mapping[str, Tally]) -> None:
-        for name, tally in others.items():
-            self.of(name).add(tally)
 
-    def written(self) -> dict[str, Any]:
-        return {name: tally.written() for name, tally in self._known.items()}
+def _add(tallies: Tallies, others: Mapping[str, Tally]) -> None:
+    for name, tally in others.items():
+        tally_of(tallies, name).add(tally)
 
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        found = cls()
-        found._known = {name: Tally.read(one) for name, one in data.items()}
-        return found
+
+def _for_others(tallies: Tallies) -> Tallies:
+    return {name: tally.for_others() for name, tally in tallies.items()}
 
 
 class _SeenModels:
     """Follows the bus of this process: the answers of models by the models' names."""
 
     def __init__(self, bus: Bus) -> None:
-        self.tallies = Tallies()
+        self.tallies: Tallies = {}
         bus.hear(LLMAnswered, self._answered)
         bus.hear(LLMBrokeOff, self._broke_off)
         bus.hear(ModelFellBack, self._fell_back)
 
     def _answered(self, what: LLMAnswered, at: datetime) -> None:
         if not isinstance(what, LLMAnsweredInPart):
-            self.tallies.of(what.model).answered(at, what.seconds, what.first_text_s)
+            tally_of(self.tallies, what.model).answered(at, what.seconds, what.first_text_s)
 
     def _broke_off(self, what: LLMBrokeOff, at: datetime) -> None:
-        self.tallies.of(what.model).failed(at, what.error)
+        tally_of(self.tallies, what.model).failed(at, what.error)
 
     def _fell_back(self, what: ModelFellBack, at: datetime) -> None:
         if what.following is not None:  # else the answer broke off, which is told as well
-            self.tallies.of(what.model).failed(at, what.error)
+            tally_of(self.tallies, what.model).failed(at, what.error)
 
 
 class SeenServer(Struct):
@@ -219,7 +199,7 @@ class SeenServer(Struct):
     connected_at: datetime | None = None
     tools: int | None = None
     trouble: str | None = None
-    calls: Tallies = field(default_factory=Tallies)
+    calls: Tallies = field(default_factory=dict)
 
     def add(self, other: SeenServer) -> None:
         """Count what another process has seen as well. What is wrong at one counts where no other is connected."""
@@ -227,21 +207,7 @@ class SeenServer(Struct):
         if _later(self.connected_at, other.connected_at) is other.connected_at:
             self.connected_at, self.tools = other.connected_at, other.tools
         self.trouble = None if self.connected_at is not None else self.trouble or other.trouble
-        self.calls.add(other.calls.all())
-
-    def written(self) -> dict[str, Any]:
-        return {
-            "server": self.server,
-            "connected_at": _text(self.connected_at),
-            "tools": self.tools,
-            "trouble": self.trouble,
-            "calls": self.calls.written(),
-        }
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        connected_at, calls = _time(data["connected_at"]), Tallies.read(data["calls"])
-        return cls(data["server"], connected_at, data["tools"], data["trouble"], calls)
+        _add(self.calls, other.calls)
 
     def data(self, agent: str, *, content: bool) -> dict[str, Any]:
         return {
@@ -250,9 +216,7 @@ class SeenServer(Struct):
             "connected_at": _text(self.connected_at),
             "tools": self.tools,
             "trouble": self.trouble,
-            "calls": [
-                {"tool": name, **tally.data(content=content)} for name, tally in sorted(self.calls.all().items())
-            ],
+            "calls": [{"tool": name, **tally.data(content=content)} for name, tally in sorted(self.calls.items())],
         }
 
 
@@ -283,7 +247,7 @@ class _SeenServers:
         seen.connected_at, seen.trouble = None, what.error
 
     def _returned(self, what: RemoteReturned, at: datetime) -> None:
-        tally = self._of(what).calls.of(what.playbook)
+        tally = tally_of(self._of(what).calls, what.playbook)
         if what.error is None:
             tally.answered(at, what.seconds)
         else:
@@ -304,23 +268,25 @@ class ServiceTallies:
         self.changed = anyio.Event()
 
     def data(self) -> dict[str, Any]:
-        servers = {agent: seen.written() for agent, seen in self.servers.known.items()}
-        return {"models": self.models.tallies.written(), "servers": servers}
+        servers = {name: replace(one, calls=_for_others(one.calls)) for name, one in self.servers.known.items()}
+        told: dict[str, Any] = to_builtins({"models": _for_others(self.models.tallies), "servers": servers})
+        return told
 
 
-def _lately(times: deque[float]) -> list[float]:
-    return [round(one, 3) for one in list(times)[-WRITTEN:]]
+def _note_last(times: list[float], one: float) -> None:
+    times.append(one)
+    del times[:-_LAST]
+
+
+def _lately(times: list[float]) -> list[float]:
+    return [round(one, 3) for one in times[-WRITTEN:]]
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     return max((at for at in (one, other) if at is not None), default=None)
 
 
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _median(values: deque[float]) -> float | None:
+def _median(values: list[float]) -> float | None:
     return round(statistics.median(values), 3) if values else None
 
 
@@ -339,11 +305,11 @@ class SharedServices(SharedView):
 
     async def models(self, living: Collection[str]) -> Mapping[str, Tally]:
         """The tallies by the models' names, at this process and those of the `living` nodes. Raises StorageError."""
-        found = Tallies()
-        found.add(self._here.models.tallies.all())
+        found: Tallies = {}
+        _add(found, self._here.models.tallies)
         for other in await self.others(living):
-            found.add(Tallies.read(other["models"]).all())
-        return found.all()
+            _add(found, convert(other["models"], Tallies))
+        return found
 
     async def servers(self, living: Collection[str]) -> Mapping[str, SeenServer]:
         """The servers by the agents whose tools they have, as with models."""
@@ -351,6 +317,6 @@ class SharedServices(SharedView):
         for agent, seen in self._here.servers.known.items():
             found.setdefault(agent, SeenServer()).add(seen)
         for other in await self.others(living):
-            for agent, data in other["servers"].items():
-                found.setdefault(agent, SeenServer()).add(SeenServer.read(data))
+            for agent, seen in convert(other["servers"], dict[str, SeenServer]).items():
+                found.setdefault(agent, SeenServer()).add(seen)
         return found

@@ -52,7 +52,7 @@ async def test_models_and_servers_are_counted_over_all_living_nodes() -> None:
         assert (tally.answers, tally.failures, len(tally.took_s)) == (WRITTEN + 10, 1, WRITTEN + 1)
         assert (tally.data(content=True)["median_s"], tally.error) == (3.0, "we were refused")
         bank = (await ours.servers(BOTH))["Bank"]
-        assert (bank.tools, bank.trouble, bank.calls.of("Pay").answers) == (4, None, 1)
+        assert (bank.tools, bank.trouble, bank.calls["Pay"].answers) == (4, None, 1)
         alone = (await ours.servers({"here"}))["Bank"]
         assert (alone.trouble, alone.connected_at, (await ours.models({"here"}))["m"].answers) == ("no route", None, 1)
 
