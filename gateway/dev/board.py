@@ -26,7 +26,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.signals import WakeSignal
 from runtime.events.service import ProgramRefused
-from runtime.execution.frames.frame import Frame, FrameCall
+from runtime.execution.frames.frame import Frame
 from runtime.execution.session_context import StepWatcher, WatchedSession
 from runtime.language.diagnostics import Diagnostic
 from runtime.language.instructions.decode import decode
@@ -326,30 +326,17 @@ class _Steps:
         self._board = board
         self._watched = watched
 
-    async def entered(self, frame: Frame, /) -> None:
-        self._board.touch()
-
     async def about_to_step(self, frame: Frame, /) -> None:
         self._board.ran(self._watched, frame.state)
         self._board.touch()
 
-    async def about_to_run(self, frame: Frame, source: str, /) -> None:
+    async def _moved_on(self, *_: object) -> None:
         self._board.touch()
+
+    entered = about_to_run = about_to_call = refused = returned = failed = _moved_on
 
     async def about_to_say(self, frame: Frame, /) -> None:
         """What is said is seen in the chat."""
-
-    async def about_to_call(self, frame: Frame, call: FrameCall, /) -> None:
-        self._board.touch()
-
-    async def refused(self, frame: Frame, rule: str, error: str, /) -> None:
-        self._board.touch()
-
-    async def returned(self, frame: Frame, value: Any, /) -> None:
-        self._board.touch()
-
-    async def failed(self, frame: Frame, error: Exception, /) -> None:
-        self._board.touch()
 
     def noted(self, fact: FactContent, /) -> None:
         self._board.touch()
