@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, field
-from pydantic import SecretStr
 
 from adapters.adapter import Adapter, Admits, everybody_may
 from adapters.asides import HandsOver
@@ -18,6 +17,7 @@ from gateway.access.people import Role
 from gateway.extensions.extension import ExtensionPlatform, PlatformParts
 from gateway.extensions.loading import handing_over, load_extensions, waiting_for
 from gateway.inbound.commands import ALONE
+from gateway.settings.forms import revealed
 from gateway.settings.platforms import PlatformSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
@@ -106,10 +106,10 @@ def _slack(ground: AdapterGround) -> ListedPlatform | None:
 
     several = own.client_id is not None and own.client_secret is not None
     keys = SlackKeys(
-        bot_token=_shown(own.bot_token),
-        app_token=_shown(own.app_token),
-        signing_secret=_shown(own.signing_secret),
-        app=AppKeys(own.client_id or "", _shown(own.client_secret) or "") if several else None,
+        bot_token=revealed(own.bot_token),
+        app_token=revealed(own.app_token),
+        signing_secret=revealed(own.signing_secret),
+        app=AppKeys(own.client_id or "", revealed(own.client_secret) or "") if several else None,
         installations=ground.records("installations:slack") if several else None,
     )
     if missing := keys_missing(keys):
@@ -156,10 +156,6 @@ def _discord(ground: AdapterGround) -> ListedPlatform | None:
 
 def _hands_over(ground: AdapterGround, platform: str) -> HandsOver:
     return handing_over(platform, load_extensions(ground.settings.extensions.modules).loaded)
-
-
-def _shown(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()
 
 
 def _rules(settings: Settings, own: PlatformSettings) -> AccessRules:

@@ -20,7 +20,6 @@ from adapters.web.codec import WebVisitor
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import AccessRequest
 from gateway.assembly.foundation import GatewayFoundation
-from gateway.assembly.parts import plain
 from gateway.assembly.stores import (
     drains_in,
     feed_in,
@@ -57,6 +56,7 @@ from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServi
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import PIN_NEWS, VERSIONS_TABLE
 from gateway.settings.clients import client_scopes, client_tokens
+from gateway.settings.forms import revealed
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.files import FileRoutes
 from gateway.web.guard import allowed_hosts
@@ -120,7 +120,7 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
         "secret", persistent_secret(foundation.data_dir / "web-secret")
     )
     pages = OpenPages()
-    log_in = log_in_of(foundation, WebIdentities(secret, plain(own.password), clock), pages)
+    log_in = log_in_of(foundation, WebIdentities(secret, revealed(own.password), clock), pages)
     owner = owner_asked(log_in, owners)
     console = _console_of(foundation, owner)
     mounts: list[BaseRoute] = [*tapes]

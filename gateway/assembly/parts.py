@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from pydantic import SecretStr
 
 from gateway.settings.operation import NO_ARCHIVE
 from gateway.settings.tree import Settings
@@ -43,10 +42,6 @@ _JAIL_ADVICE = (
     "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/running/nodes.md has more "
     'on containers. With sandbox.jail = "preferred" Parley runs without one.'
 )
-
-
-def plain(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()
 
 
 class Engine(Struct, frozen=True):

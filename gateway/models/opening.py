@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from pydantic import SecretStr
 
+from gateway.settings.forms import revealed
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
 from gateway.settings.models import ModelServer, check_name, service_sources, sources_of
 from gateway.settings.tree import Settings, environment_keys, model_environment
@@ -64,7 +64,7 @@ async def _choice(settings: Settings, source: str) -> ModelChoice | NoModel:
     wanted = ModelSettings(
         settings.model,
         settings.model_base_url,
-        _plain(settings.model_api_key),
+        revealed(settings.model_api_key),
         settings.model_file,
         settings.model_api_key_file,
         OUR_KEY if OUR_KEY in keys else None,
@@ -236,7 +236,3 @@ def check_programs(settings: Settings, programs: Iterable[Program]) -> None:
 def _check_spec(settings: Settings, spec: AgentSpec | PlaybookSpec, name: str) -> None:
     if "model" in spec.metadata:
         check_name(settings.models, spec.metadata["model"], f"{spec.span}: {name}")
-
-
-def _plain(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()

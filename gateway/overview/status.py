@@ -20,7 +20,7 @@ from gateway.access.people import KnownPeople
 from gateway.clients.requests import BusClient, answer
 from gateway.clients.views import GatewayView, acts, looks
 from gateway.cluster.roster import NodeDrains
-from gateway.overview.tallies import SharedView
+from gateway.overview.tallies import SharedView, time_text
 from gateway.version import VERSION
 from runtime.bus import Bus
 from runtime.core.address import platform_in
@@ -53,10 +53,10 @@ class SeenPlatform(Struct):
     def data(self, name: str) -> dict[str, Any]:
         return {
             "name": name,
-            "connected_at": _text(self.connected_at),
-            "last_in_at": _text(self.last_in_at),
-            "last_out_at": _text(self.last_out_at),
-            "paused_at": _text(self.paused_at),
+            "connected_at": time_text(self.connected_at),
+            "last_in_at": time_text(self.last_in_at),
+            "last_out_at": time_text(self.last_out_at),
+            "paused_at": time_text(self.paused_at),
             "pauses": self.pauses,
             "trouble": self.trouble,
         }
@@ -98,10 +98,6 @@ class SeenPlatforms:
     def _paused(self, what: AdapterRateLimited, at: datetime) -> None:
         seen = self._of(platform_in(what.conversation))
         seen.paused_at, seen.pauses = at, seen.pauses + 1
-
-
-def _text(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()
 
 
 class SharedPlatforms(SharedView):

@@ -144,11 +144,11 @@ class Tally(Struct):
         return {
             "answers": self.answers,
             "failures": self.failures,
-            "last_at": _text(self.last_at),
+            "last_at": time_text(self.last_at),
             "median_s": _median(self.took_s),
             "slowest_s": round(max(self.took_s), 3) if self.took_s else None,
             "first_s": _median(self.first_s),
-            "error_at": _text(self.error_at),
+            "error_at": time_text(self.error_at),
             "error": (self.error or None) if content else None,
         }
 
@@ -213,7 +213,7 @@ class SeenServer(Struct):
         return {
             "agent": agent,
             "server": self.server,
-            "connected_at": _text(self.connected_at),
+            "connected_at": time_text(self.connected_at),
             "tools": self.tools,
             "trouble": self.trouble,
             "calls": [{"tool": name, **tally.data(content=content)} for name, tally in sorted(self.calls.items())],
@@ -290,7 +290,7 @@ def _median(values: list[float]) -> float | None:
     return round(statistics.median(values), 3) if values else None
 
 
-def _text(at: datetime | None) -> str | None:
+def time_text(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from functools import reduce
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
 from msgspec import Struct, field
@@ -22,7 +21,7 @@ from watchfiles import Change, awatch
 from gateway.inbound.routing import Routes
 from gateway.programs.loading import ServedPrograms, compile_one, routes_of
 from gateway.programs.versions import SHOWN, KeptVersions, PinnedPrograms, VersionPin
-from gateway.settings.tree import Settings, keys
+from gateway.settings.tree import Settings, keys, value_at
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, StorageError
@@ -70,15 +69,11 @@ class Changes(Struct, frozen=True):
 
 def changes(old: Settings, new: Settings) -> Changes:
     """What differs between the settings at work and those that were read again."""
-    differ = [key for key in keys(type(old)) if _value(old, key) != _value(new, key)]
+    differ = [key for key in keys(type(old)) if value_at(old, key) != value_at(new, key)]
     return Changes(
         tuple(key for key in differ if _LIVE.fullmatch(key)),
         tuple(key for key in differ if not _LIVE.fullmatch(key)),
     )
-
-
-def _value(settings: Settings, key: str) -> Any:
-    return reduce(getattr, key.split("."), settings)
 
 
 class TellOwners(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, SecretStr
 
 from runtime.core.errors import ConfigError, FileUnreadable
 from runtime.language.remote import PARTICIPANT_NAME
@@ -54,6 +54,10 @@ class SettingsSection(BaseModel):
     """A part of the tree. A component gets its own section and never the whole tree."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, regex_engine="python-re")
+
+
+def revealed(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
 
 
 def text_of(key: str, path: Path) -> str:

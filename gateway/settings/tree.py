@@ -200,7 +200,7 @@ def load(
     settings = _built([_with_tables(layer, here, toml) for layer in layers], tree)
     if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
         raise _given_twice("model_api_key")
-    used = {key: _value(settings, key) for key in keys(tree) if key.endswith(".allow_groups")}
+    used = {key: value_at(settings, key) for key in keys(tree) if key.endswith(".allow_groups")}
     settings.access.check(used)
     check_models(settings.models, is_model_set=settings.model is not None)
     settings.web.check_door()
@@ -236,7 +236,7 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
 
 def secrets(settings: Settings) -> frozenset[str]:
     """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
-    found = (_value(settings, key) for key in secret_keys(type(settings)))
+    found = (value_at(settings, key) for key in secret_keys(type(settings)))
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
     tokens = (settings.telegram.agent_tokens(), settings.participants.known(), client_tokens(settings.clients))
     files = {token for each in tokens for token in each.values()}
@@ -246,8 +246,8 @@ def secrets(settings: Settings) -> frozenset[str]:
 def changed(settings: Settings) -> dict[str, str]:
     """The settings that differ from their defaults, dotted, as text with secrets masked."""
     default = type(settings).model_construct()
-    differ = (key for key in keys(type(settings)) if _value(settings, key) != _value(default, key))
-    return {key: _masked(key, _value(settings, key), type(settings)) for key in differ}
+    differ = (key for key in keys(type(settings)) if value_at(settings, key) != value_at(default, key))
+    return {key: _masked(key, value_at(settings, key), type(settings)) for key in differ}
 
 
 def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:
@@ -352,9 +352,9 @@ def _with_secret_files(settings: Settings) -> Settings:
     """The settings with every `<key>_file` read into its key, but for the model's, which is only tried. Both at once
     are refused: which counts?"""
     for key in secret_keys(type(settings)):
-        if (path := _value(settings, f"{key}_file")) is None:
+        if (path := value_at(settings, f"{key}_file")) is None:
             continue
-        if _value(settings, key) is not None:
+        if value_at(settings, key) is not None:
             raise _given_twice(key)
         if key == "model_api_key":  # only the model's process reads it
             check_readable(f"{key}_file", path)
@@ -371,7 +371,8 @@ def _given_twice(key: str) -> ConfigError:
     return ConfigError(f"{key} and {key}_file are both set; keep one of them.")
 
 
-def _value(settings: Settings, key: str) -> Any:
+def value_at(settings: Settings, key: str) -> Any:
+    """What a dotted key has."""
     return reduce(getattr, key.split("."), settings)
 
 

@@ -15,7 +15,7 @@ from adapters.capabilities import Budget
 from adapters.pacing.bucket import KeyedBudgets
 from adapters.web.charters import ShownFiles
 from gateway.web.hooks import body_within, slow_body
-from gateway.web.logins.door import AWAY, LogIn
+from gateway.web.logins.door import AWAY, LogIn, refused
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.files import MAX_FILE_BYTES, FileStore, clean_file_name
@@ -64,17 +64,17 @@ class FileRoutes:
         try:
             person = await self._log_in.person(request)
         except StorageError:
-            return _refusal(AWAY, 503)
+            return refused(AWAY, 503)
         if person is None:
-            return _refusal("Choose a name first.", 401)
+            return refused("Choose a name first.", 401)
         if not self._uploads.take(person.id):
-            return _refusal("That is a lot of files. Wait a minute.", 429)
+            return refused("That is a lot of files. Wait a minute.", 429)
         media_type = _media_type(request.headers)
         try:
             async with self._at_once:
                 body = await body_within(request, MAX_FILE_BYTES, UPLOAD_TIMEOUT_S)
                 if body is None:
-                    return _refusal(f"This file is larger than {MAX_FILE_BYTES // 2**20} MiB.", 413)
+                    return refused(f"This file is larger than {MAX_FILE_BYTES // 2**20} MiB.", 413)
                 id_ = await self._store.keep(body, media_type, person=person.id)
                 await self._shown.uploaded(id_, person.id)
         except ClientDisconnect:
@@ -82,7 +82,7 @@ class FileRoutes:
         except TimeoutError:
             return slow_body()
         except StorageError:
-            return _refusal(AWAY, 503)
+            return refused(AWAY, 503)
         return JSONResponse({"id": id_, "type": media_type, "size": len(body)})
 
     async def get(self, request: Request) -> Response:
@@ -91,15 +91,15 @@ class FileRoutes:
         try:
             person = await self._log_in.person(request)
             if person is None:
-                return _refusal("Choose a name first.", 401)
+                return refused("Choose a name first.", 401)
             known = _FILE_ID.fullmatch(id_) and await self._shown.shows(id_, person.id)
             found = await self._store.content(id_) if known else None
             if known and found is None:
                 await self._shown.forget(id_)
         except StorageError:
-            return _refusal(AWAY, 503)
+            return refused(AWAY, 503)
         if found is None:
-            return _refusal("This file no longer exists.", 404)
+            return refused("This file no longer exists.", 404)
         name = clean_file_name(request.query_params.get("name", "file"))
         shown_type = found.media_type if found.media_type in PICTURES | SOUNDS else UNKNOWN_TYPE
         headers = {**_HEADERS, "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
@@ -109,7 +109,3 @@ class FileRoutes:
 def _media_type(headers: Mapping[str, str]) -> str:
     given = headers.get("content-type", "").partition(";")[0].strip().lower()
     return given if _TYPE.fullmatch(given) else UNKNOWN_TYPE
-
-
-def _refusal(text: str, status: int) -> Response:
-    return JSONResponse({"error": text}, status_code=status, headers={"cache-control": "no-store"})
