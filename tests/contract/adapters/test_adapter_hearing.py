@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from adapters.adapter import Inbound
+from adapters.adapter import CanEdit, CanShowTyping, HoldsConnections, Inbound
 from gateway.access.admission import AccessRules, PlatformAccess
 from gateway.inbound.router import InboundRouter
 from runtime.core.address import Speaker
@@ -25,6 +25,13 @@ WRITER = Speaker("1000", "Writer")
 
 async def heard(inbound: AsyncIterator[Inbound], count: int) -> list[Inbound]:
     return [await anext(inbound) for _ in range(count)]
+
+
+@needs("editing", "rights")
+async def test_a_chat_platforms_adapter_edits_shows_typing_and_holds_connections(stand: Stand) -> None:
+    assert isinstance(stand.adapter, CanEdit)
+    assert isinstance(stand.adapter, CanShowTyping)
+    assert isinstance(stand.adapter, HoldsConnections)
 
 
 async def test_people_keep_their_identity_everywhere(stand: Stand) -> None:
@@ -140,3 +147,4 @@ async def test_who_is_not_taken_in_is_told_and_the_platform_brings_it_no_more(st
 async def test_a_platform_lacks_what_is_written_down_and_nothing_else(platform: str) -> None:
     async with stand_of(platform) as stand:
         assert await lacked_by(stand) == LACKS[platform]
+        assert stand.adapter.name == platform

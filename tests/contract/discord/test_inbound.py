@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 from msgspec.structs import replace
 
-from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections, Inbound
+from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import Address
 from runtime.core.texts import english
@@ -18,14 +18,6 @@ from tests.fakes.discord.wire import DiscordPlatform
 pytestmark = pytest.mark.anyio
 
 COMMAND_TAKEN = english()("sessions.taken")
-
-
-async def test_it_is_an_adapter_that_edits_and_shows_typing(adapter: DiscordAdapter) -> None:
-    port: Adapter = adapter
-    assert isinstance(port, CanEdit)
-    assert isinstance(port, CanShowTyping)
-    assert isinstance(port, HoldsConnections)
-    assert port.name == "discord"
 
 
 async def test_messages_come_in_order(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:

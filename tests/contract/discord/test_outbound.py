@@ -79,23 +79,6 @@ async def test_broken_answer_leaves_the_outcome_uncertain_and_repeating_the_post
     assert [posted.id for posted in platform.world.messages(platform.world.private())] == [message]
 
 
-async def test_edit_after_an_uncertain_one_settles_it(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
-    ada = private(platform)
-    message = await send(adapter, "one", to=ada)
-    platform.fail("edit", "bad_gateway", applied=True)
-    with pytest.raises(OutcomeUncertain):
-        await edit(adapter, message, "two", to=ada)
-    await edit(adapter, message, "two", to=ada)
-    assert platform.world.messages(platform.world.private())[0].text == "two"
-
-
-async def test_edit_of_a_deleted_message_says_it_is_gone(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
-    message = await send(adapter, "one", to=private(platform))
-    platform.world.delete(platform.world.private(), message)
-    with pytest.raises(MessageGone):
-        await edit(adapter, message, "two", to=private(platform))
-
-
 @pytest.mark.parametrize(
     ("status", "code", "expected"),
     [

@@ -11,7 +11,6 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.clock import SystemClock
 from runtime.core.errors import AuthFailed, NotDelivered
@@ -25,14 +24,6 @@ from tests.fakes.slack.platform import FaultKind, SlackPlatform
 pytestmark = pytest.mark.anyio
 
 WRONG = (partial(new_adapter, bot_token="xoxb-wrong"), partial(new_adapter, app_token="xapp-wrong"))
-
-
-async def test_it_is_an_adapter_that_edits_and_shows_typing(adapter: SlackAdapter) -> None:
-    port: Adapter = adapter
-    assert isinstance(port, CanEdit)
-    assert isinstance(port, CanShowTyping)
-    assert isinstance(port, HoldsConnections)
-    assert port.name == "slack"
 
 
 async def test_messages_come_in_order(adapter: SlackAdapter, platform: SlackPlatform) -> None:

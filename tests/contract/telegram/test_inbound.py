@@ -11,7 +11,6 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from adapters.adapter import Adapter, CanEdit, CanShowTyping, HoldsConnections
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address
@@ -26,14 +25,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.telegram.platform import GROUP, FaultKind, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_it_is_an_adapter_that_edits_and_shows_typing(adapter: TelegramAdapter) -> None:
-    port: Adapter = adapter
-    assert isinstance(port, CanEdit)
-    assert isinstance(port, CanShowTyping)
-    assert isinstance(port, HoldsConnections)
-    assert port.name == "telegram"
 
 
 async def test_messages_come_in_order(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
@@ -106,13 +97,6 @@ async def test_what_is_not_for_us_is_acknowledged_and_passed_over(
     async with adapter.connect() as inbound:
         heard = await anext(inbound)
     assert (heard.text, heard.addressed) == ("hello", True)
-
-
-async def test_reply_to_a_message_of_ours_is_addressed(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
-    message = await send(adapter, "which one?", to=US)
-    platform.say("the second", chat=GROUP, reply_to=message)
-    async with adapter.connect() as inbound:
-        assert (await anext(inbound)).addressed
 
 
 async def test_connecting_offers_the_commands_and_asks_for_what_people_do(

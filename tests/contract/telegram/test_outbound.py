@@ -55,12 +55,6 @@ async def test_names_can_be_shown_everywhere(options: TelegramOptions, platform:
     assert platform.messages(PERSON)[0].text == "Host\nhi"
 
 
-async def test_answer_goes_to_the_topic(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
-    platform.chats.open_topic(GROUP, 9)
-    await send(adapter, "hi", to=replace(US, thread="9"))
-    assert platform.messages(GROUP)[0].thread == 9
-
-
 async def test_edit_replaces_the_text(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
     message = await send(adapter, "one")
     await edit(adapter, message, "one *two*")
@@ -76,13 +70,6 @@ async def test_edit_to_the_same_text_succeeds(adapter: TelegramAdapter, platform
 async def test_typing_is_shown(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
     await adapter.typing(ADA, HOST)
     assert platform.chats.typing == [PERSON]
-
-
-async def test_edit_of_a_deleted_message_says_it_is_gone(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
-    message = await send(adapter, "one")
-    platform.delete(PERSON, int(message))
-    with pytest.raises(MessageGone):
-        await edit(adapter, message, "two")
 
 
 @pytest.mark.parametrize(
@@ -137,15 +124,6 @@ async def test_broken_answer_to_a_send_leaves_the_outcome_uncertain_and_is_not_r
             await send(adapter, "hi")
     assert len(platform.messages(PERSON)) == applied
     assert len(platform.calls_of("sendMessage")) == 1
-
-
-async def test_edit_after_an_uncertain_one_settles_it(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
-    message = await send(adapter, "one")
-    platform.fail("editMessageText", "bad_gateway", applied=True)
-    with pytest.raises(OutcomeUncertain):
-        await edit(adapter, message, "two")
-    await edit(adapter, message, "two")
-    assert platform.messages(PERSON)[0].history == ["one", "two"]
 
 
 async def test_server_that_cannot_be_reached_has_surely_not_got_it() -> None:
