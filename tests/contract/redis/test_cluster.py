@@ -256,23 +256,16 @@ async def test_a_frozen_primary_that_comes_back_costs_nothing(ground: Ground) ->
         await load.check()
 
 
-async def test_a_replica_that_is_promoted_goes_on_with_everything(ground: Ground) -> None:
+@pytest.mark.parametrize("happens", [("promote",), ("kill", "restart")], ids=["promoted", "killed"])
+async def test_a_promoted_replica_and_servers_that_were_all_killed_go_on_with_everything(
+    ground: Ground, happens: tuple[str, ...]
+) -> None:
     async with open_connection(ground.url) as connection:
         load = Load(connection)
         async with load.running():
             await load.until_more(20)
-            await in_thread(ground.promote)
-            await load.until_more(20)
-        await load.check()
-
-
-async def test_servers_that_were_all_killed_come_back_with_everything(ground: Ground) -> None:
-    async with open_connection(ground.url) as connection:
-        load = Load(connection)
-        async with load.running():
-            await load.until_more(20)
-            await in_thread(ground.kill)
-            await in_thread(ground.restart)
+            for each in happens:
+                await in_thread(getattr(ground, each))
             await load.until_more(20)
         await load.check()
 

@@ -177,17 +177,18 @@ async def test_a_count_of_tokens_that_is_no_number_spoils_no_answer() -> None:
     assert await answered(stream(body)) == ["one", Usage()]
 
 
-async def test_googles_list_of_errors_is_told_in_words() -> None:
-    body = b'[{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}]'
-    raw = b"HTTP/1.1 400 Bad\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-    with pytest.raises(LLMRefused, match=r"request: API key not valid\.$"):
-        await answered(raw)
-
-
-async def test_an_error_page_with_a_title_is_told_by_that() -> None:
-    body = b"<html>\n<head><title>502 Bad Gateway</title></head>\n<body>nginx</body></html>"
-    raw = b"HTTP/1.1 502 Bad\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-    with pytest.raises(LLMUnavailable, match=r"reached: 502 Bad Gateway$"):
+@pytest.mark.parametrize(
+    ("status", "body", "error", "told"),
+    [
+        (400, b'[{"error": {"code": 400, "message": "Bad key.", "status": "X"}}]', LLMRefused, r"request: Bad key\.$"),
+        (502, b"<html>\n<head><title>502 Bad Gateway</title></head>", LLMUnavailable, r"reached: 502 Bad Gateway$"),
+        (503, b"<h1>Busy</h1>\n<p>later</p>", LLMUnavailable, r"<h1>Busy</h1>$"),
+    ],
+    ids=["by the words in Google's list", "by a page's title", "by a page's first line"],
+)
+async def test_an_error_is_told(status: int, body: bytes, error: type[Exception], told: str) -> None:
+    raw = b"HTTP/1.1 %d Bad\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
+    with pytest.raises(error, match=told):
         await answered(raw)
 
 
@@ -197,10 +198,3 @@ async def test_a_pause_that_is_no_number_is_none(pause: bytes) -> None:
     with pytest.raises(LLMRateLimited) as caught:
         await answered(raw)
     assert caught.value.retry_after_s is None
-
-
-async def test_an_error_page_is_told_by_its_first_line() -> None:
-    body = b"<h1>Busy</h1>\n<p>later</p>"
-    raw = b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-    with pytest.raises(LLMUnavailable, match=r"<h1>Busy</h1>$"):
-        await answered(raw)

@@ -124,24 +124,26 @@ async def test_react_goes_on_call_by_call_and_sees_what_they_gave(sandbox: Monty
     assert "# think: two cities" in model.asked[3][2].content
 
 
-async def test_react_that_comes_to_no_end_fails_for_its_caller(sandbox: MontySandbox) -> None:
-    rounds = [block(f"x = {number}", 'await Yld("call")') for number in range(51)]
+@pytest.mark.parametrize(
+    ("rounds", "told"),
+    [
+        (
+            [block(f"x = {number}", 'await Yld("call")') for number in range(51)],
+            "for 50 turns without waiting for anybody",
+        ),
+        ([block('await Yld("call")')] * 5, "5 times without doing anything"),
+    ],
+    ids=["late", "early where its turns do nothing again and again"],
+)
+async def test_react_that_comes_to_no_end_fails_for_its_caller(
+    rounds: list[str], told: str, sandbox: MontySandbox
+) -> None:
     model = Model(
         going("await Research()"), *rounds, block("# resume: 2", 'await Say("user", "no end")', 'await Yld("user")')
     )
     async with talking(calling(mode("Research", "react")), model, sandbox) as talk:
         assert await talk.say("hi") == ["no end"]
-    assert "continued for 50 turns without waiting for anybody" in model.told(52)
-
-
-async def test_react_whose_turns_do_nothing_again_and_again_fails_early(sandbox: MontySandbox) -> None:
-    rounds = [block('await Yld("call")') for _ in range(5)]
-    model = Model(
-        going("await Research()"), *rounds, block("# resume: 2", 'await Say("user", "no end")', 'await Yld("user")')
-    )
-    async with talking(calling(mode("Research", "react")), model, sandbox) as talk:
-        assert await talk.say("hi") == ["no end"]
-    assert "continued 5 times without doing anything" in model.told(6)
+    assert f"continued {told}" in model.told(len(rounds) + 1)
 
 
 async def test_react_may_do_the_same_again_and_again(sandbox: MontySandbox) -> None:

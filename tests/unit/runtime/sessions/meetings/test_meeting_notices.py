@@ -33,37 +33,32 @@ def model_guest(name: str = "Guest") -> AgentSpec:
     return agent(name, replace(llm("Join"), metadata={"meeting": True}))
 
 
-async def test_a_host_in_python_that_waits_first_is_asked_to_start_its_meeting(sandbox: MontySandbox) -> None:
-    code = """
+WAITS_FIRST = """
 told = [message["text"] for message in await WaitForMessage("meeting")]
 await Say("meeting", "please say hello")
 return told + [await heard("hello")]
 """
-    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
-        shown = await talk.say("go")
-    assert shown[-1] == str([CUE, "hello"])
-
-
-async def test_a_playbook_that_the_host_calls_is_asked_to_start_for_it_once(sandbox: MontySandbox) -> None:
-    code = """
+CALLS_WHO_WAITS = """
 async def deeper():
     return [message["text"] for message in await WaitForMessage("*", 1)]
 told = await deeper()
 return told + [await WaitForMessage("meeting", 1)]
 """
-    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
-        shown = await talk.say("go")
-    assert shown[-1] == str([CUE, None])
-
-
-async def test_a_host_in_python_that_has_spoken_hears_answers_and_is_not_asked_to_start(sandbox: MontySandbox) -> None:
-    code = """
+HAS_SPOKEN = """
 await Say("meeting", "please say hello")
 return [message["text"] for message in await WaitForMessage("meeting")]
 """
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(WAITS_FIRST, [CUE, "hello"]), (CALLS_WHO_WAITS, [CUE, None]), (HAS_SPOKEN, ["hello"])]
+)
+async def test_a_host_in_python_is_asked_once_to_start_its_meeting_unless_it_has_spoken(
+    code: str, told: list[str | None], sandbox: MontySandbox
+) -> None:
     async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
         shown = await talk.say("go")
-    assert shown[-1] == "['hello']"
+    assert shown[-1] == str(told)
 
 
 async def test_a_model_reads_who_comes_and_goes_with_the_next_message_in_order(sandbox: MontySandbox) -> None:
