@@ -136,7 +136,7 @@ async def test_react_goes_on_call_by_call_and_sees_what_they_gave(sandbox: Monty
     ids=["late", "early where its turns do nothing again and again"],
 )
 async def test_react_that_comes_to_no_end_fails_for_its_caller(
-    rounds: list[str], told: str, sandbox: MontySandbox
+    rounds: list[Reply], told: str, sandbox: MontySandbox
 ) -> None:
     model = Model(
         going("await Research()"), *rounds, block("# resume: 2", 'await Say("user", "no end")', 'await Yld("user")')
