@@ -146,5 +146,4 @@ async def test_who_is_not_taken_in_is_told_and_the_platform_brings_it_no_more(st
 @pytest.mark.parametrize("platform", STANDS)
 async def test_a_platform_lacks_what_is_written_down_and_nothing_else(platform: str) -> None:
     async with stand_of(platform) as stand:
-        assert await lacked_by(stand) == LACKS[platform]
-        assert stand.adapter.name == platform
+        assert (await lacked_by(stand), stand.adapter.name) == (LACKS[platform], platform)
