@@ -259,7 +259,7 @@ class Speech:
         return bool(told or to_somebody or to_all or alone)
 
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
-        if phrase("asks for no words").begins(bare) and not phrase("until").inside(bare):
+        if self._needs_no_words(bare):
             return False
         if phrase("ask always").begins(bare) or (text.rstrip().endswith("?") and not phrase("think").begins(bare)):
             return True
@@ -271,9 +271,14 @@ class Speech:
                 return phrase("lets know").begins(bare) is None
         open_brackets = unquoted(bare.replace("(", " ").replace(")", " "))
         asks = phrase("asks inside").inside(open_brackets) if self._tells(bare, target or "user") else None
-        if asks and phrase("asks for no words").begins(bare[asks.end() - 3 :]) and not phrase("until").inside(bare):
+        if asks is None or self._needs_no_words(bare[asks.end() - len("ask") :]):
             return False
-        return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)
+        return not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)
+
+    def _needs_no_words(self, bare: str) -> bool:
+        """Whether a question is for what people do, and its words ask for no value."""
+        known = {*phrases.VARIABLE.findall(unquoted(bare))} <= self.questions.given
+        return known and bool(phrase("asks for no words").begins(bare)) and not phrase("until").inside(bare)
 
     def _named(self, bare: str) -> Sequence[NamedListeners]:
         """Those whom a sentence names, from the part that names the listener: "Introduce Cook to the user"."""
@@ -345,6 +350,7 @@ class Speech:
         """The wait for an answer, by one of `several` agents or by the only one. What it asks for `anew` it does not
         name itself. Behind `exact` words the types of its variables are named here alone."""
         until = phrase("until").inside(said)
+        types = {one[1]: one[0].removeprefix(f"${one[1]}") for one in phrases.VARIABLE.finditer(said)} if exact else {}
         if target != "user":
             asked_for = {match["name"] for match in phrase("asked for").all_inside(said)}
             states = {
@@ -358,8 +364,13 @@ class Speech:
                 if several
                 else [name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name not in states]
             )
-            new = [f"${name}" for name in named if name not in self.questions.given or name in asked_for]
-            new = [f"${kept['name']}"] if (kept := phrase("answer kept").inside(said)) and not several else new
+            new = [name for name in named if name not in self.questions.given or name in asked_for]
+            new = (
+                phrases.VARIABLE.findall(kept.whole)
+                if (kept := phrase("answer kept").inside(said)) and not several
+                else new
+            )
+            new = [f"${name}{types.get(name, '')}" for name in new]
             who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
             when = [f"{who} gave {' and '.join(new)}"] if new else []
             when += [until["what"]] if until else []
@@ -375,7 +386,6 @@ class Speech:
             wanted = list(
                 dict.fromkeys([*(one for one in wanted if one in typed), *phrases.VARIABLE.findall(kept.whole)])
             )
-        types = {one[1]: one[0].removeprefix(f"${one[1]}") for one in phrases.VARIABLE.finditer(said)} if exact else {}
         names = " and ".join(f"${name}{types.get(name, '')}" for name in wanted)
         gave = f"the user gave {names}" if wanted else "the user answered"
         if until:
