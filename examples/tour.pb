@@ -43,7 +43,8 @@ When the last word is there, the text is final, and it is kept."""
 
 OWN = """\
 A program is a file of sentences like the Baker's. These lines, in a terminal, write a folder with one that works, and \
-open it beside a chat. In a checkout of Parley, write `.venv/bin/parley` for `parley`.
+open it beside a chat. While no language model is set up, add `--model scripted` to the second one. In a checkout of \
+Parley, write `.venv/bin/parley` for `parley`.
 
 ```sh
 parley new game --template game
@@ -103,8 +104,7 @@ async def chosen(text):
     elif word in ("bye", "exit", "quit"):
         return True
     else:
-        heard = " ".join(text.replace("`", "").split())[:200]
-        await Say("user", f"I heard “{heard}”, but I am only a guide: choose one of these.")
+        await Say("user", "I am only a guide: choose one of these.")
     return False
 
 

@@ -27,7 +27,7 @@ def warnings_of(result: CompileResult, calls: Collection[str] = ()) -> list[Diag
     from gateway.built_in_calls import SIGNATURES
     from runtime.language.lint.program import lint
 
-    unclassified = [step.warning for step in result.report.unclassified]
+    unclassified = [step.diagnostic for step in result.report.unclassified]
     found = [*result.warnings, *unclassified, *lint(result.program, {*SIGNATURES, *calls}, result.lines)]
     return sorted(found, key=lambda one: (one.span.file, one.span.line, one.span.column))
 

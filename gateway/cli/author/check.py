@@ -203,7 +203,7 @@ def _verdict(found: Sequence[_Found]) -> None:
     if wrong:
         say(f"{_BAD} Not ready: see {', '.join(wrong)}.")
     elif any(mark == _OFF and name == "model" for mark, name, _ in found):
-        say(f"{_GOOD} Ready. No model is set up: programs whose steps need one say so when they come to it.")
+        say(f"{_GOOD} Ready. No model is set: steps that need one wait. Set a key, or try them with --model scripted.")
     else:
         say(f"{_GOOD} Ready.")
 

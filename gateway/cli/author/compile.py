@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gateway.settings.tree import Settings
     from runtime.events.happening import Happening
     from runtime.language.compiler import CompileProgress, CompileResult, OnProgress
+    from runtime.language.diagnostics import Diagnostic
     from runtime.language.locking.locked_steps import LockedProgram
 
 
@@ -49,7 +50,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
     codes: Annotated[bool, typer.Option("--codes", help="With --explain: show the codes of PBAsm, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result, or the errors, as JSON.")] = False,
 ) -> None:
-    """Show PROGRAM as PBAsm, or what is wrong with it and where (exit code 2)."""
+    """Show PROGRAM as PBAsm, and what is wrong with it and where (exit code 2)."""
     from runtime.language.diagnostics import ProgramRejected
 
     with plain_errors():
@@ -63,8 +64,9 @@ def compile_programs(  # noqa: PLR0913 - options of a command
                 raise
             say(json.dumps({"errors": [found.as_json() for found in rejected.diagnostics]}, indent=2))
             raise typer.Exit(BAD_INPUT) from rejected
-    for warning in warnings_of(result, extension_names(settings)):
-        note(warning.render())
+    found = warnings_of(result, extension_names(settings))
+    for one in found:
+        note(one.render())
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         target = output / f"{program[0].stem}.pbasm"
@@ -85,6 +87,13 @@ def compile_programs(  # noqa: PLR0913 - options of a command
         say(json.dumps(to_json(result.program), indent=2))
     elif to_stdout or output is None:
         say(result.program.pbasm.rstrip("\n"))
+    _end(found)
+
+
+def _end(found: Sequence[Diagnostic]) -> None:
+    """Raise Exit where something found is an error."""
+    if any(one.severity == "error" for one in found):
+        raise typer.Exit(BAD_INPUT)
 
 
 def _compile(settings: Settings, programs: Sequence[Path]) -> CompileResult:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
 import typer
 
-from gateway.cli.output.terminal import load_settings, plain_errors, say
+from gateway.cli.output.terminal import DATA_DIR, load_settings, plain_errors, say
 from runtime.core import plain_text
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice, name_advice
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateway.database import GatewayDatabase
+    from gateway.settings.tree import Settings
 
 Answer = TypeVar("Answer")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, for machines.")]
@@ -68,7 +69,7 @@ def with_database(
         from gateway.assembly.parts import open_archive, open_storage
         from gateway.database import GatewayDatabase
 
-        settings = load_settings(config)
+        settings = _kept_settings(config)
         opened = open_archive(settings) if archived else nullcontext()
         async with open_storage(settings, patience_s=_PATIENCE_S) as connection, opened as archive:
             return await ask(GatewayDatabase(settings, connection, archive))
@@ -80,10 +81,18 @@ def with_database(
 def nothing_kept(config: Path | None) -> bool:
     """Whether the data directory of the settings, their only storage, is still empty: no server has to start."""
     with plain_errors():
-        settings = load_settings(config)
+        settings = _kept_settings(config)
     if settings.redis_url is not None or settings.retention.archive_url is not None:
         return False
     return not any((settings.data_dir / name).exists() for name in ("appendonlydir", "archive.sqlite"))
+
+
+def _kept_settings(config: Path | None) -> Settings:
+    """The settings. Raises ConfigError where `--data-dir` names no folder: looking at it would create it."""
+    settings, folder = load_settings(config), DATA_DIR.get()
+    if folder is not None and settings.redis_url is None and not folder.exists():
+        raise ConfigError(f"There is no state in {folder}: the folder does not exist.")
+    return settings
 
 
 def missing(what: str, wrong: object, known: Iterable[object], see: str) -> ConfigError:

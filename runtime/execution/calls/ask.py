@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -29,6 +30,7 @@ from runtime.tape.facts.frames import (
 )
 from runtime.tape.facts.people import PageFinished, PageMoved
 from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import MessagesDropped
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.people import PageState, QuestionState
@@ -42,6 +44,14 @@ MAX_QUESTIONS = 25
 _PREFIX_CHARS = 8
 _SIGNS = " \t\n.,;:!?\"'…。\uff0c\uff01\uff1f"
 """What may stand around the words of an answer, and in Chinese."""
+
+_BEFORE = ("a ", "an ", "the ", "number ", "option ")
+_BEHIND = (" please", " thanks", " thank you")
+"""What people say around an option."""
+
+_ALIKE = 0.85
+"""The similarity from which on another spelling is a slip: of five letters one may be missing, of eight one wrong."""
+
 
 _Asked = tuple[PersonId | None, dict[str, PersonId]]
 """The one person who is asked, and several, ids by name."""
@@ -82,10 +92,10 @@ class SessionQuestions:
         of: Any = None,
         within_s: Seconds | None = None,
     ) -> None:
-        """Asks the user to choose and waits; it returns the chosen option, or what the user wrote instead. Without the
-        list it accepts any answer. `of="Ada"` lets only that person answer; `of=["Ada", "Bo"]` asks each of them and
-        returns `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it returns the answers so far when the time is over, or
-        None.
+        """Asks the user to choose and waits; it returns the chosen option, and asks back after other words.
+        Without the list it accepts any answer. `of="Ada"` lets only that person answer; `of=["Ada", "Bo"]` asks each of
+        them and returns `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it returns the answers so far when the time is
+        over, or None.
 
         If a person leaves the meeting in which the question was asked, or has left it, their answer is None; when the
         meeting ends, the call returns the answers so far.
@@ -159,13 +169,21 @@ class SessionQuestions:
 
     async def _answer(self, frame: Frame, call: FrameCall, within_s: float | None) -> list[Message] | None:
         """Somebody's answer, or the notice that one of several has left; None when the time is over, who was asked
-        has left, or the meeting has ended in which it was asked. Of notices the next wait hears."""
-        taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
-        if taken is None or not (taken[0].ends_meeting or taken[0].gone):
-            return taken
-        self._builtins.give_back(frame.state.agent, taken)
-        several = self._journal.state.questions[CallKey(frame.id, call.pos)].each
-        return taken if several and taken[0].gone else None
+        has left, or the meeting has ended in which it was asked. Of notices the next wait hears. Who writes none of the
+        options is told them."""
+        while taken := await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s):
+            [message] = taken
+            question = self._journal.state.questions[CallKey(frame.id, call.pos)]
+            if message.ends_meeting or message.gone:
+                self._builtins.give_back(frame.state.agent, taken)
+                return taken if question.each and message.gone else None
+            if not question.options or answer_of(message, question.options) in question.options:
+                return taken
+            self._journal.note(MessagesDropped(frame.state.agent, [message.id]))
+            text = self._pages.texts("session.question_choose", options=", ".join(question.options))
+            self._pages.tell(text, self._journal.state.written_at.get(message.platform_id or "", question.place))
+            await self._journal.commit()
+        return None
 
     def _whom(self, of: Any) -> _Asked:
         """Raises UnknownTarget for somebody who is not here."""
@@ -316,16 +334,37 @@ def answer_of(message: Message, options: Sequence[str]) -> str:
 
 
 def option_of(said: str, options: Sequence[str]) -> str:
-    """The option that words mean, as in `answer_of`."""
-    words = said.strip()
-    for option in options:
-        if words.casefold() == option.casefold():
-            return option
-    alike = [option for option in options if _bare(option) == _bare(words)]  # who speaks is written with a full stop
-    if len(alike) == 1:
-        return alike[0]
-    number = _number(words.rstrip(".)"))
-    return options[number - 1] if number is not None and 1 <= number <= len(options) else said
+    """The option that words mean, as in `answer_of`: by its words, its number, its first words, or with one slip of
+    spelling; what they say where they mean none or several."""
+    words, asks = said.strip(), said.rstrip().endswith(("?", "\uff1f"))
+    bare = _bare(words)
+    for courtesy in _BEHIND:
+        bare = _bare(bare.removesuffix(courtesy))
+    bare = next((bare.removeprefix(one) for one in _BEFORE if bare.startswith(one)), bare)
+    number = _number(bare.rstrip(")"))
+    by_name = {option: _bare(option) for option in options}
+    ways = [
+        [option for option in options if words.casefold() == option.casefold()][:1],
+        [option for option, name in by_name.items() if name == _bare(words)],  # speech is written with a full stop
+        [options[number - 1]] if number is not None and 1 <= number <= len(options) else [],
+    ]
+    if bare and not asks:
+        ways += [
+            [option for option, name in by_name.items() if fits(name)]
+            for fits in (
+                bare.__eq__,
+                lambda name: name.startswith(f"{bare} "),
+                lambda name: _is_slip(bare, name),
+            )
+        ]
+    return next((found[0] for found in ways if len(found) == 1), said)
+
+
+def _is_slip(said: str, option: str) -> bool:
+    """Whether words differ from an option by about one letter, behind the first one."""
+    if said[:1] != option[:1] or list(filter(str.isdecimal, said)) != list(filter(str.isdecimal, option)):
+        return False
+    return SequenceMatcher(None, said, option).ratio() >= _ALIKE
 
 
 def _are_several(of: Any) -> bool:

@@ -9,6 +9,8 @@ from msgspec import Struct
 from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
+NO_STEP = "there is no such step"
+
 
 class UnclassifiedStep(Struct, frozen=True):
     """A step that stayed free: an EXE with the author's whole text. `reason` says why."""
@@ -21,13 +23,18 @@ class UnclassifiedStep(Struct, frozen=True):
     reason: str = ""
 
     @property
-    def warning(self) -> Diagnostic:
-        """The warning for the author."""
-        why = f": {self.reason}" if self.reason else ""
+    def diagnostic(self) -> Diagnostic:
+        """The warning for the author; an error where no model can do what it says."""
+        why, impossible = f": {self.reason}" if self.reason else "", self.reason == NO_STEP
         message = f"step {self.playbook}:{self.line} stays free, a model carries it out{why}"
         width = max(0, len(self.source_line.rstrip()) - self.span.column + 1)
         return Diagnostic(
-            message, self.span, self.source_line, "Reword it, or leave it to the model.", "warning", width
+            f"step {self.playbook}:{self.line}: {self.reason}" if impossible else message,
+            self.span,
+            self.source_line,
+            "Name one of this playbook's steps." if impossible else "Reword it, or leave it to the model.",
+            "error" if impossible else "warning",
+            width,
         )
 
 

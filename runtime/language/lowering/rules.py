@@ -24,7 +24,7 @@ from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
-from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, UnclassifiedStep
+from runtime.language.lowering.lowerer import NO_STEP, LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.occasions import LoopPeople, Occasions
 from runtime.language.lowering.questions import about_values, about_what_was_found
@@ -205,7 +205,7 @@ class _StepLowering:
     def _lower(self, item: ListItem, line: str, before: Step | None, above: Step | None) -> Step:
         found, item = self._understood(item)
         if found.op is OpCode.JMP and (target := found.text.partition(" ")[0]) not in self._lines:
-            found = free(item.text, "there is no such step")
+            found = free(item.text, NO_STEP)
         elif (
             found.op is OpCode.JMP
             and "repeat step " in item.text.lower()

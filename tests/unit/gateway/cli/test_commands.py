@@ -428,3 +428,29 @@ def test_dev_says_that_its_folder_cannot_be_written(tmp_path: Path) -> None:
     assert done.stderr.startswith(
         f"parley: {tmp_path}/.parley/.gitignore cannot be written (File exists); set PARLEY_DATA_DIR"
     )
+
+
+@pytest.mark.parametrize(
+    "command", ["check", "compile", "compile --explain", "compile --json", "compile --explain --json"]
+)
+@pytest.mark.parametrize("step", ["Mainn()", "Go to step 99", "$x:int = Kichen.Bake()"])
+def test_a_wrong_program_ends_each_command_that_reads_it_with_two(tmp_path: Path, command: str, step: str) -> None:
+    (tmp_path / "a.pb").write_text(
+        f"# A\nAn agent.\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- {step}\n"
+    )
+    assert _parley(tmp_path, *command.split(), "a.pb").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("access list", "access approve 1234", "sessions list", "sessions show x", "usage", "usage feedback"),
+        *("debug letters list", "debug list", "tasks list", "schedule list", "programs list", "backup out.zip"),
+    ],
+)
+def test_a_command_that_looks_into_a_folder_that_does_not_exist_says_so_and_creates_none(
+    tmp_path: Path, command: str
+) -> None:
+    done = _parley(tmp_path, *command.split(), "--data-dir", "nowhere")
+    assert re.search("There is (no state in|nothing to back up)", done.stderr), done.stderr
+    assert (done.returncode, (tmp_path / "nowhere").exists()) == (2, False)

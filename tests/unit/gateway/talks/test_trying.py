@@ -252,7 +252,7 @@ def test_another_program_answers_what_its_event_began_asks(tmp_path: Path, talk:
     [
         ("- answer: 3\n- answer: No\n- answer: 1", (5, "", "nothing that an event began asks anything")),
         ("- answer from mill: 3", (3, "", "nothing that an event began asks anything of mill")),
-        ('- answer: 3\n- answer: Maybe\n- expect: result "Yes"', (5, "the result Yes", "3 tea: Maybe")),
+        ('- answer: 3\n- answer: No\n- expect: result "Yes"', (5, "the result Yes", "3 tea: No")),
     ],
 )
 def test_an_answer_that_nobody_waits_for_and_another_result_are_told(

@@ -147,7 +147,7 @@ async def test_only_who_has_spoken_corrects_the_words(sandbox: MontySandbox) -> 
     ("said", "answer"),
     [
         ("Blue.", "Blue"),
-        ("number 2", "number 2"),
+        ("number 2", "Red"),
         ("2.", "Red"),
         ("blue!", "Blue"),
         ("\u84dd\u8272\u3002", "\u84dd\u8272"),
@@ -159,14 +159,14 @@ async def test_words_that_were_spoken_choose_an_answer_as_written_ones_do(
     code = """
 async def Main():
     got = await Ask("Which?", options=["Blue", "Red", "\u84dd\u8272"])
-    await Say("user", "got " + got.partition(chr(10))[0] + (" and more" if chr(10) in got else ""))
+    await Say("user", "got " + got)
 """
     asking = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
     listener = ScriptedListener({"voice.ogg": said})
     async with talking(asking, Model(), sandbox, intake=ScriptedIntake(), listener=listener) as talk:
         await talk.say("hi")
         shown = await talk.say("", files=[NOTE])
-        assert f"got {answer}" + (" and more" if answer == said else "") in shown
+        assert f"got {answer}" in shown
 
 
 @pytest.mark.parametrize("heard", [True, False])

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from runtime.core.message import Attachment
+from runtime.execution.calls.ask import option_of
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import ANSWER
@@ -50,16 +52,66 @@ async def test_a_question_offers_its_choices_and_a_press_answers_it(sandbox: Mon
 
 
 @pytest.mark.parametrize(
-    ("words", "answer"), [("2", "No"), ("1.", "Yes"), ("yes", "Yes"), ("NO ", "No"), ("3", "3"), ("not yet", "not yet")]
+    ("words", "answer"), [("2", "No"), ("1.", "Yes"), ("yes", "Yes"), ("NO ", "No"), ("No, thanks!", "No")]
 )
-async def test_words_answer_too_by_number_by_label_or_as_they_are(
-    words: str, answer: str, sandbox: MontySandbox
-) -> None:
+async def test_words_answer_too_by_number_or_by_label(words: str, answer: str, sandbox: MontySandbox) -> None:
     async with talking(approval(), Model(), sandbox) as talk:
         await talk.say("go")
         assert await talk.say(words) == [f"answer: {answer}"]
-        chosen = f"\n\n✓ {answer}" if answer in ("Yes", "No") else ""
-        assert talk.world.settled_texts == [f"Ship it?{chosen}"]
+        assert talk.world.settled_texts == [f"Ship it?\n\n✓ {answer}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        *(
+            ("apple pie", "Apple pie"),
+            ("The apple pie, please.", "Apple pie"),
+            ("apple", "Apple pie"),
+            ("2)", "Apple pie"),
+        ),
+        *(
+            ("Croisant", "Croissant"),
+            ("crossiant", "Croissant"),
+            ("croissants", "Croissant"),
+            ("apple pid", "Apple pie"),
+        ),
+        *(("Is the apple pie vegan?", None), ("apple?", None), ("coffee", None), ("3", None), ("", None), ("no", None)),
+    ],
+)
+def test_words_mean_an_option_by_its_first_words_or_with_a_slip_and_else_none(said: str, meant: str | None) -> None:
+    assert option_of(said, ["Croissant", "Apple pie"]) == (said if meant is None else meant)
+
+
+def test_words_that_fit_several_options_or_another_number_mean_none() -> None:
+    assert option_of("room", ["Room 12", "Room 14"]) == "room"
+    assert option_of("Room 13", ["Room 12", "Garden"]) == "Room 13"
+    assert option_of("disapprove", ["Approve", "Reject"]) == "disapprove"
+
+
+async def test_what_is_no_option_is_asked_back_and_the_choices_stay_even_after_a_restart(sandbox: MontySandbox) -> None:
+    back = ["Please choose one of these: Yes, No."]
+    async with talking(approval(), Model(), sandbox) as talk:
+        await talk.say("go")
+        assert await talk.say("Is it vegan?") == back
+        assert await talk.say("", files=[Attachment("a.txt", "text/plain", "file:a", 1)]) == back
+        assert talk.world.settled == []
+    async with talking(approval(), Model(), sandbox, world=talk.world) as later:
+        assert await later.say("maybe") == back
+        assert await later.say("No", kind="choice", choice=choice(talk, 1)) == ["answer: No"]
+
+
+async def test_what_was_said_before_a_question_does_not_answer_it(sandbox: MontySandbox) -> None:
+    before = 'await Say("user", "first"); await Sleep(20)'
+    async with talking(approval(before=before), Model(), sandbox, world=still()) as talk:
+        await after(talk, "first", "go")
+        talk.post("yes")
+        await talk.settled()
+        clock = talk.world.clock
+        assert isinstance(clock, FakeClock)
+        await clock.advance(20)
+        assert talk.chat == ["first", "Ship it?"]
+        assert await talk.say("no") == ["answer: No"]
 
 
 async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so(sandbox: MontySandbox) -> None:
@@ -151,7 +203,7 @@ async def test_a_question_for_an_id_is_for_nobody_who_shows_it_as_a_name(sandbox
 
 
 async def test_an_answer_of_thousands_of_digits_is_an_answer(sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox) as talk:
+    async with talking(approval('"How many?"'), Model(), sandbox) as talk:
         await talk.say("go")
         assert await talk.say("1" * 5000) == [f"answer: {'1' * 5000}"]
 

@@ -95,7 +95,7 @@ async def test_a_raw_question_is_asked_again_when_the_model_was_away(sandbox: Mo
     model = Model(going('await Say("user", await Judge("it"))'), NoModelSet("No model."), Reply("No."))
     async with talking(calling(JUDGE), model, sandbox) as talk:
         (told,) = await talk.say("hi")
-        assert told.startswith("⚠️ I cannot continue: no language model is set up. Your message is kept.")
+        assert told.startswith("⚠️ I cannot continue: no language model is set up. Whoever runs me sets a key")
         assert await talk.say("and?") == ["No."]
 
 

@@ -72,7 +72,11 @@ class FailingModel(BuggyModel):
     ("failure", "why"),
     [
         (LLMUnavailable("litellm: HTTP 502"), "the language model cannot be reached right now"),
-        (NoModelSet("set PARLEY_MODEL"), "no language model is set up"),
+        (
+            NoModelSet("set PARLEY_MODEL"),
+            "no language model is set up. Whoever runs me sets a key, such as OPENAI_API_KEY, or starts me with "
+            "--model scripted",
+        ),
         (LLMRateLimited("litellm: HTTP 429"), "the language model is too busy right now"),
         (LLMTimeout("90 s"), "the language model did not answer in time"),
         (LLMRefused("litellm: HTTP 403"), "the language model refused the request"),

@@ -158,7 +158,7 @@ async def test_when_there_is_no_model_the_person_is_told_once_and_the_next_messa
     async with talking(HELLO, model, sandbox) as talk:
         await talk.say("hi")
         (told,) = await talk.say("Ada")
-        assert told.startswith("⚠️ I cannot continue: no language model is set up. Your message is kept.")
+        assert told.startswith("⚠️ I cannot continue: no language model is set up. Whoever runs me sets a key")
         assert await talk.say("are you there?") == ["Hello, Ada!"]
     assert "Message from Ada (user): Ada\nMessage from Ada (user): are you there?" in model.told(2)
     assert len(talk.named("llm.failed")) == 1
