@@ -322,8 +322,8 @@ class Classifier:
 
     def _call_inside(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Create the account with CreateAccount($email)" is the call; other sentences around one stay free."""
-        by = None if messages.is_indirect(bare.partition(" by ")[0]) else phrase("by calling").begins(bare)
-        if by and self._reach.knows(by["name"]):
+        by = phrase("by calling").begins(bare) if "by" in bare.lower() else None
+        if by and self._reach.knows(by["name"]) and not messages.is_indirect(bare.partition(" by ")[0]):
             sure = not by["rest"] and "$" not in bare and self._takes_nothing(by["name"])
             called = f"{by['name']}(): {text.rstrip('. ;')}"
             return _called(called) if sure else free(text, f"what {by['name']} is given is unclear")

@@ -90,7 +90,8 @@ def one_of(choices: Sequence[Maker], firsts: Sequence[frozenset[str] | None]) ->
         }
 
         def chosen(words: WordList, at: int, groups: Groups) -> int:
-            for part in by_word.get(words.ended[at], anywhere):
+            first = words.ended[at]
+            for part in by_word[first] if first in by_word else anywhere:
                 end = part(words, at, groups)
                 if end >= 0:
                     return end
