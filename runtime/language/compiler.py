@@ -237,8 +237,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def to_json(program: Program) -> dict[str, Any]:
     """The program as plain values, for tools. Places are "file:line:column"."""
-    derived = ("pbasm", "remote_agents", "_by_name")
-    return {name: _plain(value) for name, value in plain_data(program).items() if name not in derived}
+    return {name: _plain(value) for name, value in plain_data(program).items() if name != "pbasm"}
 
 
 def _plain(value: Any) -> Any:

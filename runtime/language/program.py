@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
 
 from runtime.language.diagnostics import Span
 from runtime.language.value_types import may_be_none
@@ -200,7 +200,7 @@ class AgentSpec(Struct, frozen=True):
         return next((playbook for playbook in self.playbooks if playbook.name == name), None)
 
 
-class Program(Struct, frozen=True):
+class Program(Struct, frozen=True, dict=True):
     """A whole program. `digest` changes with its compiled text, `pbasm`."""
 
     name: str
@@ -208,14 +208,15 @@ class Program(Struct, frozen=True):
     pbasm: str
     digest: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    remote_agents: frozenset[str] = frozenset()
-    """The names of the agents whose playbooks are a server's tools."""
-    _by_name: Mapping[str, AgentSpec] = {}
 
-    def __post_init__(self) -> None:
-        remote = frozenset(agent.name for agent in self.agents if agent.kind.on_server)
-        force_setattr(self, "remote_agents", remote)
-        force_setattr(self, "_by_name", {agent.name: agent for agent in reversed(self.agents)})
+    @cached_property
+    def remote_agents(self) -> frozenset[str]:
+        """The names of the agents whose playbooks are a server's tools."""
+        return frozenset(agent.name for agent in self.agents if agent.kind.on_server)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, AgentSpec]:
+        return {agent.name: agent for agent in reversed(self.agents)}
 
     @property
     def entry(self) -> tuple[AgentSpec, PlaybookSpec] | None:

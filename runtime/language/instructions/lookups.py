@@ -78,17 +78,21 @@ def _without_calls(text: str) -> str:
 
 def calls_before(part: Meaning) -> tuple[Expression, ...]:
     """The calls in an instruction's prose that are made before a model is asked."""
-    prose = getattr(part, PROSE_OF.get(type(part), ""), None)
+    prose = operand_of_part(part)
     return prose.calls if isinstance(prose, Prose) else ()
+
+
+def operand_of_part(part: Meaning) -> object:
+    """The one operand of an instruction that may be prose; None where there is none."""
+    return getattr(part, PROSE_OF.get(type(part), ""), None)
 
 
 def with_lookups(part: _Part) -> _Part:
     """An instruction that knows which calls in its prose are made before a model is asked."""
-    operand = PROSE_OF.get(type(part), "")
-    prose = getattr(part, operand, None)
+    prose = operand_of_part(part)
     if not isinstance(prose, Prose):
         return part
-    changed: dict[str, Any] = {operand: Prose(prose.text, _made_before(part, prose.text))}
+    changed: dict[str, Any] = {PROSE_OF[type(part)]: Prose(prose.text, _made_before(part, prose.text))}
     return replace(part, **changed)
 
 

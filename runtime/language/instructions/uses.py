@@ -10,19 +10,15 @@ from typing import Any
 from msgspec import Struct
 
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.lookups import calls_before
+from runtime.language.instructions.lookups import calls_before, operand_of_part
 from runtime.language.instructions.model import (
     Ask,
     Call,
-    Condition,
     End,
     Free,
     Instruction,
-    Jump,
     Loop,
     Meaning,
-    Return,
-    Say,
     Set,
     Template,
     VariableTarget,
@@ -36,38 +32,23 @@ def reads(instruction: Instruction) -> frozenset[str]:
 
 
 def _operands(part: Meaning) -> Iterator[Expression | Template]:
-    found: list[object] = []
-    match part:
-        case Say(words=words) | Ask(words=words):
-            found = [words]
-        case Call(arguments=arguments):
-            found = [argument.value for argument in arguments]
-        case Set(value=value):
-            found = [value]
-        case Condition(test=test) | Jump(test=test):
-            found = [test]
-        case Loop(over=over):
-            found = [over]
-        case Return(value=result):
-            found = [result]
-    yield from (one for one in found if isinstance(one, Expression | Template))
+    given = [argument.value for argument in part.arguments] if isinstance(part, Call) else [operand_of_part(part)]
+    yield from (one for one in given if isinstance(one, Expression | Template))
     yield from calls_before(part)
 
 
 def sets(instruction: Instruction) -> frozenset[str]:
     """The variables that it sets."""
-    names: set[str] = set()
-    for part in instruction.parts:
-        match part:
-            case Ask(wants=wants):
-                names |= {want.name for want in wants}
-            case Set(variables=variables):
-                names |= {variable.name for variable in variables}
-            case Call(result=result) if result is not None:
-                names.add(result.name)
-            case Loop(variable=variable) if variable is not None:
-                names.add(variable.name)
-    return frozenset(names)
+    return frozenset(target.name for part in instruction.parts for target in _targets(part))
+
+
+def _targets(part: Meaning) -> tuple[VariableTarget, ...]:
+    match part:
+        case Ask(wants=targets) | Set(variables=targets):
+            return targets
+        case Call(result=target) | Loop(variable=target) if target is not None:
+            return (target,)
+    return ()
 
 
 def sets_texts(instruction: Instruction) -> frozenset[str]:
@@ -103,11 +84,9 @@ def _is_number(tree: ast.expr) -> bool:
 def _sets_all(instruction: Instruction, fits: Callable[[ast.expr], bool], type_: str) -> frozenset[str]:
     names: set[str] = set()
     for part in instruction.parts:
-        made = part.variables if isinstance(part, Set) else part.wants if isinstance(part, Ask) else ()
-        made = (part.result,) if isinstance(part, Call) and part.result else made
-        sure = (
-            isinstance(part, Set) and not part.operator and isinstance(part.value, Expression) and fits(part.value.tree)
-        )
+        made = () if isinstance(part, Loop) else _targets(part)
+        value = part.value if isinstance(part, Set) and not part.operator else None
+        sure = isinstance(value, Expression) and fits(value.tree)
         names |= {one.name for one in made if not one.path and (sure or one.type.partition("[")[0] == type_)}
     return frozenset(names)
 

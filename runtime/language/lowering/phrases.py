@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from runtime.language.instructions.steps.repeating import begins_loop
-from runtime.language.instructions.text import CALL, assignment
+from runtime.language.instructions.text import CALL, assignment, inside_of
 from runtime.language.vocabulary.phrase import phrase, words_of
 
 _LONGEST = 3
@@ -84,22 +84,10 @@ def given_to(bare: str) -> tuple[str | None, str]:
 def whole_call(text: str) -> str | None:
     """The name that is called when the text is one call and nothing else."""
     match = CALL.match(text)
-    if match is None:
+    inside = inside_of(text, match.end() - 1) if match else None
+    if match is None or inside is None or text[match.end() + len(inside) + 1 :].strip(" .;"):
         return None
-    depth, quote = 0, ""
-    for index in range(match.end() - 1, len(text)):
-        char = text[index]
-        if quote:
-            quote = "" if char == quote and text[index - 1] != "\\" else quote
-        elif char == '"' or (char == "'" and not text[index - 1].isalnum()):
-            quote = char
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-            if depth == 0:
-                return match[1] if not text[index + 1 :].strip(" .;") else None
-    return None
+    return match[1]
 
 
 def beginning(text: str, phrases: frozenset[str]) -> str:

@@ -91,7 +91,7 @@ def one_of(choices: Sequence[Maker], firsts: Sequence[frozenset[str] | None]) ->
 
         def chosen(words: WordList, at: int, groups: Groups) -> int:
             first = words.ended[at]
-            for part in by_word[first] if first in by_word else anywhere:
+            for part in by_word[first] if first in by_word else anywhere:  # noqa: SIM401 - quicker than a call
                 end = part(words, at, groups)
                 if end >= 0:
                     return end
