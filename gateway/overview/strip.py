@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from adapters.markdown.html_blocks import html_as_markdown
 from runtime.core.ids import as_named
@@ -45,6 +46,7 @@ SESSION_LANE = "session"
 MAX_TEXT = 2_000
 """The characters of a text that the strip shows; the fact has all of it."""
 
+_WORDS = ("text", "result", "options", "chosen")
 _ANSWER = "Answer"
 """The call by which a model answers a question of the runtime."""
 
@@ -74,18 +76,10 @@ class StripMark(Struct):
 
     def data(self, *, content: bool) -> dict[str, Any]:
         """It as JSON data; words only with `content`."""
-        found: dict[str, Any] = {
-            "key": self.key,
-            "kind": self.kind,
-            "lane": self.lane,
-            "first": self.first,
-            "last": self.last,
-            "at": self.at.isoformat(),
-            "until": None if self.until is None else self.until.isoformat(),
-            "name": self.name,
-            "ok": self.ok,
-            "frame": self.frame,
-        }
+        until = None if self.until is None else self.until.isoformat()
+        found = asdict(self) | {"at": self.at.isoformat(), "until": until}
+        for name in _WORDS:
+            del found[name]
         if content:
             said = self.kind in ("heard", "said")
             text = html_as_markdown(self.text, growing=self.last is None) if said else self.text

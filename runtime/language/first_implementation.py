@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from runtime.language.diagnostics import Diagnostic
 from runtime.language.placeholders import placeholders
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, PythonFence
+from runtime.language.syntax.fences import is_playbook
 from runtime.language.syntax.signature import parse_python
 
 KEYWORDS: Mapping[str, Mapping[str, str]] = {
@@ -124,7 +125,7 @@ class _Finder:
                     yield from self._of_agent(node, owner, name)
                 case ast.Call(func=ast.Name(id=name)) if name in _REPLACED and name not in defined:
                     yield self._warning(node, f"{name} is not offered", _use(_REPLACED[name]))
-                case ast.FunctionDef() if any(map(_is_playbook, node.decorator_list)):
+                case ast.FunctionDef() if any(map(is_playbook, node.decorator_list)):
                     yield from self._plain(node, own)
 
     def _package(self, node: ast.stmt) -> Diagnostic:
@@ -185,8 +186,3 @@ def _defined(tree: ast.Module) -> Iterator[str]:
                 yield name
             case ast.alias(name=name, asname=given):
                 yield given or name
-
-
-def _is_playbook(decorator: ast.expr) -> bool:
-    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return isinstance(target, ast.Name) and target.id == "playbook"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -187,6 +188,16 @@ def test_the_search_of_the_site_leaves_out_the_sources_that_pages_link_to(tmp_pa
     sources = sorted((tmp_path / "docs" / "source").rglob("*.md"))
     assert len(sources) > 20
     assert [page for page in sources if not page.read_text().startswith("---\nsearch:\n  exclude: true\n---\n# ")] == []
+
+
+def test_an_installation_says_first_how_much_it_is_and_how_long_it_takes() -> None:
+    wanted = ["make", "--dry-run", "--always-make", ".venv/.installed"]
+    recipe = subprocess.run(wanted, cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    [told] = [line for line in recipe.splitlines() if line.startswith("echo")]
+    said = subprocess.run(["sh", "-c", told], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    pins = sum("==" in line for line in (ROOT / "requirements.txt").read_text().splitlines())
+    assert said.startswith(f"Installing what Parley needs: {pins} packages, some ")
+    assert "minutes" in said
 
 
 GUIDE = (ROOT / "docs" / "connecting" / "adding-a-platform.md").read_text(encoding="utf-8")

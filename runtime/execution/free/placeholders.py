@@ -17,8 +17,9 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.scope import StatementScope
-from runtime.execution.free.statement import SnippetBody, call_name, lower, with_variables
+from runtime.execution.free.statement import SnippetBody, lower, with_variables
 from runtime.execution.prompt.situation import shown_value
+from runtime.language.instructions.evaluation import call_name
 from runtime.language.placeholders import placeholders
 from runtime.sandbox.executor import CodeSnippet
 from runtime.sandbox.policy import check as check_policy

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.frame import FrameCall, HandedResult
+from runtime.language.instructions.evaluation import call_name
 from runtime.language.value_types import MARK, python_name, variable_name
 from runtime.sandbox.executor import CallOutcome, HostCall, SnippetEvaluation
 
@@ -113,15 +114,6 @@ def mutated_names(tree: ast.AST) -> set[str]:
 def called_names(source: str) -> set[str]:
     calls = (node for node in nodes_in(parsed(source)) if isinstance(node, ast.Call))
     return {name for call in calls if (name := call_name(call.func)) is not None}
-
-
-def call_name(node: ast.expr) -> str | None:
-    """`Name` or `Agent.Playbook`, when `node` is written so."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return f"{node.value.id}.{node.attr}"
-    return None
 
 
 class _Lowering(ast.NodeTransformer):

@@ -13,11 +13,11 @@ from runtime.execution.free.statement import (
     CONTROL,
     WAITS_FOR_NOBODY,
     assigned_names,
-    call_name,
     mutated_names,
     nodes_in,
     parsed,
 )
+from runtime.language.instructions.evaluation import call_name
 from runtime.language.value_types import MARK, coerced, variable_name
 from runtime.sandbox.policy import HOST_FUNCTIONS, check_size
 from runtime.sandbox.policy import check as check_policy

@@ -53,7 +53,7 @@ class _FenceReader:
             self._playbook(node, decorator)
             for node in functions
             for decorator in node.decorator_list
-            if _is_playbook(decorator)
+            if is_playbook(decorator)
         ]
 
     def _playbook(self, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr) -> ParsedPlaybook:
@@ -125,7 +125,7 @@ class _FenceReader:
         return len(line.text[cut:].encode()[:offset].decode(errors="ignore")) + cut + 1
 
 
-def _is_playbook(decorator: ast.expr) -> bool:
+def is_playbook(decorator: ast.expr) -> bool:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
     return isinstance(target, ast.Name) and target.id == "playbook"
 
