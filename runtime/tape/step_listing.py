@@ -1,8 +1,7 @@
 """A listing of what was executed in a session, step by step, from the facts on its tapes.
 
-Each stretch of a playbook, from where control comes to it to where it yields control, is one listing: a recap, a plan,
-then what happened. The notation is that of PBAsm's traces: `Step["Main:01:QUE"]`, `Say("…")`, `$x = Func($y)`,
-`Var[$x, 5]`, `trig? no`, `Trigger["Warn"]`, `what?`, `Return[…]`, `yld user`.
+Each stretch of a playbook, from where control comes to it to where it yields control, is one listing: what brought
+control to it, the steps with what they did, and what it yielded to.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ from runtime.tape.tape import Fact
 MAX_VALUE_CHARS = 500
 """A value is shown up to here."""
 
+_ENDS, _RETURNS = "ends", "goes back to its caller"
 _SHOWN_OTHERWISE = frozenset({"Answer", "Hear", "Var", "Step", "Yld", "Return", "Say"})
 
 
@@ -55,18 +55,17 @@ class StepStretch:
     frame: str
     playbook: str
     recap: str
-    plan: str
     lines: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """As JSON data."""
         about = {"agent": self.agent, "class": self.agent_class, "frame": self.frame, "playbook": self.playbook}
-        return {"at": self.at.isoformat(), **about, "recap": self.recap, "plan": self.plan, "lines": self.lines}
+        return {"at": self.at.isoformat(), **about, "recap": self.recap, "lines": self.lines}
 
     @property
     def text(self) -> str:
         """As it is printed."""
-        return "\n".join((f"recap: {self.recap}", f"plan: {self.plan}", *self.lines))
+        return "\n".join((self.recap, *self.lines))
 
 
 def stretches(facts: Iterable[Fact]) -> list[StepStretch]:
@@ -82,12 +81,9 @@ def stretches(facts: Iterable[Fact]) -> list[StepStretch]:
 
 @dataclass
 class _Open:
-    """An open stretch. `quiet`: no trigger was looked for since its last step or update."""
-
     stretch: StepStretch
-    quiet: bool = True
-    step_line: bool = False
-    """Whether the last line can be added to."""
+    joint: str = ""
+    """What stands between the last line and what is added to it; empty where nothing can be."""
 
 
 class _Made(Struct, frozen=True):
@@ -168,47 +164,40 @@ class _Listing:
     def _opened(self, owner: FrameState) -> _Open:
         if owner.id not in self._open:
             recap = self._recaps.pop(owner.id, f"{owner.playbook} goes on.")
-            self._begin(owner, recap, owner.step or owner.playbook)
+            self._begin(owner, recap)
         return self._open[owner.id]
 
-    def _begin(self, frame: FrameState, recap: str, plan: str) -> None:
+    def _begin(self, frame: FrameState, recap: str) -> None:
         agent = self._state.agents[frame.agent]
-        stretch = StepStretch(self._at_time, agent.id, agent.klass, frame.id, frame.playbook, recap, plan)
+        stretch = StepStretch(self._at_time, agent.id, agent.klass, frame.id, frame.playbook, recap)
         self.found.append(stretch)
         self._open[frame.id] = _Open(stretch)
 
     def _close(self, frame: str, yields: str) -> None:
         opened = self._open.get(frame)
         if opened is not None:
-            self._settle(opened)
+            self._flush(opened)
             opened.stretch.lines.append(yields)
             del self._open[frame]
-
-    def _settle(self, opened: _Open) -> None:
-        """A step is over, or an update is done: without a trigger that held, none did."""
-        self._flush(opened)
-        if not opened.quiet:
-            opened.stretch.lines.append("trig? no")
-            opened.quiet = True
 
     @staticmethod
     def _line(opened: _Open, text: str) -> None:
         opened.stretch.lines.append(text)
-        opened.step_line = False
+        opened.joint = ""
 
     @staticmethod
     def _act(opened: _Open, text: str) -> int:
         """Print what a step does beside it, or on a line of its own; returns the line's index."""
         lines = opened.stretch.lines
-        if opened.step_line:
-            lines[-1] += f" `{text}`"
+        if opened.joint:
+            lines[-1] += f"{opened.joint}{text}"
+            opened.joint = "; "
         else:
-            lines.append(f"`{text}`")
+            lines.append(text)
         return len(lines) - 1
 
     def _trigger(self, opened: _Open, name: str) -> None:
-        self._line(opened, f'trig? `Trigger["{name}"]`')
-        opened.quiet = True
+        self._line(opened, f"the trigger {name} holds")
 
     # -- frames
 
@@ -217,7 +206,7 @@ class _Listing:
         heard = self._recaps.pop(frame.id, "")
         caller = frame.caller
         if caller is None:
-            self._begin(frame, heard or f"{frame.playbook} begins.", frame.playbook)
+            self._begin(frame, heard or f"{frame.playbook} begins.")
             return
         owner = self._owner(self._state.frames[caller.frame])
         opened = self._opened(owner)
@@ -234,16 +223,16 @@ class _Listing:
             if caller.pos.isdigit():
                 self._calls[caller.frame] = _Made(opened.stretch, line, call, int(caller.pos))
         if frame.version.startswith("llm"):
-            self._close(owner.id, "yld call")
+            self._close(owner.id, f"{frame.playbook} goes on")
             triggered = judged or caller.hidden
             recap = f"The trigger of {frame.playbook} holds." if triggered else f"{owner.playbook} calls {call}."
-            self._begin(frame, recap, frame.playbook)
+            self._begin(frame, recap)
 
     def _flush(self, opened: _Open) -> None:
         """Print what a person did instead of answering, when it is dealt with."""
         outcome, by_person = self._outcomes.pop(opened.stretch.frame, ("", False))
         if outcome and by_person:
-            self._line(opened, f"what? {outcome}")
+            self._line(opened, f"instead of an answer: {outcome}")
 
     def _before_return(self, fact: FrameReturned) -> None:
         frame, error = self._state.frames[fact.frame], fact.error
@@ -251,15 +240,14 @@ class _Listing:
             opened = self._at(fact)
             assert opened is not None
             self._flush(opened)
-            opened.quiet = True
             if error:
-                self._line(opened, f"what? {error[0]}: {shortened(error[1], MAX_VALUE_CHARS)}")
-                self._close(frame.id, "yld exit" if frame.caller is None else "yld return")
+                self._line(opened, f"failed, {error[0]}: {shortened(error[1], MAX_VALUE_CHARS)}")
+                self._close(frame.id, _ENDS if frame.caller is None else _RETURNS)
             else:
-                self._act(opened, f"Return[{_shown(fact.value) if fact.value is not None else ''}]")
+                self._act(opened, "returns" if fact.value is None else f"returns {_shown(fact.value)}")
                 if fact.did:
-                    self._act(opened, f"Var[$__, {_shown(fact.did)}]")
-                self._close(frame.id, "yld return")
+                    self._act(opened, f"$__ is {_shown(fact.did)}")
+                self._close(frame.id, _RETURNS)
         if frame.caller is not None:
             owner = self._owner(self._state.frames[frame.caller.frame])
             value = "" if fact.value is None else f" {_shown(fact.value)}"
@@ -268,19 +256,19 @@ class _Listing:
 
     def _after_ended(self) -> None:
         for frame in list(self._open):
-            self._close(frame, "yld exit")
+            self._close(frame, _ENDS)
 
     def _after_stop(self, fact: AgentStopped) -> None:
         stopped = [id_ for id_, opened in self._open.items() if opened.stretch.agent == fact.agent]
         for frame in stopped:
-            self._close(frame, "yld exit")
+            self._close(frame, _ENDS)
 
     # -- steps and values
 
     def _before_step(self, fact: StepReached | StepReturned) -> None:
         opened = self._at(fact)
         if opened is not None:
-            self._settle(opened)
+            self._flush(opened)
 
     def _after_step(self, fact: StepReached | StepReturned) -> None:
         opened = self._at(fact)
@@ -290,10 +278,8 @@ class _Listing:
 
     @staticmethod
     def _step(opened: _Open, location: str) -> None:
-        if not opened.stretch.lines:
-            opened.stretch.plan = location
-        opened.stretch.lines.append(f'`Step["{location}"]`')
-        opened.step_line, opened.quiet = True, False
+        opened.stretch.lines.append(f"step {location.split(':')[1]}" if ":" in location else location)
+        opened.joint = ": "
 
     def _after_set(self, fact: VariableSet) -> None:
         opened = self._at(fact)
@@ -310,9 +296,8 @@ class _Listing:
         for name in names:
             if call is not None and fact.pos == str(call.pos + 1):
                 lines = call.stretch.lines
-                lines[call.line] = lines[call.line].replace(f"`{call.text}`", f"`${name} = {call.text}`", 1)
-            self._line(opened, f"`Var[${name}, {_shown(fact.value)}]`")
-            opened.quiet = False
+                lines[call.line] = lines[call.line].replace(call.text, f"${name} = {call.text}", 1)
+            self._line(opened, f"${name} is {_shown(fact.value)}")
 
     def _before_result(self, fact: CallReturned) -> None:
         opened = self._at(fact) if not fact.hidden else None
@@ -320,7 +305,7 @@ class _Listing:
             return
         name, value = fact.name, fact.value
         if name == "Step" and value:
-            self._settle(opened)
+            self._flush(opened)
             self._step(opened, str(value))
         elif name == "Answer":
             self._answer(opened, value)
@@ -350,13 +335,13 @@ class _Listing:
         if not text:
             return
         self._flush(opened)
-        target = "" if to in (None, "", "human") else f"{to}, "
-        self._act(opened, f"Say({target}{_shown(text)})")
+        target = "" if to in (None, "", "human") else f"to {to}: "
+        self._act(opened, f"says {target}{_shown(text)}")
 
     def _after_wait(self, fact: WaitBegun) -> None:
         frame = self._state.frames.get(fact.frame)
         if frame is not None and fact.pos == TURN:
-            self._close(self._owner(frame).id, f"yld {_source(fact.source or {})}")
+            self._close(self._owner(frame).id, f"waits for {_source(fact.source or {})}")
 
     def _before_took(self, fact: WaitEnded) -> None:
         frame = self._state.frames[fact.frame]
@@ -381,7 +366,7 @@ def _source(source: Mapping[str, Any]) -> str:
     if "meeting" in source:
         return f"meeting {source['meeting']}"
     agents = source.get("agents")
-    return " ".join(map(as_named, agents)) if agents else "user"
+    return ", ".join(map(as_named, agents)) if agents else "the user"
 
 
 def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

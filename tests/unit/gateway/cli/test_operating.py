@@ -79,16 +79,14 @@ def test_steps_are_shown_with_when_they_began_and_who_executed_them(capsys: pyte
     say_steps(_whole(STEPS), as_json=False)
     assert capsys.readouterr().out.splitlines() == [
         "2026-01-01 00:00:00  Host.Main (1000)",
-        "recap: Main begins.",
-        "plan: Main:01:EXE",
-        '`Step["Main:01:EXE"]`',
-        "`Var[$n, 1]`",
-        "trig? no",
-        "yld user",
+        "Main begins.",
+        "step 01",
+        "$n is 1",
+        "waits for the user",
     ]
     say_steps(_whole(STEPS), as_json=True)
     printed = json.loads(capsys.readouterr().out)
-    assert (printed["class"], printed["playbook"], printed["lines"][-1]) == ("Host", "Main", "yld user")
+    assert (printed["class"], printed["playbook"], printed["lines"][-1]) == ("Host", "Main", "waits for the user")
 
 
 def test_meetings_are_shown_with_what_they_share(capsys: pytest.CaptureFixture[str]) -> None:

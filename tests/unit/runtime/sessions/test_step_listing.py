@@ -1,4 +1,4 @@
-"""What was executed, printed in the notation of traces from the facts of real runs."""
+"""What was executed, printed in English from the facts of real runs."""
 
 from __future__ import annotations
 
@@ -32,51 +32,33 @@ async def _program(directory: Path, text: str) -> Program:
 
 ORDER = """\
 OrderHelper.Main
-recap: Main begins.
-plan: Main:01:QUE
-`Step["Main:01:QUE"]` `Say("Welcome! I can look up orders.")`
-trig? no
-`Step["Main:02:EXE"]`
-`Var[$wants_more, true]`
-trig? no
-`Step["Main:03:CND"]`
-trig? no
-`Step["Main:03.01:QUE"]` `Say("What is your order number?")`
-trig? no
-yld user
+Main begins.
+step 01: says "Welcome! I can look up orders."
+step 02
+$wants_more is true
+step 03
+step 03.01: says "What is your order number?"
+waits for the user
 
 OrderHelper.Main
-recap: Ada said: "It is 43345678."
-plan: Main:03.01:QUE
-`Var[$order_id, "43345678"]`
-trig? no
-`Step["Main:03.02:QUE"]` `$order = LookUpOrder(order_id="43345678")`
-`Var[$order, {"status": "shipped", "arrives": "2 August"}]`
-trig? no
-`Step["Main:03.03:CND"]`
-trig? no
-`Step["Main:03.04:CND"]`
-trig? no
-`Step["Main:03.04.01:QUE"]` `Say("It has been shipped and arrives on 2 August.")`
-trig? no
-`Step["Main:03.05:QUE"]` `Say("Do you have another order?")`
-trig? no
-yld user
+Ada said: "It is 43345678."
+$order_id is "43345678"
+step 03.02: $order = LookUpOrder(order_id="43345678")
+$order is {"status": "shipped", "arrives": "2 August"}
+step 03.03
+step 03.04
+step 03.04.01: says "It has been shipped and arrives on 2 August."
+step 03.05: says "Do you have another order?"
+waits for the user
 
 OrderHelper.Main
-recap: Ada said: "No, thanks."
-plan: Main:03.05:QUE
-`Var[$wants_more, false]`
-trig? no
-`Step["Main:03.06:JMP"]`
-trig? no
-`Step["Main:03:CND"]`
-trig? no
-`Step["Main:04:QUE"]` `Say("Goodbye!")`
-trig? no
-`Step["Main:05:YLD"]`
-trig? no
-yld exit
+Ada said: "No, thanks."
+$wants_more is false
+step 03.06
+step 03
+step 04: says "Goodbye!"
+step 05
+ends
 """
 
 
@@ -132,116 +114,85 @@ You sell bread.
 
 SOLD = """\
 Shop.Main
-recap: Main begins.
-plan: Main:01:QUE
-`Step["Main:01:QUE"]` `Say("How many?")`
-trig? no
-yld user
+Main begins.
+step 01: says "How many?"
+waits for the user
 
 Shop.Main
-recap: Ada said: "Five, please."
-plan: Main:01:QUE
-`Var[$count, 5]`
-trig? no
-`Step["Main:02:CND"]`
-`Var[$part, "bread"]`
-trig? no
-`Step["Main:02.01:QUE"]` `Say("There is bread in it.")`
-trig? no
-`Step["Main:02.02:JMP"]`
-trig? no
-`Step["Main:02:CND"]`
-`Var[$part, "milk"]`
-trig? no
-`Step["Main:02.01:QUE"]` `Say("There is milk in it.")`
-trig? no
-`Step["Main:02.02:JMP"]`
-trig? no
-`Step["Main:02:CND"]`
-trig? no
-`Step["Main:03:EXE"]`
-`Var[$price, 15]`
-trig? `Trigger["Warn"]`
-yld call
+Ada said: "Five, please."
+$count is 5
+step 02
+$part is "bread"
+step 02.01: says "There is bread in it."
+step 02.02
+step 02
+$part is "milk"
+step 02.01: says "There is milk in it."
+step 02.02
+step 02
+step 03
+$price is 15
+the trigger Warn holds
+Warn goes on
 
 Shop.Warn
-recap: The trigger of Warn holds.
-plan: Warn:01:QUE
-`Step["Warn:01:QUE"]` `Say("That is much.")` `Return[]` `Var[$__, "Shop: “That is much.”"]`
-yld return
+The trigger of Warn holds.
+step 01: says "That is much."; returns; $__ is "Shop: “That is much.”"
+goes back to its caller
 
 Shop.Main
-recap: Warn returned.
-plan: Main:04:QUE
-`Step["Main:04:QUE"]` `Say("Where to?")`
-trig? no
-yld user
+Warn returned.
+step 04: says "Where to?"
+waits for the user
 
 Shop.Main
-recap: Ada said: "When are you open?"
-plan: Main:04:QUE
-trig? `Trigger["Hours"]`
-yld call
+Ada said: "When are you open?"
+the trigger Hours holds
+Hours goes on
 
 Shop.Hours
-recap: The trigger of Hours holds.
-plan: Hours:01:QUE
-`Step["Hours:01:QUE"]` `Say("From 9 to 5.")` `Return[]` `Var[$__, "Shop: “From 9 to 5.”"]`
-yld return
+The trigger of Hours holds.
+step 01: says "From 9 to 5."; returns; $__ is "Shop: “From 9 to 5.”"
+goes back to its caller
 
 Shop.Main
-recap: Hours returned.
-plan: Main:04:QUE
-`Say("So, where to?")`
-yld user
+Hours returned.
+says "So, where to?"
+waits for the user
 
 Shop.Main
-recap: Ada said: "No, two."
-plan: Main:04:QUE
-what? correct
-`Var[$count, 2]`
-trig? no
-`Step["Main:03:EXE"]`
-`Var[$price, 6]`
-trig? no
-`Step["Main:04:QUE"]` `Say("And where to?")`
-trig? no
-yld user
+Ada said: "No, two."
+instead of an answer: correct
+$count is 2
+step 03
+$price is 6
+step 04: says "And where to?"
+waits for the user
 
 Shop.Main
-recap: Ada said: "Nice day."
-plan: Main:04:QUE
-what? other
-`Say("It is! Where to?")`
-yld user
+Ada said: "Nice day."
+instead of an answer: other
+says "It is! Where to?"
+waits for the user
 
 Shop.Main
-recap: Ada said: "Main Street"
-plan: Main:04:QUE
-`Var[$street, "Main Street"]`
-trig? no
-`Step["Main:05:QUE"]` `$greeting = Greet(who="Ada")`
-trig? no
-yld call
+Ada said: "Main Street"
+$street is "Main Street"
+step 05: $greeting = Greet(who="Ada")
+Greet goes on
 
 Shop.Greet
-recap: Main calls Greet(who="Ada").
-plan: Greet:01:TNK
-`Step["Greet:01:TNK"]`
-trig? no
-`Step["Greet:02:RET"]` `Return["Hello, Ada"]`
-yld return
+Main calls Greet(who="Ada").
+step 01
+step 02: returns "Hello, Ada"
+goes back to its caller
 
 Shop.Main
-recap: Greet returned "Hello, Ada".
-plan: Main:05:QUE
-`Var[$greeting, "Hello, Ada"]`
-trig? no
-`Step["Main:06:QUE"]` `Say("Hello, Ada! 6 to Main Street.")`
-trig? no
-`Step["Main:07:YLD"]`
-trig? no
-yld exit
+Greet returned "Hello, Ada".
+$greeting is "Hello, Ada"
+step 06: says "Hello, Ada! 6 to Main Street."
+step 07
+ends
 """
 
 
@@ -274,9 +225,8 @@ async def test_statements_of_a_react_playbook_are_listed_by_what_they_did(sandbo
         await talk.say("hi")
         (only,) = stretches(talk.world.facts)
         assert only.lines == [
-            '`Step["Main:01:QUE"]`',
-            '`Var[$name, "Ada"]`',
-            '`Say("Ada")`',
-            "trig? no",
-            "yld user",
+            "step 01",
+            '$name is "Ada"',
+            'says "Ada"',
+            "waits for the user",
         ]
