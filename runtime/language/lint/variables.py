@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
-from runtime.language.instructions.model import Free
+from runtime.language.instructions.model import Ask, Call, Free, Loop, Set
 from runtime.language.instructions.text import KEYWORD, assignment
 from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
@@ -56,6 +56,7 @@ class VariableLint:
         also_set = {one.name for playbook in agent.playbooks for one in playbook.params}
         also_set |= self._made_with | {name for fence in agent.fences for name in _named_in_python(fence.source)}
         yield from _unread(agent, uses, also_set)
+        yield from _only_added_to(agent, also_set)
         words, free = _words_that_may_set(agent), _free_steps(agent)
         maybe_set = {use.name for use in uses if not use.reads} | also_set
         counts = Counter(use.name for use in uses)
@@ -86,6 +87,21 @@ def _unread(agent: AgentSpec, uses: Sequence[_Use], elsewhere: Collection[str]) 
         for name in sorted(sets(decode(step)) - {*elsewhere, *_BUILT_IN}):
             if counts[name] == 1 and not name.startswith("_") and not {*name.casefold().split("_")} & spoken:
                 yield Finding(step.span, f"${name} is set and never read", word=f"${name}", severity="note")
+
+
+def _only_added_to(agent: AgentSpec, elsewhere: Collection[str]) -> Iterator[Finding]:
+    """Variables without a first value that may be lists: texts that are added to nothing become one text."""
+    steps = [(step, decode(step).parts) for step in _steps(agent)]
+    adds = [(step, part) for step, parts in steps for part in parts if isinstance(part, Set) and part.operator == "+"]
+    setting = (step for step, parts in steps if any(isinstance(part, Ask | Call | Free | Loop | Set) for part in parts))
+    added = {id(step) for step, _ in adds}
+    given = {*elsewhere, *(name for step in setting if id(step) not in added for name, _ in _NAME.findall(step.text))}
+    for step, part in adds:
+        name = part.variables[0].name
+        if name not in given and (step.text[:6].lower() == "append" or '"' in step.text or "list" in name.casefold()):
+            given.add(name)
+            hint = f"Set it in a step before: `Set ${name} to []` makes it a list."
+            yield Finding(step.span, f"${name} is only added to, and may be a list or a text", hint, f"${name}")
 
 
 def _steps(agent: AgentSpec) -> list[Step]:
