@@ -61,7 +61,8 @@ def _beside_a_test(found: LoweredInstruction, text: str) -> str:
     body = (found.body or "").rstrip(" :")
     joined = text[text.find(found.text) + len(found.text) :].lstrip()[:1] not in (",", ":", ";")
     alone = phrase("governs").is_all_of(body)
-    if body and joined and (phrase("lasts until or while").begins(body) or alone):
+    lasts = phrase("lasts until or while").begins(body)
+    if body and ((joined and (lasts or alone)) or (lasts and found.loop)):
         return body  # it may be the loop, or the whole step, that it governs
     branch, loop = branch_of(found.text), loop_of(found.text)
     tested = condition_of(branch.test) if branch and not found.loop else None

@@ -39,15 +39,6 @@ _CLOCK = re.compile(
 )
 """The beginning of a time of day."""
 BUTTONS = 'buttons stand behind a question in its exact words: `Ask "Tea or milk?" with the options "Tea" and "Milk"`'
-_EACH_ALONE = (["everyone"], ["everybody"])
-_EACH_OF = (
-    ["each", "of"],
-    ["all", "of"],
-    ["every", "one"],
-    ["each", "person"],
-    ["each", "player"],
-    ["each", "participant"],
-)
 _NEW = frozenset({"as", "in", "set", "setting", "into", "random", "new", "a", "an"})
 """Words before a variable that nobody has given a value."""
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
@@ -162,11 +153,7 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         for found in phrases.VARIABLE.finditer(plain)
         if ":" in found[0] and not _NEW.isdisjoint(plain[: found.start()].removesuffix("the ").split()[-1:])
     ]
-    if (
-        not meeting
-        and (asks or words[:1] in (["let"], ["have"]))
-        and (words[1:2] in _EACH_ALONE or words[1:3] in _EACH_OF)
-    ):
+    if not meeting and (asks or words[:1] in (["let"], ["have"])) and phrase("asks several people").begins(bare):
         return "it asks several people, and one answer would end it"
     if not asks:
         typed += [kept["name"]] if (kept := phrase("answer kept").inside(bare)) else []

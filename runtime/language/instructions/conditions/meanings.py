@@ -68,10 +68,11 @@ class TestMeaning(Struct, frozen=True):
 
 
 class PredicateMeaning(Struct, frozen=True):
-    """A predicate with its verb, which is one of `many` or not."""
+    """A predicate with its verb, which is one of `many` or not; "are all" says it of `each` of several."""
 
     test: TestMeaning
     many: bool | None = None
+    each: bool = False
 
 
 class ClauseMeaning(Struct, frozen=True):
@@ -134,8 +135,8 @@ def each_of_either(word: str, subjects: ListMeaning, predicate: PredicateMeaning
     return None if subjects.joint == "and" else _each_of(word, subjects, predicate)
 
 
-def one_is(value: ValueMeaning, predicate: PredicateMeaning) -> ClauseMeaning:
-    return ClauseMeaning(predicate.test.of(value), many=bool(predicate.many))
+def one_is(value: ValueMeaning, predicate: PredicateMeaning) -> ClauseMeaning | None:
+    return None if predicate.each else ClauseMeaning(predicate.test.of(value), many=bool(predicate.many))
 
 
 def neither_of(_: str, one: ValueMeaning, __: str, two: ValueMeaning, predicate: PredicateMeaning) -> ClauseMeaning:
@@ -217,7 +218,7 @@ def others(joint: Joint) -> Callable[..., ListMeaning]:
 
 def joined_predicates(first: PredicateMeaning, rest: tuple[Joint, tuple[TestMeaning, ...]]) -> PredicateMeaning:
     joint, tests = rest
-    return PredicateMeaning(_joined(joint, (first.test, *tests)), first.many)
+    return PredicateMeaning(_joined(joint, (first.test, *tests)), first.many, first.each)
 
 
 def rest(joint: Joint) -> Callable[..., tuple[Joint, tuple[TestMeaning, ...]]]:
@@ -229,7 +230,7 @@ def _test_of(short: PredicateMeaning | TestMeaning) -> TestMeaning:
 
 
 def is_so(number: str, test: TestMeaning) -> PredicateMeaning:
-    return PredicateMeaning(test, number == "many")
+    return PredicateMeaning(test, number != "one", number == "each")
 
 
 def is_not_so(number: str, test: TestMeaning) -> PredicateMeaning:

@@ -27,6 +27,7 @@ _FILES = (FILE, Path(__file__).parent / "course.grammar")
 _PLACE = frozenset({"to", "into", "from"})
 _NO_ROUND = frozenset({"step", "steps", "playbook", "section", "part", "phase", "stage"})
 """What is no item of a list: what comes next then is what stands next."""
+_JOINTS = frozenset({"and", "or", "but", "not"})
 _OTHER_SIDE = frozenset({"otherwise", "else"})
 _NO_CONDITION = frozenset({"and", "or", "then", "to", "not", "but", "also", "say", "tell", "ask"})
 """What a condition in words before a jump has none of, where it is surely the whole condition."""
@@ -154,6 +155,8 @@ def _led(source: str, chart: ConditionChart, tokens: tuple[ConditionToken, ...])
             yield CourseReading(Wait(()), said)
             continue
         caller = next((at for at in range(end + 1, len(tokens)) if len(tokens) in chart.ends("behind", at)), None)
+        if caller is not None and tokens[caller - 1].text in _JOINTS:  # "Return $n or nothing"
+            caller = None
         value = tokens[end:caller]
         words = [word for one in value for word in (one.text.lower().split() if one.kind == "OTHER" else (one.text,))]
         goes = any(

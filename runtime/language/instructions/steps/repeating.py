@@ -228,7 +228,7 @@ def _limited(text: str) -> tuple[str, int | None]:
     for start in _starts(text.rstrip(" )")):
         begin = start - (text[start - 1] == "(")
         if limits := _chart(text[begin:])[0].meanings("limit"):
-            return text[:begin].rstrip(" ,;"), limits[0] or None
+            return text[:begin].rstrip(" ,;").removesuffix(" and").removesuffix(" but"), limits[0] or None
     return text, 0
 
 
@@ -246,7 +246,7 @@ def _each(opening: _Opening, rest: str) -> Loop | None:
     if opening.takes in _NAMED:
         named = chart.meanings(opening.takes)
         return Loop(LoopKind.EACH, operand_of(named[0][0]), variable_of(named[0][1])) if named else None
-    if numbers := chart.meanings("range"):
+    if (numbers := chart.meanings("range")) and opening.noun not in _firsts("SOME"):
         return Loop(LoopKind.EACH, exact(numbers[0]), _item(opening, ""))
     first = tokens[1] if tokens[0].text == "the" and tokens[1:] and tokens[1].kind == "OPERAND" else tokens[0]
     over = operand_of(rest[first.at :])
