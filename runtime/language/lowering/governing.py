@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.model import LoopKind, Prose
 from runtime.language.instructions.operands import condition_of
@@ -14,6 +16,8 @@ from runtime.language.lowering.instruction import LoweredInstruction
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase
 
+_MOST = 8
+"""The places that are asked for in a message: more are in none that anybody writes."""
 _CLOSING = ('"', "\u201d")
 
 
@@ -43,7 +47,7 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
     if until and (ends := phrase("until").inside(said)):
         said = said[: ends.start()]
     plain, talks = unquoted(said), phrase("talk of several messages").begins(said) is not None
-    for found in phrase("governs").all_inside(said):
+    for found in islice((one for one in phrase("governs").all_inside(said) if not one["test"]), _MOST):
         before = plain[: found.start()]
         if messages.is_indirect(before) or phrase("whether").inside(before) or ":" in before:
             return ""  # from here on it is what the message is about
@@ -52,7 +56,7 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
             found.whole.startswith("when") and phrase("asks when").inside(before)
         )
         governs = (found["any"] and not talks) or found["over"] or (found["words"] and not about)
-        if governs or (closed and not found["test"]):
+        if governs or closed:
             return found.whole
     return ""
 
