@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from runtime.language.diagnostics import DiagnosticList
 from runtime.language.event_triggers import trigger_kind
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import BranchSide, Condition, Leave, Loop, StepGroup
 from runtime.language.instructions.steps.course import course_of, starts_over, without_further
@@ -279,7 +280,12 @@ class _StepLowering:
             first = self._classifier.classify(item.text[: condition.start()])
             if first.known and first.op not in _CONTROL:
                 return replace(first, after=(*first.after, item.text[condition.end() :].lstrip()))
-        asks = found.talk is not None and found.talk.asks and not phrase("keep asking").begins(text)
+        keeps = phrase("keep asking").begins(text)
+        until = phrase("until").inside(item.text) if keeps else None
+        alone = until is not None and item.text[: until.start()].rstrip().endswith("asking")
+        if until and alone and read_condition(test := until["what"].rstrip(" :")):
+            return LoweredInstruction(OpCode.CND, f"Repeat until {test}", loop=True)
+        asks = found.talk is not None and found.talk.asks and not keeps
         asks = asks and not phrase("asks for each").inside(text)
         if not found.after and phrase("repeats").inside(text) and not asks:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
@@ -316,6 +322,8 @@ class _StepLowering:
 
     def _takes_details(self, found: LoweredInstruction, item: ListItem) -> bool:
         """Whether the list below "…:" belongs to the sentence: topics to say or think about, or mere nouns."""
+        if phrase("keep asking").begins(item.text):
+            return False
         below = [self._classifier.classify(inner.text) for child in item.children for inner in child.walk()]
         if found.op is OpCode.TNK or (found.op is OpCode.QUE and found.text.startswith("Say(")):
             return not any(inner.op in _CONTROL for inner in below)

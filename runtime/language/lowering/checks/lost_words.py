@@ -27,7 +27,7 @@ _STOOD_FOR = {
     " find out test look yes not true case so repeat times loop iterate keep long active meeting iterations rounds"
     " attempts tries up most more no maximum doing go iterate over through step steps down by"
     " following forever endlessly once twice thrice x every each passes cycles of"
-    " doesnt dont didnt isnt arent wasnt werent hasnt havent",
+    " doesnt dont didnt isnt arent wasnt werent hasnt havent asking",
     "QUE Say": "say same show print display tell ask output reply respond answer announce write send greet"
     " whisper exactly saying welcome thank congratulate words",
     "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
