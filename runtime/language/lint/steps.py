@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
-from runtime.language.flow import is_else, is_loop
 from runtime.language.instructions.conditions.reading import condition_readings, in_symbols, read_condition
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.expression import Expression
@@ -33,7 +32,18 @@ from runtime.language.instructions.operands import VARIABLE
 from runtime.language.instructions.text import STRING
 from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
-from runtime.language.program import NOTE, AgentSpec, OpCode, Param, PlaybookSpec, PythonFence, Step, coded
+from runtime.language.program import (
+    NOTE,
+    AgentSpec,
+    OpCode,
+    Param,
+    PlaybookSpec,
+    PythonFence,
+    Step,
+    coded,
+    is_else,
+    is_loop,
+)
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
 from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase, words_of

@@ -15,7 +15,7 @@ from runtime.language.instructions.model import Call, CallArgument, Instruction
 from runtime.language.instructions.text import CALL, KEYWORD, inside_of, split_at
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import joints, unquoted
-from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free, waiting_call
 from runtime.language.lowering.scope import Reach, same_name
 from runtime.language.program import OpCode
 from runtime.language.syntax.nodes import ParsedPlaybook
@@ -94,7 +94,7 @@ class Background:
             return free(text, order)
         target = f"{given} = " if given is not None else ""
         said = f": {text.rstrip('.; ')}" if called else ""
-        return LoweredInstruction(OpCode.QUE, f"{target}{order.text}{said}; YLD for call")
+        return waiting_call(f"{target}{order.text}{said}")
 
     def _called(self, what: str) -> _Order | str:
         """The order in `Researcher.Study($topic)`; why there is none."""
@@ -159,7 +159,7 @@ class Background:
         what = phrase("result of").without(what[: ended.start()] if ended else what).strip()
         target = f"{given} = " if given is not None else ""
         if name := _numbered(what):
-            return LoweredInstruction(OpCode.QUE, f"{target}Result({name}); YLD for call")
+            return waiting_call(f"{target}Result({name})")
         meant = self._meant(what)
         if not meant:
             return None
@@ -168,7 +168,7 @@ class Background:
         if meant[0].klass in self._partners and self._reach.agents_in(what):
             return free(text, f"it may mean the words of {meant[0].klass}, or the result of its task")
         task_of = f'"{meant[0].klass}.{meant[0].playbook}"' if meant[0].variable is None else f"${meant[0].variable}"
-        return LoweredInstruction(OpCode.QUE, f"{target}Result({task_of}): {text.rstrip('.; ')}; YLD for call")
+        return waiting_call(f"{target}Result({task_of}): {text.rstrip('.; ')}")
 
     def _hearing(self, what: str) -> LoweredInstruction | None:
         """ "Wait for the orderer", "Wait for a word from $task"."""

@@ -17,7 +17,7 @@ from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.answers import answer_in
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.governing import why_governed
-from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free, waiting_call
 from runtime.language.lowering.sides import beyond_the_test
 from runtime.language.program import OpCode
 from runtime.language.vocabulary.phrase import phrase, words_of
@@ -74,8 +74,8 @@ class Certainty:
             return given if given is not None and (given.op is OpCode.QUE or not given.known) else None
         if not target:
             return free(text, f"what it gets from {name} is part of the sentence")
-        called = LoweredInstruction(OpCode.QUE, f"{target} = {name}(); YLD for call")
-        return called if takes_none else free(text, f"the arguments of {name} are not given")
+        call = waiting_call(f"{target} = {name}()")
+        return call if takes_none else free(text, f"the arguments of {name} are not given")
 
     def _kept(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Decide whether … and save it as $kind" is a value; "Ask … and add it to $names" is a list that grows."""

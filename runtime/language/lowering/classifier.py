@@ -32,7 +32,7 @@ from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
-from runtime.language.lowering.instruction import LoweredInstruction, PartReadings, free
+from runtime.language.lowering.instruction import LoweredInstruction, PartReadings, free, waiting_call
 from runtime.language.lowering.named_calls import NamedCalls, Remembering
 from runtime.language.lowering.scope import Reach, held_meeting, named_after_with, said_to_somebody
 from runtime.language.lowering.sides import if_so, is_exact
@@ -107,7 +107,7 @@ class Classifier:
             return LoweredInstruction(OpCode(match[1]), match[2].strip())
         if offer := phrase("offers options").is_all_of(_bare(text)):
             options = ", ".join(messages.QUOTATION.findall(offer["options"]))
-            return _called(f"{offer['target']} = Ask({offer['question']}, [{options}])")
+            return waiting_call(f"{offer['target']} = Ask({offer['question']}, [{options}])")
         if not whole and (several := self._compound.in_parts(text, _bare(text))):
             return several
         found = self._one(text)
@@ -140,7 +140,7 @@ class Classifier:
             return self._calling(name, bare)
         called = phrase("call word").without(bare)
         known = self._named_calls.meant(bare) or (self._reach.meant(called) if called != bare else None)
-        return LoweredInstruction(OpCode.QUE, f"{known}(); YLD for call") if known else None
+        return waiting_call(f"{known}()") if known else None
 
     def _takes_nothing(self, name: str) -> bool | None:
         return not self._reach.params(name) if self._reach.knows(name) and name != self._within else None
@@ -263,10 +263,8 @@ class Classifier:
                 word = "unless" if unless else "if"
                 return LoweredInstruction(OpCode.JMP, f"{line} {word} {found.said}" if found.said else line)
             case Call(name=name):
-                called = f"{name}({found.said})"
-                return LoweredInstruction(
-                    OpCode.QUE, called if name in phrases.RESULTLESS else f"{called}; YLD for call"
-                )
+                call = f"{name}({found.said})"
+                return LoweredInstruction(OpCode.QUE, call) if name in phrases.RESULTLESS else waiting_call(call)
             case Return() if found.elsewhere:
                 return free(text, "it returns to a place, or something to somebody: not from the playbook")
             case Return():
@@ -290,7 +288,7 @@ class Classifier:
         if named is None or (params and not params.issuperset(phrases.VARIABLE.findall(bare))):
             return free(text, f"{'who takes part in the meeting' if named is None else 'what it is given'} is unclear")
         whom = ", ".join(named or self._reach.agents_in(bare))
-        return _called(f"{meeting}({f'attendees=[{whom}]' if whom else ''}): {text}")
+        return waiting_call(f"{meeting}({f'attendees=[{whom}]' if whom else ''}): {text}")
 
     @staticmethod
     def _note(_text: str, bare: str) -> LoweredInstruction | None:
@@ -315,7 +313,7 @@ class Classifier:
         if said.startswith("Say(") and said.endswith(")") and said.count("(") == 1:  # a smile: "Say(user, :) Hi)"
             return self._calling("Say", said)
         if called := self._named_calls.in_words(bare):
-            return self._calling(name, called) if (name := phrases.whole_call(called)) else _called(called)
+            return self._calling(name, called) if (name := phrases.whole_call(called)) else waiting_call(called)
         if inside := self._named_calls.by_variable(text, bare) or self._call_inside(text, bare):
             return inside
         return self._set(text, bare, readings)
@@ -326,14 +324,14 @@ class Classifier:
         if by and self._reach.knows(by["name"]) and not messages.is_indirect(bare.partition(" by ")[0]):
             sure = not by["rest"] and "$" not in bare and self._takes_nothing(by["name"])
             called = f"{by['name']}(): {text.rstrip('. ;')}"
-            return _called(called) if sure else free(text, f"what {by['name']} is given is unclear")
+            return waiting_call(called) if sure else free(text, f"what {by['name']} is given is unclear")
         if behind := self._named_calls.behind_its_purpose(bare):
-            return _called(behind)
+            return waiting_call(behind)
         works = phrase("works by a call").begins(bare)
         if works and phrase("how often").inside(bare[: -len(works["call"])]):
             return free(text, "how often it is done is part of the sentence")
         if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
-            return LoweredInstruction(OpCode.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
+            return waiting_call(f"{works['call']}: {text.rstrip('. ;')}")
         if not (self._named_calls.begin(bare) or self._contains_call(text)):
             return None
         return LoweredInstruction(OpCode.EXE, text) if is_exact(text) else free(text, "a call is inside the sentence")
@@ -353,12 +351,12 @@ class Classifier:
             return free(text, why) if readings else None
         said, names = phrase("opening").without(readings[0].text).rstrip(". ;"), readings[0].targets
         if readings[0].in_words and (given := self._named_calls.in_words(said, value=True)) and len(names) == 1:
-            return _called(f"{names[0]} = {given}")
+            return waiting_call(f"{names[0]} = {given}")
         if readings[0].in_words and self._named_calls.begin(said, spelled=True):
             return free(text, "what the call is given is unclear")
         worded = readings[0].in_words and bare.startswith("$")
         if worded and (called := self._named_calls.meant(said)):
-            return LoweredInstruction(OpCode.QUE, f"{', '.join(names)} = {called}(); YLD for call")
+            return waiting_call(f"{', '.join(names)} = {called}()")
         if (
             worded
             and phrase("ask always").begins(said)
@@ -385,10 +383,6 @@ class Classifier:
         if phrase("and return").inside(unquoted(bare)) and phrases.beginning(bare, words_of("computes")):
             return LoweredInstruction(OpCode.RET, text)
         return LoweredInstruction(OpCode.EXE, text) if phrase("work").begins(bare) else None
-
-
-def _called(call: str) -> LoweredInstruction:
-    return LoweredInstruction(OpCode.QUE, f"{call}; YLD for call")
 
 
 @lru_cache(maxsize=1024)

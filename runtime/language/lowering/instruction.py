@@ -40,6 +40,11 @@ def free(text: str, reason: str, *, whole: bool = False) -> LoweredInstruction:
     return LoweredInstruction(OpCode.EXE, text, known=False, reason=reason, whole=whole)
 
 
+def waiting_call(call: str) -> LoweredInstruction:
+    """A call whose result is waited for."""
+    return LoweredInstruction(OpCode.QUE, f"{call}; YLD for call")
+
+
 def waits_for(found: LoweredInstruction, target: str) -> bool:
     """Whether an instruction only waits for an answer of the last addressee."""
     whom = target if target in ("user", "meeting") else f"agent {target}"

@@ -8,9 +8,8 @@ from runtime.language.instructions.steps.calling import given_to
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.values import result_of
 from runtime.language.lowering import phrases
-from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free, waiting_call
 from runtime.language.lowering.scope import Reach
-from runtime.language.program import OpCode
 from runtime.language.syntax.signature import spaced
 from runtime.language.vocabulary.phrase import phrase
 
@@ -89,9 +88,9 @@ class NamedCalls:
             return None
         params = [param.name for param in self._reach.params(known)]
         if not params and "." not in known:
-            return LoweredInstruction(OpCode.QUE, f"{variable} = {known}(); YLD for call")
+            return waiting_call(f"{variable} = {known}()")
         if params == [name] and not typed:
-            return LoweredInstruction(OpCode.QUE, f"{known}({variable}); YLD for call")
+            return waiting_call(f"{known}({variable})")
         return free(text, f"the arguments of {known} are not given")
 
 
@@ -119,12 +118,10 @@ class Remembering:
         remembered = phrase("remember that").begins(rest)
         if remembered is not None and target is None:
             about = ', about="place"' if phrase("of a place").begins(remembered["what"]) else ""
-            return LoweredInstruction(
-                OpCode.QUE, f"Remember({_literal(remembered['what'])}{about}): {said}; YLD for call"
-            )
+            return waiting_call(f"Remember({_literal(remembered['what'])}{about}): {said}")
         value = phrase("remember a value").begins(rest)
         if value is not None and target is None:
-            return LoweredInstruction(OpCode.QUE, f"Remember({value['what']}): {said}; YLD for call")
+            return waiting_call(f"Remember({value['what']}): {said}")
         recalled = phrase("recall").begins(rest)
         if recalled is None:
             return None
@@ -132,7 +129,7 @@ class Remembering:
         if target is None and (kept := phrase("memory kept as").inside(question)):
             target, question = kept["target"], question[: kept.start()].rstrip()
         result = "" if target is None else f"{target} = "
-        return LoweredInstruction(OpCode.QUE, f"{result}Recall({_literal(question)}): {said}; YLD for call")
+        return waiting_call(f"{result}Recall({_literal(question)}): {said}")
 
 
 def _literal(words: str) -> str:

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.event_triggers import trigger_kind
-from runtime.language.flow import jump_target
 from runtime.language.program import (
     NOTE,
     AgentKind,
@@ -29,6 +28,7 @@ from runtime.language.program import (
     Trigger,
     TriggerKind,
     coded,
+    jump_target,
 )
 from runtime.language.syntax.blocks import FencedBlock, HeadingLine, scan
 from runtime.language.syntax.fences import is_code

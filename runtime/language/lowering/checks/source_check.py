@@ -9,12 +9,11 @@ from msgspec.structs import replace
 from runtime.core.errors import CompileError
 from runtime.language.diagnostics import DiagnosticList, ProgramRejected
 from runtime.language.event_triggers import trigger_kind
-from runtime.language.flow import jump_target
 from runtime.language.instructions.text import CALL, CALLED
 from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
 from runtime.language.lowering.phrases import PBASM, VARIABLE, plain
 from runtime.language.pbasm.notation import given_steps, read_agent, signature
-from runtime.language.program import NOTE, AgentSpec, OpCode, PlaybookSpec, Step, TriggerKind
+from runtime.language.program import NOTE, AgentSpec, OpCode, PlaybookSpec, Step, TriggerKind, jump_target
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
