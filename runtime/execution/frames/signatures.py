@@ -134,6 +134,8 @@ class CallSignature(Struct, frozen=True):
 
 
 class BuiltinCall:
+    __slots__ = ("_journal", "_owner", "_signature")  # each session in memory has dozens
+
     def __init__(self, signature: CallSignature, owner: object, journal: Journal) -> None:
         self._signature = signature
         self._owner = owner
