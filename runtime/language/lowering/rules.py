@@ -30,7 +30,7 @@ from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.occasions import LoopPeople, Occasions
 from runtime.language.lowering.questions import about_values, about_what_was_found
 from runtime.language.lowering.scope import Reach, attendees, is_meeting
-from runtime.language.lowering.sides import beyond_the_test, why_no_side, work_first
+from runtime.language.lowering.sides import beyond_the_test, is_exact, why_no_side, work_first
 from runtime.language.pbasm.notation import coded_trigger, given_steps, number_notes, write_agent
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.listing import MAX_DEPTH
@@ -285,8 +285,7 @@ class _StepLowering:
         alone = until is not None and item.text[: until.start()].rstrip().endswith("asking")
         if until and alone and read_condition(test := until["what"].rstrip(" :")):
             return LoweredInstruction(OpCode.CND, f"Repeat until {test}", loop=True)
-        asks = found.talk is not None and found.talk.asks and not keeps
-        asks = asks and not phrase("asks for each").inside(text)
+        asks = found.talk and found.talk.asks and not (keeps or phrase("asks for each").inside(text))
         if not found.after and phrase("repeats").inside(text) and not asks:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
         return found
@@ -322,9 +321,10 @@ class _StepLowering:
 
     def _takes_details(self, found: LoweredInstruction, item: ListItem) -> bool:
         """Whether the list below "…:" belongs to the sentence: topics to say or think about, or mere nouns."""
-        if phrase("keep asking").begins(item.text):
+        texts = [inner.text for child in item.children for inner in child.walk()]
+        below = [self._classifier.classify(text) for text in texts]
+        if phrase("keep asking").begins(item.text) or any(map(is_exact, texts)) or any(map(phrases.whole_call, texts)):
             return False
-        below = [self._classifier.classify(inner.text) for child in item.children for inner in child.walk()]
         if found.op is OpCode.TNK or (found.op is OpCode.QUE and found.text.startswith("Say(")):
             return not any(inner.op in _CONTROL for inner in below)
         return found.op is OpCode.EXE and not any(inner.known for inner in below)
