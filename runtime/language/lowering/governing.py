@@ -52,8 +52,10 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
         if messages.is_indirect(before) or phrase("whether").inside(before) or ":" in before:
             return ""  # from here on it is what the message is about
         closed = whole or said[: found.start()].rstrip(" ,").endswith(_CLOSING)
-        about = phrase("what is said").inside(before) or (
-            found.whole.startswith("when") and phrase("asks when").inside(before)
+        about = (
+            before.endswith((" for ", " of "))
+            or phrase("what is said").inside(before)
+            or (found.whole.startswith("when") and phrase("asks when").inside(before))
         )
         governs = (found["any"] and not talks) or found["over"] or (found["words"] and not about)
         if governs or closed:
@@ -62,6 +64,8 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
 
 
 def _beside_a_test(found: LoweredInstruction, text: str) -> str:
+    if text.lower().startswith(("until then", "till then")):
+        return text[: text.index(" ") + 5]
     body = (found.body or "").rstrip(" :")
     joined = text[text.find(found.text) + len(found.text) :].lstrip()[:1] not in (",", ":", ";")
     alone = phrase("governs").is_all_of(body)

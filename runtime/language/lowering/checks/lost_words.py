@@ -54,7 +54,7 @@ _STOOD_FOR = {
     "YLD for exit": "yield end exit quit terminate stop finish shut down hang up program conversation chat session"
     " close yld",
     "YLD for return": "yield return yld",
-    "RET": "result results output value calling returns gives says"
+    "RET": "only result results output value calling returns gives says"
     " early immediately return control caller calling playbook nothing back this end exit leave stop finish quit"
     " call meeting",
     "JMP": "skip if unless until while as long go jump goto return continue proceed loop repeat restart start begin"
@@ -72,7 +72,7 @@ _STOOD_FOR = {
     " half quarter quarters another " + " ".join(NUMBER_WORDS[1:]),
 }
 """The words that an instruction replaces, by its start or its call."""
-_SMALL_WORDS = frozenset(_SMALL.split()) | words_of("manner")
+_SMALL_WORDS = frozenset(_SMALL.split()) | words_of("manner") - {"only"}
 _STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
 _LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in start)
 """The starts of more than one word, each also as it stands after another instruction."""
