@@ -107,8 +107,9 @@ async def _no_console(request: Request) -> Response:
     return told(
         request.scope,
         "There is no console here",
-        "Others than this machine reach the chat, and the console has no password. Do you run this chat? Set "
-        "PARLEY_CONSOLE__PASSWORD to one of 16 characters or more, and start Parley again.",
+        "It has no password. Without one there is a console only where the chat asks for no log-in and is for this "
+        "machine alone. Do you run this chat? Set PARLEY_CONSOLE__PASSWORD to one of 16 characters or more, and start "
+        "Parley again.",
     )
 
 

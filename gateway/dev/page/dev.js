@@ -26,6 +26,7 @@ class Board {
     this.build();
     this.listen();
     addEventListener("hashchange", () => this.listen());
+    addEventListener("popstate", () => this.entered && this.toggle((this.entered = false)));
     this.toggle(false);
   }
 
@@ -60,7 +61,13 @@ class Board {
     document.body.append(this.board);
   }
 
+  /** On a phone it covers the chat: the way back closes it. */
   toggle(shown) {
+    if (PHONE.matches && shown !== Boolean(this.entered)) {
+      if (shown) history.pushState(null, "", location.href);
+      else history.back();
+      this.entered = shown;
+    }
     this.board.hidden = !shown;
     this.show.setAttribute("aria-expanded", String(shown));
     document.body.classList.toggle("with-board", shown);

@@ -8,7 +8,7 @@ import { Frames } from "./connecting/frames.js";
 import { offerKeys } from "./keys.js";
 import { Drafts, ReadMarks, Unsent } from "./connecting/keep.js";
 import { askName, whoAmI } from "./connecting/login.js";
-import { decoded, hueOf, toast } from "./look.js";
+import { decoded, hueOf, sameDay, toast } from "./look.js";
 import { known } from "./messages/markdown.js";
 import { mayGive } from "./messages/standing.js";
 import { repeats, Room } from "./room.js";
@@ -23,6 +23,7 @@ import { Timeline } from "./messages/timeline.js";
 import { TypingLine } from "./composing/typing.js";
 
 const byId = (id) => document.getElementById(id);
+const MINUTE_MS = 60_000;
 const FINE_POINTER = matchMedia("(pointer: fine)");
 
 /** What the address names: a room, `#lobby`; a thread by the message above it, `#lobby/ID`; a message, `#lobby//ID`. */
@@ -132,12 +133,24 @@ class Chat {
     byId("connection").querySelector("button").addEventListener("click", () => this.connection.now());
     document.addEventListener("visibilitychange", () => this.showUnread());
     window.addEventListener("focus", () => this.showUnread());
+    this.keepDay();
     document.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
       if (this.sidebar.isOpen) this.sidebar.toggle(false);
       else if (this.thread) this.closeThread();
     });
     document.addEventListener("keydown", (event) => this.writeOn(event));
+  }
+
+  /** Name the days of messages anew after each midnight, as soon as the device is awake. */
+  keepDay() {
+    const began = new Date();
+    const timer = setInterval(() => {
+      if (sameDay(began, new Date())) return;
+      clearInterval(timer);
+      for (const { timeline } of [this.main, this.side]) timeline.nameDays();
+      this.keepDay();
+    }, MINUTE_MS);
   }
 
   /** Whoever types without looking where the focus is writes into the text: of the thread where one is open. */
@@ -200,10 +213,13 @@ class Chat {
     return this.side.timeline.reveal(id);
   }
 
-  /** Put the place into the address, so that a reload and a link lead here. */
+  /** Put the place into the address, so that a reload and a link lead here, and the way back out of a thread to its
+   * room. */
   keepAddress() {
     const place = this.thread ? [this.room.id, this.thread] : [this.room.id];
-    history.replaceState(null, "", `#${place.map(encodeURIComponent).join("/")}`);
+    const address = `#${place.map(encodeURIComponent).join("/")}`;
+    const isNew = this.thread && location.hash.split("//")[0] !== address;
+    history[isNew ? "pushState" : "replaceState"](null, "", address);
   }
 
   join() {
@@ -291,9 +307,9 @@ class Chat {
     const here = this.rooms.find((room) => room.id === this.room.id);
     if (here) here.seq = Math.max(here.seq, this.room.headSeq);
     const atEnd = this.main.timeline.stuck || (this.thread && this.side.timeline.stuck);
-    const reading = document.visibilityState === "visible" && document.hasFocus() && atEnd;
-    if (here && this.room.joined && reading) this.marks.set(here.id, here.seq);
-    const rooms = this.rooms.map((room) => ({ ...room, unread: Math.max(0, room.seq - this.marks.of(room.id, room.seq)) }));
+    const looking = document.visibilityState === "visible" && document.hasFocus();
+    if (here && this.room.joined && looking && atEnd) this.marks.set(here.id, here.seq);
+    const rooms = this.rooms.map((room) => ({ ...room, unread: room === here && looking ? 0 : Math.max(0, room.seq - this.marks.of(room.id, room.seq)) }));
     this.sidebar.show(rooms, this.room.id);
     const unread = rooms.reduce((sum, room) => sum + room.unread, 0);
     document.title = `${unread ? `(${unread}) ` : ""}${titleOf(this.people.here)} · Parley`;

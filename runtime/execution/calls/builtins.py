@@ -34,6 +34,9 @@ from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey, WaitState, takes
 from runtime.tape.state.session import AgentState
 
+NAP_S = 60.0
+"""People see an agent at work in a sleep of up to so many seconds."""
+
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""
 
@@ -114,9 +117,12 @@ class BuiltinCalls:
 
     @contextmanager
     def waiting(self, frame: Frame, wait: WaitState) -> Iterator[None]:
-        """Within it a frame waits, and nobody sees its agent at work."""
+        """Within it a frame waits, and nobody sees its agent at work, except in a short sleep: it answers nobody, and
+        people may stop it."""
         self._events.waits(frame, wait)
-        with self._pages.presence.waiting(frame.id):
+        naps = wait.name == "Sleep" and (wait.due or 0.0) - self.now_s() <= NAP_S
+        presence = self._pages.presence
+        with presence.working(frame.state.agent) if naps else presence.waiting(frame.id):
             yield
         self._events.goes_on(frame)
 

@@ -28,7 +28,8 @@ SpecOf = Callable[[str, str, Mapping[int, str], str | None, Address | None], Pag
 
 
 class AgentPresence:
-    """The agents of one session. An agent works while a frame of it runs that waits for nobody and does not sleep."""
+    """The agents of one session. An agent works while a frame of it runs that waits for nobody and does not sleep
+    for long."""
 
     def __init__(self, journal: Journal, outbox: Outbox, address: Address) -> None:
         self._journal = journal

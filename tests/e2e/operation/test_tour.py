@@ -270,3 +270,18 @@ async def test_whom_one_can_write_to_alone_is_who_answers_there(browser: Browser
     await say(page, "hello")
     await appears(saying(page, WELCOME))
     await expect(by(page, "Guide")).to_have_count(2)
+
+
+async def test_the_way_back_closes_the_program_on_a_phone_and_leaves_the_chat_open(
+    browser: Browser, tmp_path: Path
+) -> None:
+    async with gateway(tmp_path, TOUR) as running:
+        page = await entered(browser, running.url, "Ada")
+        await page.set_viewport_size({"width": 390, "height": 844})
+        board = page.get_by_label("Program that runs")
+        for close in (page.go_back, page.get_by_role("button", name="Hide", exact=True).click):
+            await page.get_by_role("button", name="See the program").click()
+            await expect(board).to_be_visible()
+            await close()
+            await expect(board).to_be_hidden()
+            await expect(page.locator("#presence")).to_contain_text("here")

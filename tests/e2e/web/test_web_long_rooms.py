@@ -90,3 +90,54 @@ async def test_what_is_read_stays_where_it_is_while_messages_above_and_below_cha
         assert abs(await top_of(said(page, 300)) - before) < 2
         await page.get_by_role("button", name="1 new message").click()
         await expect(page.locator('[data-id="news"]')).to_be_in_viewport()
+
+
+async def test_the_end_stays_in_sight_while_the_box_below_grows_and_the_open_room_has_no_number(
+    browser: Browser,
+) -> None:
+    async with web_chat(await long_room()) as chat:
+        page = await entered(browser, chat)
+        await expect(said(page, 399)).to_be_in_viewport()
+        box = page.get_by_role("textbox", name="Message #lobby")
+        for text in ("line\n" * 60, "", "line\n" * 40):
+            await box.fill(text)
+            await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            await expect(said(page, 399)).to_be_in_viewport(ratio=1)
+            await expect(page.locator("#room-timeline .pill")).to_be_hidden()
+        await page.keyboard.press("Escape")
+        await page.mouse.move(600, 200)
+        await page.mouse.wheel(0, -3000)
+        await expect(page.locator("#room-timeline .pill")).to_be_visible()
+        await chat.adapter.send(LOBBY, "late", speaker=GUIDE, nonce="late", final=True)
+        await expect(page.get_by_role("button", name="1 new message")).to_be_visible()
+        await expect(page.locator("#rooms .badge")).to_have_count(0)
+
+
+async def test_what_a_person_says_at_length_is_folded_until_somebody_wants_more(browser: Browser) -> None:
+    store = RoomStoreThatFails()
+    long = "\n\n".join(f"line {number}" for number in range(200))
+    await store.put("lobby", RoomPost("m0", "web:x", "Olga", "person", long, datetime.now(UTC)))
+    await store.put("lobby", RoomPost("m1", "1000", "Guide", "agent", long, datetime.now(UTC)))
+    async with web_chat(store) as chat:
+        page = await entered(browser, chat, "/#lobby//m0")
+        body, more = said(page, 0).locator(".body"), said(page, 0).get_by_role("button", name="Show more")
+        assert await body.evaluate("body => body.clientHeight") < 1000
+        await more.click()
+        assert await body.evaluate("body => body.clientHeight") > 3000
+        await said(page, 0).get_by_role("button", name="Show less").click()
+        assert await body.evaluate("body => body.clientHeight") < 1000
+        await expect(said(page, 1).get_by_role("button", name="Show more")).to_be_hidden()
+
+
+async def test_the_day_is_named_anew_after_midnight(browser: Browser) -> None:
+    async with web_chat(await long_room()) as chat:
+        page = await (await browser.new_context()).new_page()
+        await page.clock.install()
+        await page.goto(chat.url)
+        await page.get_by_label("Your name").fill("Ada")
+        await page.get_by_role("button", name="Start chatting").click()
+        await expect(said(page, 399)).to_be_visible()
+        await page.clock.fast_forward("24:00:00")
+        await page.clock.run_for(61_000)
+        await page.mouse.wheel(0, -100_000)
+        await expect(page.locator(".day:visible").first).not_to_have_text("Today")

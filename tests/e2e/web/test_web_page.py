@@ -281,6 +281,19 @@ async def test_a_page_too_many_says_why_and_comes_in_when_another_is_closed(
         await expect(second.locator("#presence")).to_contain_text("1 here")
 
 
+async def test_the_way_back_leads_out_of_a_thread_to_its_room(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada")
+        await say(page, "a root")
+        root = page.locator("#room-timeline .message")
+        await root.hover()
+        await root.get_by_role("button", name="Reply in thread").click()
+        await expect(page.locator("#thread")).to_be_visible()
+        await page.go_back()
+        await expect(page.locator("#thread")).to_be_hidden()
+        await expect(root).to_be_visible()
+
+
 async def test_a_thread_opens_beside_the_room_and_shows_on_its_message(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat) as heard:
         page = await enter(browser, chat, "Ada")

@@ -28,6 +28,10 @@ function drawSoon(view) {
   waiting.add(view);
 }
 
+/** The lines of what a person said that are shown at first. */
+export const FOLDED_LINES = 30;
+const LONG_CHARS = 3000;
+
 /** What a key does on a message. */
 export const KEYS = { r: "Reply", t: "Reply in thread", "+": "React", c: "Copy the text", e: "Edit", Delete: "Delete" };
 
@@ -47,6 +51,8 @@ export class MessageView {
     this.body = el("div", { class: "body", dir: "auto" });
     this.head = el("div", { class: "above" });
     this.foot = el("div", { class: "foot" });
+    this.fold = el("button", { type: "button", class: "link fold", hidden: true });
+    this.fold.addEventListener("click", () => this.unfold(!this.message.whole));
     this.extras = "";
     this.element = el("li", { class: `message ${message.kind}`, "data-id": message.id }, this.day);
     this.element.classList.toggle("in-meeting", Boolean(message.meeting));
@@ -71,7 +77,7 @@ export class MessageView {
     const by_line = el("div", { class: "by-line" }, this.author, tag, addressee, link);
     this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
     const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
-    const said = el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot);
+    const said = el("div", { class: "said" }, by_line, this.head, this.body, this.fold, this.edited, this.foot);
     const row = el("div", { class: "row", tabindex: "-1", role: "article", "aria-label": `Message from ${name}` }, margin, said);
     for (const near of ["pointerenter", "focusin"]) row.addEventListener(near, () => this.needTools());
     if (TOUCH.matches) {
@@ -233,9 +239,21 @@ export class MessageView {
       this.time.title = fullTimeOf(date);
       this.edited.hidden = !message.edited || Boolean(message.deleted);
     }
+    const long = message.text.length > LONG_CHARS || message.text.split("\n", FOLDED_LINES + 2).length > FOLDED_LINES + 1;
+    this.fold.hidden = message.kind !== "person" || Boolean(message.deleted) || !long;
+    this.unfold(message.whole);
     this.drawExtras();
     this.followed = undefined;
     drawSoon(this);
+  }
+
+  /** Show all of a long message, or its first lines. */
+  unfold(whole) {
+    this.message.whole = whole;
+    this.body.classList.toggle("folded", !this.fold.hidden && !whole);
+    this.fold.setAttribute("aria-expanded", String(Boolean(whole)));
+    this.fold.textContent = whole ? "Show less" : "Show more";
+    if (!whole) this.body.scrollTop = 0;
   }
 
   /** The message is out of sight, and drawn anew when it comes back. */

@@ -3,7 +3,7 @@
 import { el, icon, ICONS } from "../look.js";
 import { MessageKeys } from "../keys.js";
 import { Announcer } from "./announcer.js";
-import { MessageView } from "./message.js";
+import { FOLDED_LINES, MessageView } from "./message.js";
 import { VirtualList } from "./virtual_list.js";
 
 const NEAR_END_PX = 60;
@@ -90,6 +90,12 @@ export class Timeline {
     this.list.arrange();
   }
 
+  /** Name the days anew: it is another day. */
+  nameDays() {
+    for (const { view } of this.list.drawn) view.followed = undefined;
+    this.list.changed();
+  }
+
   /** Redraw the messages that `concerned` selects. */
   redraw(concerned) {
     for (const { message, view } of this.list.drawn) if (concerned(message)) view.redraw();
@@ -144,10 +150,10 @@ export class Timeline {
     this.on.older?.();
   }
 
-  /** Leave the end only when the reader scrolls up, not when a text grows. */
+  /** Leave the end only when the reader scrolls up, not when a text grows, or the box below and the list gets smaller. */
   scrolled() {
     const before = this.list.stuck;
-    const up = this.scroller.scrollTop < this.list.top;
+    const up = this.scroller.scrollTop < this.list.top && this.scroller.clientHeight === this.list.height;
     const left = this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight;
     this.list.stuck = left < NEAR_END_PX || (before && !up);
     this.list.scrolled();
@@ -171,7 +177,7 @@ export class Timeline {
     if (deleted || kind === "notice") return 2 * LINE_PX;
     const width = Math.max(200, this.scroller.clientWidth - 80) / ABOUT_A_CHARACTER_PX;
     const lines = text.split("\n", 200).reduce((sum, line) => sum + Math.max(0.5, Math.ceil(line.length / width)), 0);
-    return (lines + 1.5) * LINE_PX + (files?.length ? 100 : 0);
+    return (Math.min(lines, kind === "person" ? FOLDED_LINES : lines) + 1.5) * LINE_PX + (files?.length ? 100 : 0);
   }
 
   // For the keys: rows of messages that people and agents said

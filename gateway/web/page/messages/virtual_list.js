@@ -21,6 +21,7 @@ export class VirtualList {
     this.stuck = true; // follow the end
     this.more = false; // there is more before the first
     this.top = 0;
+    this.height = scroller.clientHeight; // of the visible part when the list was arranged last
     this.held = null; // what is being read: {entry, offset}, where its top is in the visible part
     this.soon = 0; // the animation frame in which the list is arranged next
     this.dirty = false; // there are changes of which the document knows nothing yet
@@ -208,6 +209,7 @@ export class VirtualList {
     }
     this.held = null;
     this.top = this.scroller.scrollTop;
+    this.height = this.scroller.clientHeight;
   }
 
   topOf(entry) {

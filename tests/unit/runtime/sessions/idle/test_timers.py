@@ -16,6 +16,7 @@ from runtime.tape.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.timers import MemoryTimers
+from tests.fakes.people.talk import Model, talking
 from tests.fakes.sleepers import SHARD, Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python
 
@@ -42,6 +43,20 @@ answer = await WaitForMessage("user", 7200)
 await Say("user", "nobody came" if answer is None else f"you said {answer[0]['text']}")
 await WaitForMessage("user")
 """)
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(20, True), (7200, False)])
+async def test_people_see_an_agent_at_work_in_a_short_sleep_and_not_in_a_long_one(
+    seconds: int, shown: bool, sandbox: MontySandbox
+) -> None:
+    world = World(())
+    world.clock = FakeClock()  # type: ignore[assignment]
+    async with talking(sleeper(f"await Sleep({seconds})"), Model(), sandbox, world=world) as talk:
+        talk.post("go")
+        await talk.until(lambda: any(fact.kind == "wait" for fact in world.facts))
+        await talk.settled()
+        await world.clock.advance(1)  # type: ignore[attr-defined]
+        assert (True in world.works[-1:]) is shown
 
 
 async def asleep(sleepers: Sleepers) -> None:
