@@ -52,9 +52,9 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """Everything runs on asyncio."""
+    """Everything runs on asyncio, on one loop as long as there is something that tests share, such as a browser."""
     return "asyncio"
 
 

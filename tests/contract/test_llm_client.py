@@ -62,12 +62,6 @@ class SkippingClock:
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    """Everything runs on asyncio; the model's processes are those of the whole module."""
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def running_server() -> AsyncIterator[OpenAIServer]:
     async with OpenAIServer() as started:
         yield started

@@ -35,12 +35,6 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    """One loop for a module, whose tests share a browser and sometimes a gateway."""
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def chromium(chromium_path: str) -> AsyncGenerator[Browser]:
     """A headless Chromium that calls nobody but the tests."""
     async with async_playwright() as playwright:

@@ -82,12 +82,6 @@ def _past(told: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    """One loop for the module, whose tests share a gateway."""
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def chats(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Chats]:
     reader, on_telegram, on_slack, on_discord = Reader(), TelegramPlatform(), SlackPlatform(), DiscordPlatform()
     async with (

@@ -21,11 +21,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("warm_servers")]
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     return Ledger(tmp_path / "ledger")
 

@@ -36,11 +36,6 @@ DONE = {"task": task("COMPLETED", artifacts=data_artifact({"north": 2}))}
 SKILL = "find_path"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def scout(url: str, **more: Any) -> AgentSpec:
     return AgentSpec(
         "Scout", AgentKind.A2A, Span("test.pb", 1), metadata={"remote": {"type": "a2a", "url": url, **more}}
