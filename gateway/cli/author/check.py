@@ -118,7 +118,7 @@ def _right(program: Sequence[Path], given: tuple[Settings, Collection[str]] | No
         warnings = f" with {counted(kinds['warning'], 'warning')}" if kinds["warning"] else ""
         say(f"{_GOOD} {named}: valid{warnings}. {overview(result.program)}{_left_to_a_model(result.program)}")
     elif result is not None:
-        say(f"{_BAD} {named}: {counted(kinds['error'], 'error')}; what it is about cannot work.")
+        say(f"{_BAD} {named}: {counted(kinds['error'], 'error')}. These steps cannot run.")
     return not kinds["error"]
 
 

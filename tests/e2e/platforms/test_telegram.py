@@ -80,7 +80,12 @@ async def test_the_button_below_a_draft_stops_the_answer_and_what_was_written_st
             await talk.until_that(lambda: any("Stopped" in text for text in talk.texts()))
             await talk.say("and now?")
             await talk.until_that(lambda: talk.texts().count(HELLO) == 2)
-            assert talk.texts() == [HELLO, "Once ⏹", "⏹ Stopped. Write to start again.", HELLO]
+            assert talk.texts() == [
+                HELLO,
+                "Once ⏹",
+                "⏹ Stopped. The next message starts the program over.",
+                HELLO,
+            ]
 
 
 async def test_a_growing_answer_never_meets_flood_control(telegram: TelegramPlatform) -> None:

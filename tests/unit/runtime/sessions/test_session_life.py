@@ -83,7 +83,7 @@ async def test_stop_interrupts_the_model_and_the_next_message_begins_anew(sandbo
         await talk.until(lambda: bool(talk.chat))
         said = await talk.say("", kind="stop")
         assert talk.chat[0].endswith("⏹")
-        assert said == ["⏹ Stopped. Write to start again."]
+        assert said == ["⏹ Stopped. The next message starts the program over."]
         assert await talk.say("well?") == ["Anew."]
     assert '$startup_message = "well?"' in model.told(1)
 
@@ -156,7 +156,11 @@ async def test_a_stop_is_obeyed_once_when_the_store_fails_once(fault: int, sandb
     async with talking(echo(), Model(), sandbox, world=Shaky(fault)) as talk:
         for text, kind in (("hello", "message"), ("", "stop"), ("again", "message")):
             await talk.say(text, kind=kind)
-    assert talk.chat == ["Welcome! hello", "⏹ Stopped. Write to start again.", "Welcome! again"]
+    assert talk.chat == [
+        "Welcome! hello",
+        "⏹ Stopped. The next message starts the program over.",
+        "Welcome! again",
+    ]
 
 
 @pytest.mark.parametrize("rounds", range(40))

@@ -176,7 +176,7 @@ async def test_who_is_stopped_before_reading_is_not_waited_for(sandbox: MontySan
     async with talking(lead(code, helper(NEVER_READS)), Model(), sandbox, world=patient()) as talk:
         talk.post("go")
         await talk.until(lambda: bool(talk.facts("acks")))
-        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to start again."]
+        assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]
         assert talk.registry is not None
     assert [fact.kind for fact in talk.world.facts].count("took") == 0
 

@@ -18,7 +18,7 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
-STOPPED = "⏹ Stopped. Write to start again."
+STOPPED = "⏹ Stopped. The next message starts the program over."
 
 
 def worker() -> Program:

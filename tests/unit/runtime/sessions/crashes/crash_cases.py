@@ -345,7 +345,13 @@ STEERED = Case(FREE, FREE_WORK, ("hi", "!and this"), (FREE_WORK[1][0].split('"')
 
 INTERRUPTED = Case(FREE, FREE_WORK, ("hi", "!and this"), (), busy="interrupt", loose=True)
 
-STOPPED = Case(FREE, FREE_WORK, ("hi", "!stop", "again"), ("⏹ Stopped. Write to start again.",), loose=True)
+STOPPED = Case(
+    FREE,
+    FREE_WORK,
+    ("hi", "!stop", "again"),
+    ("⏹ Stopped. The next message starts the program over.",),
+    loose=True,
+)
 
 CASES = {
     **PARTICIPANTS,

@@ -218,7 +218,7 @@ async def Main():
         await talk.say("hi")
         talk.post("go")
         await stand.heard("remote.progressed")
-        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to start again."]
+        assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]
         await talk.say("hi")
         assert await talk.say("go") == ["look done"]
     first, second = ledger.keys("look")

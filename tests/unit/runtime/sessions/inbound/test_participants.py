@@ -285,7 +285,7 @@ async def test_what_it_answers_to_something_that_was_stopped_comes_to_nothing(sa
     async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
         await talk.until(lambda: bool(world.player.heard) and not world.waiting)
         await world.idle.wait()
-        assert talk.chat == ["⏹ Stopped. Write to start again."]
+        assert talk.chat == ["⏹ Stopped. The next message starts the program over."]
         assert await talk.say("again") == ["Scout: so Where does the path lead?"]
 
 

@@ -62,7 +62,7 @@ async def test_stop_ends_a_meeting_with_the_reason(sandbox: MontySandbox) -> Non
     talks = hosted('return await heard("never")', guest("Guest"), required_attendees=["Guest"])
     async with talking(talks, Model(), sandbox) as talk:
         await talk.say("go")
-        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to start again."]
+        assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]
         (ended,) = facts(talk, "meeting_end")
         assert ended["why"] == "Host was stopped"
 

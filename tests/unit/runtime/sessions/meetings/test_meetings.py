@@ -132,7 +132,7 @@ async def test_stop_ends_a_meeting_for_its_host_and_its_guests(sandbox: MontySan
     guest = agent("Guest", python("Join", meeting=True), code=GUEST.replace('"a boat"', '"hm"').replace("suggest", "x"))
     async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
         await talk.say("go")
-        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to start again."]
+        assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]
         assert len(talk.facts("stop")) == 2
         assert await talk.say("again") == ["Guest, what do you suggest?"]
         assert [data["id"] for data in talk.facts("meeting")] == ["100", "101"]  # type: ignore[index]

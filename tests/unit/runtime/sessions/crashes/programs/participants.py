@@ -170,7 +170,7 @@ async def Main():
     ),
     ((),),
     ("go", "stop", "again"),
-    ("I ask", "number one", "⏹ Stopped. Write to start again.", "I ask", "number one"),
+    ("I ask", "number one", "⏹ Stopped. The next message starts the program over.", "I ask", "number one"),
     plays=lambda content: [says(f"number {content['text']}")],
 )
 

@@ -94,7 +94,7 @@ STOPPED = Case(
         *_OPENED,
         "Meeting has ended (Host was stopped)",
         f"👥 From now on, nobody hears what you write here.{_HOME}",
-        "⏹ Stopped. Write to start again.",
+        "⏹ Stopped. The next message starts the program over.",
         _OVER + _HOME,
     ),
     in_order=False,

@@ -348,7 +348,7 @@ def Main():
             talk.post("go")
             await talk.until(lambda: bool(talk.facts("start")))
             await talk.say("", kind="stop")
-            assert talk.chat == ["⏹ Stopped. Write to start again."]
+            assert talk.chat == ["⏹ Stopped. The next message starts the program over."]
             assert not HELD.is_set()
     finally:
         HELD.set()
