@@ -172,4 +172,5 @@ class Extension:
         if not _NAME.fullmatch(name) or name in self.platforms:
             why = "is there twice" if name in self.platforms else "is not of small letters, digits and _"
             raise ConfigError(f"extension {self.name}: the platform {name!r} {why}; choose another name.")
+        settings.model_rebuild(raise_errors=False)  # so that what is wrong with it is found here
         self.platforms[name] = ExtensionPlatform(name, settings, make, switch, exclusive)

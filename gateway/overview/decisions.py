@@ -158,7 +158,6 @@ class DecisionRoutes(GatewayView, frozen=True):
         return scopes.content and (scopes.private or not await self.door.rooms.at(letter.event.address))
 
     async def _settled(self, request: Request, settle: Callable[[str], Awaitable[DeadLetter]]) -> Response:
-        self.door.writer(request)
         try:
             letter = await settle(str(request.path_params["letter"]))
         except LetterGone as error:

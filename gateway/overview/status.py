@@ -190,9 +190,8 @@ class StatusRoute(GatewayView, frozen=True):
     clock: Clock
 
     @looks("/status")
-    async def get(self, request: Request, _: BusClient) -> Response:
+    async def get(self, _request: Request, _: BusClient) -> Response:
         """Platforms, nodes and their shards, sessions, what waits, what was spent today, and what is to be decided."""
-        self.door.reader(request)
         held = await self.shards.holders()
         of_node = Counter(held.values())
         events, pages = await self.shards.waiting(range(SHARDS))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from gateway.settings.forms import OneOrMore, SettingsSection
 from runtime.core.errors import ConfigError
@@ -34,6 +34,8 @@ class RouteSettings(SettingsSection):
     `program` are the files of one program, absolute once loaded. `workspace` and `guild` are the same condition, for
     Slack and Discord, as are `chat` and `channel`. A route with `command` serves these commands and nothing else.
     """
+
+    model_config = ConfigDict(regex_engine="python-re")  # the other one takes 4 MB for a pattern
 
     program: OneOrMore = Field(min_length=1)
     name: str = Field(default="", pattern=r"^[\w.-]{0,40}\Z")

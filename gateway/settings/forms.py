@@ -53,7 +53,7 @@ FilePath = Annotated[Path, BeforeValidator(_expanded)]
 class SettingsSection(BaseModel):
     """A part of the tree. A component gets its own section and never the whole tree."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, regex_engine="python-re")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def revealed(secret: SecretStr | None) -> str | None:

@@ -70,5 +70,5 @@ class OnDemand:
         while self._wanted:
             self._wanted = False
             await self._work()
+            self._ended.send()
         self._running = False
-        self._ended.send()

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from gateway.settings.forms import SettingsSection
 from runtime.core.errors import ConfigError
@@ -59,6 +59,8 @@ class CronSettings(RunRules):
     serves it. `text` is said to the program that serves there; with `program` a new session of that one begins.
     `missed` and `overlap` are for a time at which no gateway ran, and one at which the run before still goes on.
     """
+
+    model_config = ConfigDict(regex_engine="python-re")  # the other one takes 4 MB for a pattern
 
     where: str
     name: str = Field(pattern=r"^[\w.-]{1,40}\Z")

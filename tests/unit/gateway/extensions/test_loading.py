@@ -120,6 +120,19 @@ def test_a_platform_brings_its_settings_its_secrets_and_its_place_in_check_and_i
     assert secrets_example(platform) == "\n#PARLEY_PIGEON__KEY=\n"
 
 
+def test_settings_of_an_extension_that_cannot_be_built_are_named(module: Module) -> None:
+    text = refusal(module("ext_unbuilt", PLATFORM.replace("lofts: int = 3", "lofts: object() = 3")))
+    assert 'extensions.modules: "ext_unbuilt" fails when it is imported: PydanticSchemaGenerationError' in text
+
+
+def test_a_pattern_in_the_settings_of_an_extension_holds_for_all_of_a_text(module: Module, tmp_path: Path) -> None:
+    source = PLATFORM.replace("SecretStr\n", "Field, SecretStr\n", 1)
+    name = module("ext_pattern", source.replace("lofts: int = 3", 'nest: str = Field(default="a", pattern="^[a-z]+$")'))
+    (tmp_path / "parley.toml").write_text(f'[extensions]\nmodules = ["{name}"]\n[pigeon]\nnest = "b\\n"\n')
+    with pytest.raises(ConfigError, match=r"pigeon\.nest"):
+        load(directory=tmp_path, environment={}, sections=sections)
+
+
 def test_a_secret_of_an_extension_does_not_belong_in_the_file(module: Module, tmp_path: Path) -> None:
     name = module("ext_pigeons_open", PLATFORM)
     file = tmp_path / "parley.toml"

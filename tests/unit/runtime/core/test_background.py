@@ -163,3 +163,18 @@ async def test_work_is_done_in_the_context_of_its_start_whoever_wants_it() -> No
         whose.set("a playbook's")
         on_demand.wake()
     assert seen == ["nobody's"]
+
+
+async def test_work_that_is_asked_for_again_and_again_is_waited_for_until_enough_is_done() -> None:
+    done: list[int] = []
+
+    async def do() -> None:
+        await anyio.lowlevel.checkpoint()
+        done.append(len(done))
+        work.wake()
+
+    work = OnDemand(do)
+    async with beside() as tasks:
+        work.start(tasks)
+        with anyio.fail_after(5):
+            await work.until(lambda: len(done) > 1)
