@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from runtime.language.instructions.actions import goes_to_a_file
-from runtime.language.instructions.conditions.reading import lasts_a_time, says_that_nothing_came
+from runtime.language.instructions.conditions.reading import says_that_nothing_came
 from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.model import Free
@@ -111,8 +111,6 @@ class Certainty:
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
-            if not why and found.talk.asks and not phrase("ask always").begins(plain) and lasts_a_time(plain):
-                why = "how long it lasts is part of the sentence"
         why = why or why_governed(found, text)
         return free(text, why, whole=found.op is OpCode.CND) if why else None
 

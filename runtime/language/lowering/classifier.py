@@ -328,8 +328,6 @@ class Classifier:
         if behind := self._named_calls.behind_its_purpose(bare):
             return waiting_call(behind)
         works = phrase("works by a call").begins(bare)
-        if works and phrase("how often").inside(bare[: -len(works["call"])]):
-            return free(text, "how often it is done is part of the sentence")
         if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
             return waiting_call(f"{works['call']}: {text.rstrip('. ;')}")
         if not (self._named_calls.begin(bare) or self._contains_call(text)):

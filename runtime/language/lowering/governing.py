@@ -57,7 +57,12 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
             or phrase("what is said").inside(before)
             or (found.whole.startswith("when") and phrase("asks when").inside(before))
         )
-        governs = (found["any"] and not talks) or found["over"] or (found["words"] and not about)
+        governs = (
+            (found["any"] and not (talks and phrase("in a talk").begins(found.whole)))
+            or found["over"]
+            or found["often"]
+            or (found["words"] and not about)
+        )
         if governs or closed:
             return found.whole
     return ""

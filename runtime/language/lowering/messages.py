@@ -140,11 +140,6 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     words = bare.lower().replace(",", " ").replace(":", " ").split()
     if phrase("prints").begins(unquoted(bare)):
         return "it may be work with a printer"
-    several = phrase("one at a time").inside(unquoted(bare)) if "questions" not in words else None
-    before = bare[: several.start()] if several else ""
-    told = is_indirect(before) or phrase("whether").inside(before) is not None
-    if several and not before.endswith("$") and (before.endswith((", ", "ask ")) or not told):
-        return "how often it is said is part of the sentence"
     plain = QUOTATION.sub(" ", bare)
     if why := _surely_more(plain, meeting=meeting):
         return why
