@@ -310,6 +310,14 @@ def goes_to_a_file(clause: str) -> bool:
     return found is not None and '"' not in found.whole
 
 
+def unasked(clause: str) -> str:
+    """Why a step that finds something out may be a question to somebody; "" where it surely makes the value itself."""
+    if phrase("finds out from somebody").begins(phrase("opening").without(clause)):
+        return "who is asked is part of the sentence"
+    found = VARIABLE.findall(clause) if phrase("perhaps asks").begins(clause) else []
+    return f"it does not say who gives ${found[0][0]}" if found and all(kind for _, kind in found) else ""
+
+
 def made(clause: str) -> Action:
     """A step in words that creates a variable's value; else a free one."""
     if phrase("does more").inside(clause):
@@ -320,8 +328,8 @@ def made(clause: str) -> Action:
         return Free(Prose(clause), "a file is something else than a variable")
     if len(list(phrase("target").all_inside(clause))) > 1:
         return Free(Prose(clause), "it makes several values")
-    if phrase("finds out several").begins(clause):
-        return Free(Prose(clause), "who says the values is not said")
+    if who := unasked(clause):
+        return Free(Prose(clause), who)
     typed = [VariableTarget(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
     if phrase("makes a value").begins(clause) and ";" not in clause:
         if typed:

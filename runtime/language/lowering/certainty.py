@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from runtime.language.instructions.actions import goes_to_a_file
+from runtime.language.instructions.actions import goes_to_a_file, unasked
 from runtime.language.instructions.conditions.reading import says_that_nothing_came
 from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.expression import is_unsure_call
@@ -85,6 +85,8 @@ class Certainty:
         if kept["verb"].lower() in _LISTS:
             return free(text, f"what it makes is added to {kept['target']}")
         head = bare[: kept.start()]
+        if phrase("finds out from somebody").begins(phrase("opening").without(head)):
+            return None
         made = phrases.beginning(head, words_of("makes")) and "(" not in head and not phrase("ask").begins(head)
         return LoweredInstruction(OpCode.EXE, f"{kept['target']} = {head}") if made else None
 
@@ -100,12 +102,8 @@ class Certainty:
             why = "what it thinks of goes to a variable"
         elif found.op is OpCode.TNK and (acts := next((tail for head, tail in joints(plain) if _acts(head, tail)), "")):
             why = f"{acts[:40]!r} is something else to be done"
-        elif (
-            found.op is OpCode.EXE
-            and found.known
-            and phrase("finds out from somebody").begins(phrase("opening").without(plain))
-        ):
-            why = "who is asked is part of the sentence"
+        elif found.op is OpCode.EXE and "(" not in plain and (who := unasked(plain)):
+            why = who
         elif found.op is OpCode.CND:
             why = self._of_a_condition(found)
         elif found.talk is not None and not found.after:
