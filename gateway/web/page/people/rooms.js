@@ -44,9 +44,10 @@ export class Rooms {
   }
 
   async archive(archived) {
+    const { id: room } = this.chat.room; // the way back may lead into another one while somebody is asked
     const text = "Nobody writes in it any more, and it leaves the lists. What was said stays, and you can restore it.";
     if (archived && !(await confirmed("Archive this room?", text, "Archive"))) return;
-    this.send({ t: "archive", room: this.chat.room.id, archived });
+    this.send({ t: "archive", room, archived });
   }
 
   // Writing to somebody
@@ -116,12 +117,13 @@ export class Rooms {
   }
 
   rename() {
+    const { id: room } = this.chat.room;
     const input = el("input", { maxlength: 80, required: true, "aria-label": "The room's name", value: titleOf(this.here) });
     const form = el("form", { class: "make" }, input, el("button", { type: "submit", class: "plain" }, "Rename"));
     const dialog = panel("Rename this room", el("p", {}, "Links to it stay the same."), form);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      if (this.send({ t: "title", room: this.chat.room.id, title: input.value })) dialog.close();
+      if (this.send({ t: "title", room, title: input.value })) dialog.close();
     });
     input.select();
   }
