@@ -75,10 +75,8 @@ class JournalRecord:
 
     async def sent(self, part: int, platform_id: str, /) -> None:
         self._journal.note(PartSent(self._page.id, part, platform_id))
-        if self._has_it is None:
-            self._journal.hurry()  # what comes of it at once is written with it
-        else:
-            await self._journal.commit()
+        await self._journal.commit()  # a death before it has the page sent twice where a platform knows no nonces
+        if self._has_it is not None:
             await self._has_it()
         self._bus.publish(PageSent(*self._place, part, self._platform))
 
