@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
@@ -62,16 +62,21 @@ class HourLedger:
             for answered in (LLMAnswered, LLMAnsweredInPart):
                 stack.callback(bus.hear(answered, self._spent))
             stack.callback(FirstTexts(self._waited).attach(bus))
-            while True:
-                await self._changed.wait()
-                self._changed, unwritten, self._unwritten = anyio.Event(), self._unwritten, {}
-                for hour, amounts in unwritten.items():
-                    pairs = [text for name, amount in amounts.items() for text in (name, repr(amount))]
-                    try:
-                        await self._connection.run(_ADD, [_key(hour)], [_KEPT_S, *pairs], replicated=False)
-                    except StorageUnavailable:
-                        continue
-                await self._clock.sleep_until(self._clock.monotonic() + PAUSE_S)
+            try:
+                while True:
+                    await self._changed.wait()
+                    await self._write()
+                    await self._clock.sleep_until(self._clock.monotonic() + PAUSE_S)
+            finally:
+                with anyio.move_on_after(PAUSE_S, shield=True):
+                    await self._write()
+
+    async def _write(self) -> None:
+        self._changed, unwritten, self._unwritten = anyio.Event(), self._unwritten, {}
+        for hour, amounts in unwritten.items():
+            pairs = [text for name, amount in amounts.items() for text in (name, repr(amount))]
+            with suppress(StorageUnavailable):
+                await self._connection.run(_ADD, [_key(hour)], [_KEPT_S, *pairs], replicated=False)
 
     async def last_day(self) -> Sequence[dict[str, Any]]:
         """The last hours, this one last: counts, the mean wait for a first text (seconds), and the known cost. Raises

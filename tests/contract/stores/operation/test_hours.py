@@ -50,3 +50,20 @@ async def test_each_hour_has_what_came_what_was_answered_and_what_that_took_and_
     assert day[-2] == {"at": "2026-01-02T09:00:00+00:00", **nothing, "messages": 1, "usd": None, "unpriced": 1}
     now = {"answers": 1, "failures": 1, "waits": 1, "first_text_s": 4.0, "usd": 0.25, "unpriced": 1}
     assert day[-1] == {"at": "2026-01-02T10:00:00+00:00", **nothing, **now}
+
+
+async def test_what_came_since_the_last_write_is_counted_when_a_gateway_stops(valkey: RealValkey) -> None:
+    clock = FakeClock(datetime(2026, 2, 1, 9, tzinfo=UTC))
+    bus, said = Bus(clock), MessageReceived("s", "web:1", "shop", "in.1", "web:7")
+    async with open_connection(valkey.socket) as connection:
+        ledger = HourLedger(connection, clock)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ledger.follow, bus)
+            await anyio.wait_all_tasks_blocked()
+            bus.publish(said)
+            with anyio.fail_after(60):
+                while not (await ledger.last_day())[-1]["messages"]:
+                    await anyio.wait_all_tasks_blocked()
+            bus.publish(said)
+            tasks.cancel_scope.cancel()
+        assert (await ledger.last_day())[-1]["messages"] == 2
