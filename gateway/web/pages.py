@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -31,22 +31,24 @@ _SEEN_FIRST = re.compile(r'<(?:link rel="(style)sheet" href|(script) src)="([^"]
 
 
 @cache
-def _version(folder: Path) -> str:
-    """The part of an address that changes with any file of the folder."""
+def _version(folder: Path) -> tuple[str, float]:
+    """The part of an address that changes with any file of the folder, and when the last of them was written."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     texts = (file.relative_to(folder).as_posix().encode() + file.read_bytes() for file in files)
-    return f"v-{sha256(b''.join(texts)).hexdigest()[:16]}"
+    return f"v-{sha256(b''.join(texts)).hexdigest()[:16]}", max(file.stat().st_mtime for file in files)
 
 
 class WebAssets(StaticFiles):
-    """Files that a browser keeps where their address has their version. Others it checks each time, so that it never
-    mixes two versions of a page.
+    """Files that a browser keeps where their address has their version, unless an upgrade has written them meanwhile.
+    Others it checks each time, so that it never mixes two versions of a page.
     """
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         version, _, rest = path.partition("/")
         response = await super().get_response(rest if version.startswith("v-") else path, scope)
-        kept = version == _version(Path(str(self.directory)))
+        now, written_at = _version(Path(str(self.directory)))
+        file = response.stat_result if isinstance(response, FileResponse) else None
+        kept = version == now and file is not None and file.st_mtime <= written_at
         response.headers["cache-control"] = _FOR_GOOD if kept else "no-cache"
         return response
 
@@ -93,7 +95,7 @@ def _page(folders: tuple[tuple[str, Path], ...], head: str, name: str = "index.h
         return "<" + with_text(style or script, (folder / address.removeprefix(at)).read_text(encoding="utf-8"))
 
     text = _SEEN_FIRST.sub(in_place, (folders[-1][1] / name).read_text(encoding="utf-8"))
-    addresses = {at: f"{at}{_version(folder)}/" for at, folder in folders}
+    addresses = {at: f"{at}{_version(folder)[0]}/" for at, folder in folders}
     for at, kept in addresses.items():
         text = text.replace(f'"{at}', f'"{kept}')
     same = {kept: kept for kept in addresses.values()}

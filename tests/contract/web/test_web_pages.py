@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from pathlib import Path
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 
 from gateway.console import door
-from gateway.web.pages import PAGE
+from gateway.web.pages import PAGE, files_at, page_at
 from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio
@@ -68,6 +70,20 @@ async def test_files_are_kept_by_the_browser_also_after_a_restart_and_never_unde
         assert (nothing.status_code, nothing.headers.get("cache-control")) == (404, None)
     async with web_chat() as restarted, client(restarted) as http:
         assert address in (await http.get("/")).text
+
+
+async def test_a_file_of_an_upgrade_is_not_kept_under_the_address_of_the_version_before(tmp_path: Path) -> None:
+    script = tmp_path / "page.js"
+    script.write_text("before")
+    (tmp_path / "index.html").write_text('<head></head><a href="/assets/page.js">')
+    app = Starlette(routes=[page_at("/", {"/assets/": tmp_path}), files_at("/assets/", tmp_path)])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://chat") as http:
+        [address] = re.findall(r'href="([^"]+)"', (await http.get("/")).text)
+        assert "immutable" in (await http.get(address)).headers["cache-control"]
+        script.write_text("after")
+        os.utime(script, (script.stat().st_mtime + 10,) * 2)
+        upgraded = await http.get(address)
+    assert (upgraded.text, upgraded.headers["cache-control"]) == ("after", "no-cache")
 
 
 @pytest.mark.parametrize(
