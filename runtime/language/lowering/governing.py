@@ -47,6 +47,7 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
     if until and (ends := phrase("until").inside(said)):
         said = said[: ends.start()]
     plain, talks = unquoted(said), phrase("talk of several messages").begins(said) is not None
+    timed = [] if whole else list(phrase("its own time").all_inside(plain.replace("$", " ")))
     for found in islice((one for one in phrase("governs").all_inside(said) if not one["test"]), _MOST):
         before = plain[: found.start()]
         if messages.is_indirect(before) or phrase("whether").inside(before) or ":" in before:
@@ -55,6 +56,7 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
         about = (
             before.endswith((" for ", " of "))
             or phrase("what is said").inside(before)
+            or any(one.start() < found.start() < one.end() for one in timed)
             or (found.whole.startswith("when") and phrase("asks when").inside(before))
         )
         governs = (

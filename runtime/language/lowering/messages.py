@@ -158,7 +158,7 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         return "it may be more than words" if grants(bare) else ""
     if words[1:2] in (["that"], ["this"]) and phrase("people").is_all_of(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
-    if "$" in bare and (phrase("perhaps asked").inside(bare) or _may_be_left_out(bare)):
+    if "$" in bare and _may_be_left_out(bare):
         return OPTIONAL
     until = phrase("until").inside(bare)
     return _until(until["what"], bare) if until else ""
@@ -174,7 +174,9 @@ def _until(what: str, bare: str) -> str:
 
 
 def _may_be_left_out(bare: str) -> bool:
-    left_out = phrase("may be left out").inside(bare)
+    perhaps, left_out = phrase("perhaps asked").inside(bare), phrase("may be left out").inside(bare)
+    if perhaps and not (perhaps["other"] and phrase("whether").inside(bare[: perhaps.start()])):
+        return True
     return left_out is not None and not phrase("whether").inside(bare[: left_out.start()])
 
 

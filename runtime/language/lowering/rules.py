@@ -322,12 +322,12 @@ class _StepLowering:
     def _takes_details(self, found: LoweredInstruction, item: ListItem) -> bool:
         """Whether the list below "…:" belongs to the sentence: topics to say or think about, or mere nouns."""
         texts = [inner.text for child in item.children for inner in child.walk()]
-        below = [self._classifier.classify(text) for text in texts]
-        if phrase("keep asking").begins(item.text) or any(map(is_exact, texts)) or any(map(phrases.whole_call, texts)):
+        acts = any(is_exact(one) or phrases.whole_call(one) for one in texts)
+        if phrase("keep asking").begins(item.text) or (acts and not phrase("for people below").inside(item.text)):
             return False
         if found.op is OpCode.TNK or (found.op is OpCode.QUE and found.text.startswith("Say(")):
-            return not any(inner.op in _CONTROL for inner in below)
-        return found.op is OpCode.EXE and not any(inner.known for inner in below)
+            return not any(self._classifier.classify(one).op in _CONTROL for one in texts)
+        return found.op is OpCode.EXE and not any(self._classifier.classify(one).known for one in texts)
 
 
 def _whole(item: ListItem, reason: str) -> tuple[LoweredInstruction, ListItem]:

@@ -22,7 +22,19 @@ from runtime.language.instructions.conditions.tokens import leading_tokens
 from runtime.language.instructions.decode import decode, work_of
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import BranchSide, Condition, Free, Instruction, Leave, LoopKind, Prose, Set
+from runtime.language.instructions.model import (
+    BranchSide,
+    Condition,
+    End,
+    Free,
+    Instruction,
+    Jump,
+    Leave,
+    LoopKind,
+    Prose,
+    Return,
+    Set,
+)
 from runtime.language.instructions.operands import condition_of
 from runtime.language.instructions.steps.repeating import BranchReading, branch_of, loop_of
 from runtime.language.instructions.uses import sets
@@ -69,6 +81,7 @@ def why_no_side(said: str, steps: Sequence[Step]) -> str:
     heads = ((step, decode(step).head) for step in reversed(steps))
     run = takewhile(lambda one: isinstance(one[1], Condition) and one[1].side is not BranchSide.ELSE, heads)
     ifs = [step for step, head in run if isinstance(head, Condition) and head.side is BranchSide.IF]
+    ifs[1:] = [step for step in ifs[1:] if not _leads_away(step)]
     tests = [branch_of(step.text) for step in ifs if _is_one_line(step) == _is_one_line(before)]
     apart = all(one and tests[0] and _exclude(one, tests[0]) for one in tests[1:])  # "If $n is 1 …", "If $n is 2 …"
     if tests[1:] and (apart or phrase("in all other cases").begins(said)):
@@ -80,6 +93,14 @@ def why_no_side(said: str, steps: Sequence[Step]) -> str:
         before.op is OpCode.EXE and not before.text and any(child.op is OpCode.CND for child in before.children)
     )
     return "the cases that it belongs to are one step" if cases_before else ""
+
+
+def _leads_away(step: Step) -> bool:
+    """Whether what depends on a condition ends with something behind which no next step is done."""
+    last = step.children[-1] if step.children else None
+    if last is None or last.op is OpCode.CND:
+        return False
+    return any(isinstance(one, End | Return | Jump | Leave) for one in decode(last).parts) or _leads_away(last)
 
 
 def _is_one_line(step: Step) -> bool:
