@@ -47,12 +47,14 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
     if until and (ends := phrase("until").inside(said)):
         said = said[: ends.start()]
     plain, talks = unquoted(said), phrase("talk of several messages").begins(said) is not None
+    words = phrase("says exactly").left_out_of(said.replace("\u201c", '"').partition('"')[0]).rstrip()
+    listed = words.endswith(",") and words.strip(" ,") != ""  # "Ask for the result, "white" or "black""
     timed = [] if whole else list(phrase("its own time").all_inside(plain.replace("$", " ")))
     for found in islice((one for one in phrase("governs").all_inside(said) if not one["test"]), _MOST):
         before = plain[: found.start()]
         if messages.is_indirect(before) or phrase("whether").inside(before) or ":" in before:
             return ""  # from here on it is what the message is about
-        closed = whole or said[: found.start()].rstrip(" ,").endswith(_CLOSING)
+        closed = whole or (not listed and said[: found.start()].rstrip(" ,").endswith(_CLOSING))
         about = (
             before.endswith((" for ", " of "))
             or phrase("what is said").inside(before)

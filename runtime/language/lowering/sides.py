@@ -36,6 +36,7 @@ from runtime.language.instructions.model import (
     Set,
 )
 from runtime.language.instructions.operands import condition_of
+from runtime.language.instructions.steps.course import ends_program
 from runtime.language.instructions.steps.repeating import BranchReading, branch_of, loop_of
 from runtime.language.instructions.uses import sets
 from runtime.language.lowering import messages, phrases
@@ -58,7 +59,7 @@ def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -
     if not cuts:
         return None
     places = [(0, 0), *cuts, (len(text), len(text))]
-    parts = [text[begin:end].strip(" ,;.") for (_, begin), (end, _) in pairwise(places)]
+    parts = [text[begin:end].strip(" ,;.").removesuffix(" and") for (_, begin), (end, _) in pairwise(places)]
     ends = [text[:start].rstrip().endswith((";", ".")) or text[start] in ";." for start, _ in cuts]
     if (
         phrase("branch at start").begins(bare)
@@ -100,7 +101,8 @@ def _leads_away(step: Step) -> bool:
     last = step.children[-1] if step.children else None
     if last is None or last.op is OpCode.CND:
         return False
-    return any(isinstance(one, End | Return | Jump | Leave) for one in decode(last).parts) or _leads_away(last)
+    away = any(isinstance(one, End | Return | Jump | Leave) for one in decode(last).parts)
+    return away or ends_program(last.text.rpartition(" and ")[2]) or _leads_away(last)
 
 
 def _is_one_line(step: Step) -> bool:
