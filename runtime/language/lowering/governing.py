@@ -47,19 +47,16 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
     if until and (ends := phrase("until").inside(said)):
         said = said[: ends.start()]
     plain, talks = unquoted(said), phrase("talk of several messages").begins(said) is not None
-    words = phrase("says exactly").left_out_of(said.replace("\u201c", '"').partition('"')[0]).rstrip()
-    listed = words.endswith(",") and words.strip(" ,") != ""  # "Ask for the result, "white" or "black""
-    timed = [] if whole else list(phrase("its own time").all_inside(plain.replace("$", " ")))
     for found in islice((one for one in phrase("governs").all_inside(said) if not one["test"]), _MOST):
         before = plain[: found.start()]
         if messages.is_indirect(before) or phrase("whether").inside(before) or ":" in before:
             return ""  # from here on it is what the message is about
-        closed = whole or (not listed and said[: found.start()].rstrip(" ,").endswith(_CLOSING))
-        about = (
+        closed = whole or (said[: found.start()].rstrip(" ,").endswith(_CLOSING) and not _lists_choices(said))
+        about = found["words"] and (
             before.endswith((" for ", " of "))
             or phrase("what is said").inside(before)
-            or any(one.start() < found.start() < one.end() for one in timed)
             or (found.whole.startswith("when") and phrase("asks when").inside(before))
+            or (not whole and _has_the_time(plain, found.start()))
         )
         governs = (
             (found["any"] and not (talks and phrase("in a talk").begins(found.whole)))
@@ -70,6 +67,17 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
         if governs or closed:
             return found.whole
     return ""
+
+
+def _lists_choices(said: str) -> bool:
+    """Whether quotations are what is chosen from, and not said: "Ask for the result, "white" or "black""."""
+    words = phrase("says exactly").left_out_of(said.replace("\u201c", '"').partition('"')[0]).rstrip()
+    return words.endswith(",") and words.strip(" ,") != ""
+
+
+def _has_the_time(plain: str, at: int) -> bool:
+    """Whether the time at a place belongs to the thing before it: "the meeting on Monday"."""
+    return any(one.start() < at < one.end() for one in phrase("its own time").all_inside(plain.replace("$", " ")))
 
 
 def _beside_a_test(found: LoweredInstruction, text: str) -> str:
