@@ -59,7 +59,7 @@ def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -
     if not cuts:
         return None
     places = [(0, 0), *cuts, (len(text), len(text))]
-    parts = [text[begin:end].strip(" ,;.").removesuffix(" and") for (_, begin), (end, _) in pairwise(places)]
+    parts = [_without_joint(text[begin:end].strip(" ,;.")) for (_, begin), (end, _) in pairwise(places)]
     ends = [text[:start].rstrip().endswith((";", ".")) or text[start] in ";." for start, _ in cuts]
     if (
         phrase("branch at start").begins(bare)
@@ -71,6 +71,12 @@ def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -
     if len(parts) == 2 and (second.body if phrase("else").begins(parts[1]) else _narrows(second, first, classify)):
         return None
     return free(text, "how its cases belong together is unclear", whole=True)
+
+
+def _without_joint(part: str) -> str:
+    """A case without the "and" before the "otherwise" of the next."""
+    head, _, last = part.rpartition(" ")
+    return head.rstrip(" ,;.") if last in ("and", "or", "but") else part
 
 
 def why_no_side(said: str, steps: Sequence[Step]) -> str:

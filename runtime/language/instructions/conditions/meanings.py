@@ -362,7 +362,9 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "comparing": than,
     "or_more": lambda value, op: than(op, value),
     "multiple": lambda _, value: test_of_values(f"{SUBJECT} % {value.code}", "==", "0"),
-    "contains": lambda _, value: test_of_values(value.code, "in", SUBJECT),
+    "contains": lambda _, value: (
+        TestMeaning(*_STATES["empty"]) if value.code == "None" else test_of_values(value.code, "in", SUBJECT)
+    ),
     "lasting": lambda count, unit: _lasting(False, count, unit),
     "part_of_unit": lambda part, unit: _lasting(False, part, unit),
     "lasting_half": lambda count, _, unit: _lasting(True, count, unit),
