@@ -177,7 +177,8 @@ class SessionQuestions:
             if message.ends_meeting or message.gone:
                 self._builtins.give_back(frame.state.agent, taken)
                 return taken if question.each and message.gone else None
-            if not question.options or answer_of(message, question.options) in question.options:
+            for_another = call.answers is not None  # whoever asks on behalf of a call judges the words
+            if for_another or not question.options or answer_of(message, question.options) in question.options:
                 return taken
             self._journal.note(MessagesDropped(frame.state.agent, [message.id]))
             text = self._pages.texts("session.question_choose", options=", ".join(question.options))
