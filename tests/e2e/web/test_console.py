@@ -110,7 +110,7 @@ async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_
         await row.click()
         await expect(page.locator(".chat .heard .body ul li")).to_have_text(["Tea", "Milk"])
         await expect(page.get_by_role("heading", name="approve web:lobby")).to_be_visible()
-        spoken = page.locator(".strip .mark.said span", has_text="I heard")
+        spoken = page.locator(".strip .mark.said span", has_text="only a guide")
         assert await spoken.last.evaluate("(words) => words.parentElement.offsetWidth") >= 60, "its words are cut off"
         await page.get_by_role("button", name="Log out").click()
         await expect(page.get_by_label("Password of the console")).to_be_visible()
