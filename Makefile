@@ -23,7 +23,7 @@ run: $(VENV)/.installed ## Start Parley with the tour; PROGRAM=file.pb for anoth
 
 test: $(VENV)/.installed-dev ## Run all tests, of long sweeps a part; ALL=1 for the whole sweeps.
 	@scripts/install-test-tools.sh
-	@$(if $(ALL),PARLEY_TEST_SAMPLE=all) $(if $(RECORD),PARLEY_TEST_RECORD=1) $(BIN)/python -m $(if $(TESTS),pytest $(TESTS),tests.whole_run)
+	@$(if $(ALL),TESTS_SAMPLE=all) $(if $(RECORD),TESTS_RECORD=1) $(BIN)/python -m $(if $(TESTS),pytest $(TESTS),tests.whole_run)
 
 check: $(VENV)/.installed-dev ## Format, lint, types, layers, dependencies, and the documentation as a site.
 	@$(BIN)/ruff format --check .
@@ -37,7 +37,7 @@ advisories: $(VENV)/.installed ## Ask for known vulnerabilities of the pinned de
 	@$(BIN)/python scripts/advisories.py requirements.txt
 
 chaos: $(VENV)/.installed-dev ## Die at every point, then break everything for MINUTES=10 and print what people saw; SEED=1 for a seed alone.
-	@$(if $(SEED)$(ROUNDS)$(CHAOS),,PARLEY_TEST_SAMPLE=all $(BIN)/python -m pytest $$(grep -rlE "^from tests\.(sampling|.*crash_points) import" tests/unit))
+	@$(if $(SEED)$(ROUNDS)$(CHAOS),,TESTS_SAMPLE=all $(BIN)/python -m pytest $$(grep -rlE "^from tests\.(sampling|.*crash_points) import" tests/unit))
 	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CHAOS)
 
 bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor; FULL=1 for the long parts too.

@@ -1,8 +1,8 @@
 """Sweeps of which each run of tests lives a part: in `RUNS` runs of consecutive commits together everything is lived.
 
 The turn is the number of the commit, modulo `RUNS`: whoever tests the same commit tries the same, and the next commits
-try the rest. In a checkout without history it is the number of the day. `PARLEY_TEST_SAMPLE=3` tries what turn 3 does,
-`PARLEY_TEST_SAMPLE=all` (`make test ALL=1`) tries everything. What a run left out is said at its end.
+try the rest. In a checkout without history it is the number of the day. `TESTS_SAMPLE=3` tries what turn 3 does,
+`TESTS_SAMPLE=all` (`make test ALL=1`) tries everything. What a run left out is said at its end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 RUNS = 20
-VARIABLE = "PARLEY_TEST_SAMPLE"
+VARIABLE = "TESTS_SAMPLE"
 
 _ROOT = Path(__file__).parents[1]
 

@@ -69,7 +69,7 @@ class Selection:
                 f"Left out: {self._left_out} tests with a Cluster or Sentinels, because the last {COMMITS} commits and "
                 f"open changes touch nothing of {', '.join(KEEPING)}. make test ALL=1 runs them too."
             )
-        if os.environ.get("PARLEY_TEST_RECORD"):
+        if os.environ.get("TESTS_RECORD"):
             record(self._seconds)
 
 

@@ -189,7 +189,7 @@ def test_what_was_left_out_is_told_with_what_repeats_the_part() -> None:
     sample = Sample(3)
     sample.of(range(40))
     assert sample.told().startswith("Sampled: 2 of 40 deaths")
-    assert "PARLEY_TEST_SAMPLE=3" in sample.told()
+    assert "TESTS_SAMPLE=3" in sample.told()
 
 
 def committed(checkout: Path) -> None:
