@@ -22,7 +22,7 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from tests.unit.gateway.talks.rig import GREETER, loaded, refused
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 TALKS = sorted(ROOT.glob("examples/**/*.test.md"))
 LOOSE = """\
 ---
