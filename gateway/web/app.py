@@ -31,8 +31,8 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
 
 _ELSEWHERE = (
-    "Parley's chat is at this name, but nothing is at this address. Do you run this chat? Platforms, services and the "
-    "console are here only where the settings turn them on."
+    "A Parley chat runs here, but this address leads nowhere. Do you run this chat? Platforms, services and the "
+    "console have addresses only if the settings turn them on."
 )
 
 Barred = Callable[[WebVisitor], Awaitable[Sequence[str]]]
