@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
 from msgspec import Struct
@@ -26,7 +27,7 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import UsageLimits
 from gateway.jobs.runner import JOBS_TABLE, JobRunner
 from gateway.models.answers import CallKeeper, ModelTroubles
-from gateway.observability.watching import SecretMasking, SessionObserver
+from gateway.observability.watching import SecretMasking
 from gateway.overview.status import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
 from gateway.settings.tree import Settings
@@ -45,6 +46,10 @@ from runtime.storage.redis.sessions.model_calls import RedisModelCalls
 from runtime.stores.archive import SessionArchive
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
+
+if TYPE_CHECKING:
+    from gateway.dev.board import DevBoard
+    from gateway.observability.debugger.server import SessionDebugger
 
 _LOOP_RENEWS_S = 10.0
 """The shortest lifetime of leases that the gateway's loop renews, since that loop may be busy: jobs, and shares of
@@ -70,7 +75,7 @@ class GatewayFoundation(Struct, frozen=True):
     bus: Bus
     data_dir: Path
     texts: Texts
-    debugger: SessionObserver | None
+    debugger: SessionDebugger | DevBoard | None
     masking: SecretMasking
     versions: ProgramVersions | None = None
     answers: EventStream | None = None

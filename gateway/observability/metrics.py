@@ -5,7 +5,7 @@ Labels have few values: platforms, programs, models, rules. Nothing is labelled 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import anyio
@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from gateway.observability.watching import FirstTexts, NodeGauges
-from runtime.bus import Bus, Kind
+from runtime.bus import Bus
 from runtime.core.address import platform_in
 from runtime.core.errors import ParleyError
 from runtime.events import frames, sessions, talk
@@ -42,7 +42,6 @@ _LIVES: Mapping[type[Happening], str] = {
     sessions.SessionRestored: "restored",
     sessions.SessionRested: "rested",
 }
-_LOST = (talk.ObserverFailed, talk.WatcherFailed)
 _FAILED = (
     talk.AdapterFailed,
     ArchiveFailed,
@@ -66,52 +65,39 @@ class ProcessMetrics:
         self.registry = CollectorRegistry(auto_describe=True)
         self._gauges = gauges
         self._labels: dict[str, set[str]] = {}
-        self._attach: list[Callable[[Bus], Callable[[], None]]] = []
-        self._count_talk()
-        self._count_models()
-        self._count_faults()
-        self._gauge_levels()
+        self._gauge("shards", "Shards that this node holds.", lambda: len(gauges.shards()))
+        self._gauge("conversations", "Conversations in memory.", gauges.conversations)
+        self._gauge("conversations_at_work", "Conversations in which work is in progress.", gauges.at_work)
+        self._inbox = self._gauge("inbox_events", "Events of this node's shards that no session has taken.")
+        self._outbox = self._gauge("outbox_pages", "Pages of this node's shards that are not final on a platform.")
+        self._store_answers = self._gauge("store_answers", "1 if the store answered, else 0.")
+        self._gauge("sandbox_workers_busy", "Processes that are running code from models.", gauges.sandbox_busy)
+        self._gauge("sandbox_workers", "The largest number of these processes.", gauges.sandbox_workers)
+        self._gauge("sandbox_jailed", "1 if these processes are in a jail, else 0.", gauges.sandbox_jailed)
         ProcessCollector(registry=self.registry)
 
-    def attach(self, bus: Bus) -> Callable[[], None]:
-        """Count the events of `bus` until the returned function is called."""
-        self._bus_dropped.set_function(lambda: bus.dropped)
-        self._bus_failures.set_function(lambda: bus.failures)
-        forget = [attach(bus) for attach in self._attach]
-
-        def detach() -> None:
-            for one in forget:
-                one()
-
-        return detach
+    def attach(self, bus: Bus) -> None:
+        """Count the events of `bus`."""
+        self._gauge("bus_events_dropped", "Events dropped because a reader of the bus was full.", lambda: bus.dropped)
+        self._gauge("bus_failures", "Events whose handler raised an exception.", lambda: bus.failures)
+        self._count_talk(bus)
+        self._count_models(bus)
+        self._count_faults(bus)
 
     async def text(self) -> bytes:
         """All metrics in Prometheus' text form. Values that the store does not deliver in time stay unchanged."""
-        gauges = self._gauges
-        shards = gauges.shards()
-        self._shards.set(len(shards))
-        self._conversations.set(gauges.conversations())
-        self._at_work.set(gauges.at_work())
-        self._sandbox_busy.set(gauges.sandbox_busy())
-        self._sandbox_workers.set(gauges.sandbox_workers())
-        self._sandbox_jailed.set(gauges.sandbox_jailed())
-        await self._ask_store(shards)
-        return generate_latest(self.registry)
-
-    async def _ask_store(self, shards: Collection[int]) -> None:
         try:
             with anyio.fail_after(ASKED_WITHIN_S):
-                events, pages = await self._gauges.waiting(shards)
+                events, pages = await self._gauges.waiting(self._gauges.shards())
         except (TimeoutError, ParleyError):
             self._store_answers.set(0)
-            return
-        self._store_answers.set(1)
-        self._inbox.set(events)
-        self._outbox.set(pages)
+        else:
+            self._store_answers.set(1)
+            self._inbox.set(events)
+            self._outbox.set(pages)
+        return generate_latest(self.registry)
 
-    # -- what is counted
-
-    def _count_talk(self) -> None:
+    def _count_talk(self, bus: Bus) -> None:
         admitted = self._counter("messages_admitted", "Events from people that passed the access check.", "platform")
         received = self._counter("messages_received", "Messages from people that a conversation accepted.", "platform")
         delivered = self._counter("messages_delivered", "Utterances of agents that reached their channel.")
@@ -127,27 +113,32 @@ class ProcessMetrics:
             "first_text_seconds", "From a person's message to the first visible text that follows it.", "platform"
         )
 
-        def on_call(counter: Counter) -> Callable[[frames.OfFrame, datetime], None]:
-            return lambda what, _: counter.labels(self._label("program", what.about.program), what.about.kind).inc()
-
-        self._hear(talk.MessageAdmitted, lambda what, _: admitted.labels(self._label("platform", what.platform)).inc())
-        self._hear(talk.MessageReceived, lambda what, _: received.labels(self._platform(what.conversation)).inc())
-        self._attach.append(FirstTexts(lambda where, s, _: first_text.labels(self._platform(where)).observe(s)).attach)
         ratings = self._counter(
             "feedback", "Ratings by people of what agents said.", "program", "step", "model", "rating"
         )
-        self._hear(talk.AnswerRated, lambda what, _: self._on_rated(ratings, what))
-        self._hear(frames.FrameOpened, on_call(calls))
-        self._hear(frames.FrameFailed, on_call(failures))
-        self._count((talk.MessageDelivered,), delivered)
-        self._count((talk.MessageUndelivered,), undelivered)
-        self._count((frames.TurnCompleted,), turns)
-        for page, outcome in _OUTCOMES.items():
-            self._count((page,), pages.labels(outcome))
-        for life, change in _LIVES.items():
-            self._count((life,), lives.labels(change))
 
-    def _count_models(self) -> None:
+        def on_call(counter: Counter) -> Callable[[frames.OfFrame, datetime], None]:
+            return lambda what, _: counter.labels(self._label("program", what.about.program), what.about.kind).inc()
+
+        def on_rated(what: talk.AnswerRated, _: datetime) -> None:
+            named = {"program": what.program, "step": what.step, "model": what.model}
+            ratings.labels(*(self._label(name, value) for name, value in named.items()), what.rating).inc()
+
+        bus.hear(talk.MessageAdmitted, lambda what, _: admitted.labels(self._label("platform", what.platform)).inc())
+        bus.hear(talk.MessageReceived, lambda what, _: received.labels(self._platform(what.conversation)).inc())
+        FirstTexts(lambda where, s, _: first_text.labels(self._platform(where)).observe(s)).attach(bus)
+        bus.hear(talk.AnswerRated, on_rated)
+        bus.hear(frames.FrameOpened, on_call(calls))
+        bus.hear(frames.FrameFailed, on_call(failures))
+        _count(bus, talk.MessageDelivered, delivered)
+        _count(bus, talk.MessageUndelivered, undelivered)
+        _count(bus, frames.TurnCompleted, turns)
+        for page, outcome in _OUTCOMES.items():
+            _count(bus, page, pages.labels(outcome))
+        for life, change in _LIVES.items():
+            _count(bus, life, lives.labels(change))
+
+    def _count_models(self, bus: Bus) -> None:
         requests = self._counter("model_requests", "Questions to language models.", "model")
         tokens = self._counter("model_tokens", "Tokens, in, out and read from the cache.", "model", "direction")
         cost = self._counter("model_cost_usd", "Cost of the models in US dollars, where it is known.", "model")
@@ -169,56 +160,34 @@ class ProcessMetrics:
             if what.first_text_s is not None:
                 first.labels(model).observe(what.first_text_s)
 
-        self._hear(frames.LLMRequested, lambda what, _: requests.labels(self._label("model", what.model)).inc())
-        self._hear(frames.LLMAnswered, on_answered)
-        self._hear(frames.LLMAnsweredInPart, on_used)
+        bus.hear(frames.LLMRequested, lambda what, _: requests.labels(self._label("model", what.model)).inc())
+        bus.hear(frames.LLMAnswered, on_answered)
+        bus.hear(frames.LLMAnsweredInPart, on_used)
         fell_back = self._counter("model_fallbacks", "Failures of models that others stand in for.", "model")
-        self._hear(ModelFellBack, lambda what, _: fell_back.labels(self._label("model", what.model)).inc())
+        bus.hear(ModelFellBack, lambda what, _: fell_back.labels(self._label("model", what.model)).inc())
 
-    def _count_faults(self) -> None:
+    def _count_faults(self, bus: Bus) -> None:
         rejections = self._counter("rejections", "Answers and statements of models that were refused.", "rule")
         failures = self._counter("failures", "Failures, by the event that reports them.", "event")
         limits = self._counter("rate_limits", "Pauses that platforms demanded.", "platform")
         lost = self._counter("observers_lost", "Observers and watchers that raised an exception.")
-        self._hear(frames.StepRejected, lambda what, _: rejections.labels(self._label("rule", what.rule)).inc())
-        self._hear(talk.AdapterRateLimited, lambda what, _: limits.labels(self._platform(what.conversation)).inc())
-        self._count(_LOST, lost)
+        bus.hear(frames.StepRejected, lambda what, _: rejections.labels(self._label("rule", what.rule)).inc())
+        bus.hear(talk.AdapterRateLimited, lambda what, _: limits.labels(self._platform(what.conversation)).inc())
+        _count(bus, talk.ObserverFailed, lost)
+        _count(bus, talk.WatcherFailed, lost)
         for failure in _FAILED:
-            self._count((failure,), failures.labels(failure.name))
-
-    def _gauge_levels(self) -> None:
-        self._shards = self._gauge("shards", "Shards that this node holds.")
-        self._conversations = self._gauge("conversations", "Conversations in memory.")
-        self._at_work = self._gauge("conversations_at_work", "Conversations in which work is in progress.")
-        self._inbox = self._gauge("inbox_events", "Events of this node's shards that no session has taken.")
-        self._outbox = self._gauge("outbox_pages", "Pages of this node's shards that are not final on a platform.")
-        self._store_answers = self._gauge("store_answers", "1 if the store answered, else 0.")
-        self._sandbox_busy = self._gauge("sandbox_workers_busy", "Processes that are running code from models.")
-        self._sandbox_workers = self._gauge("sandbox_workers", "The largest number of these processes.")
-        self._sandbox_jailed = self._gauge("sandbox_jailed", "1 if these processes are in a jail, else 0.")
-        self._bus_dropped = self._gauge("bus_events_dropped", "Events dropped because a reader of the bus was full.")
-        self._bus_failures = self._gauge("bus_failures", "Events whose handler raised an exception.")
-
-    # -- events
-
-    def _hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> None:
-        self._attach.append(lambda bus: bus.hear(kind, handler))
-
-    def _count(self, kinds: Sequence[type[Happening]], counter: Counter) -> None:
-        for kind in kinds:
-            self._hear(kind, lambda _what, _at: counter.inc())
-
-    def _on_rated(self, counter: Counter, what: talk.AnswerRated) -> None:
-        named = {"program": what.program, "step": what.step, "model": what.model}
-        counter.labels(*(self._label(name, value) for name, value in named.items()), what.rating).inc()
+            _count(bus, failure, failures.labels(failure.name))
 
     # -- instruments
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(name, text, labels, namespace="parley", registry=self.registry)
 
-    def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(name, text, namespace="parley", registry=self.registry)
+    def _gauge(self, name: str, text: str, value: Callable[[], float] | None = None) -> Gauge:
+        gauge = Gauge(name, text, namespace="parley", registry=self.registry)
+        if value is not None:
+            gauge.set_function(value)
+        return gauge
 
     def _histogram(self, name: str, text: str, *labels: str) -> Histogram:
         return Histogram(name, text, labels, namespace="parley", registry=self.registry, buckets=_SECONDS)
@@ -233,3 +202,7 @@ class ProcessMetrics:
             return "other"
         known.add(text)
         return text
+
+
+def _count(bus: Bus, kind: type[Happening], counter: Counter) -> None:
+    bus.hear(kind, lambda _what, _at: counter.inc())

@@ -6,18 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from contextlib import ExitStack
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-import anyio
-from anyio.abc import TaskStatus
 from msgspec import Struct
 
 from runtime.bus import Bus
 from runtime.events.talk import MessageAdmitted, MessageReceived, PageSent
-
-if TYPE_CHECKING:
-    from runtime.execution.session_context import StepWatcher, WatchedSession
 
 MASK = "********"
 _SHORTEST_SECRET = 6
@@ -62,17 +58,11 @@ class FirstTexts:
 
     def attach(self, bus: Bus) -> Callable[[], None]:
         """Follow the bus until the returned function is called."""
-        forget = (
-            bus.hear(MessageAdmitted, self._admitted),
-            bus.hear(MessageReceived, self._received),
-            bus.hear(PageSent, self._visible),
-        )
-
-        def detach() -> None:
-            for one in forget:
-                one()
-
-        return detach
+        followed = ExitStack()
+        followed.callback(bus.hear(MessageAdmitted, self._admitted))
+        followed.callback(bus.hear(MessageReceived, self._received))
+        followed.callback(bus.hear(PageSent, self._visible))
+        return followed.close
 
     def _admitted(self, what: MessageAdmitted, at: datetime) -> None:
         _remember(self._came, what.message_id, at)
@@ -105,24 +95,3 @@ class NodeGauges(Struct, frozen=True):
     sandbox_workers: Callable[[], int]
     sandbox_jailed: Callable[[], bool]
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
-
-
-class SessionObserver(Protocol):
-    """Watches all sessions of a node."""
-
-    @property
-    def head(self) -> str:
-        """The word before the line."""
-
-    @property
-    def line(self) -> str:
-        """What people are told about it at the start."""
-
-    def watch(self, watched: WatchedSession, /) -> StepWatcher:
-        """A session was loaded into memory."""
-
-    async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Be there until cancelled; reports the port, 0 where there is none."""
-
-    def close(self) -> None:
-        """Let every session go on, because the gateway stops."""

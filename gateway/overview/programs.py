@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -212,15 +213,13 @@ class ProgramRoutes(GatewayView, frozen=True):
     async def _version(self, known: KnownSession) -> str:
         """The version of a session: the last one that it adopted, else that with which it began."""
         tapes, session = self.tapes, known.record.id
-        try:
+        with suppress(ArchiveUnavailable, ContentLocked, TapeConflict, LookupError):
             for kind in (ProgramAdopted, SessionBegun):
                 seq = await tapes.last_anchor(session, kind.kind)
                 if seq is not None:
                     async for fact in tapes.read_session(session, after=seq - 1, until=seq):
                         content = read_as(fact, ProgramAdopted) or read_as(fact, SessionBegun)
                         return "" if content is None else content.program
-        except (ArchiveUnavailable, ContentLocked, TapeConflict, LookupError):
-            return ""
         return ""
 
 

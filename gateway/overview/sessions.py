@@ -9,6 +9,7 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -69,16 +70,14 @@ class _Wanted(Struct, frozen=True):
     inside: bool
 
     async def fitting(self, known: KnownSession) -> KnownSession | None:
-        return known if self._fits(known) else None
-
-    def _fits(self, known: KnownSession) -> bool:
         record = known.record
         if self.state and known.state != self.state:
-            return False
+            return None
         named = self.inside or self.text in (_LOOKING, record.id.lower())
         if record.program != self.program if self.program else record.program == _LOOKING and not named:
-            return False
-        return not self.text or self.text in f"{record.address.key} {record.id} {record.program}".lower()
+            return None
+        found = not self.text or self.text in f"{record.address.key} {record.id} {record.program}".lower()
+        return known if found else None
 
 
 class NotSaved(Exception):
@@ -262,7 +261,7 @@ class SessionRoutes(GatewayView, frozen=True):
         if known.record.archived:
             return None
         greeting: str | None = None
-        try:
+        with suppress(ArchiveUnavailable, TapeConflict, LookupError):
             async for fact in self.tapes.read_session(known.record.id, until=_FIRST_FACTS):
                 heard, queued = read_as(fact, MessageHeard), read_as(fact, MessageQueued)
                 chosen = queued.message.content if queued is not None and queued.message.type == "choice" else ""
@@ -270,8 +269,6 @@ class SessionRoutes(GatewayView, frozen=True):
                 if text and text != GREETING:
                     return text[:_WORDS]
                 greeting = text or greeting
-        except (ArchiveUnavailable, TapeConflict, LookupError):
-            return greeting
         return greeting
 
     async def _last(self, known: KnownSession) -> dict[str, Any]:
@@ -281,7 +278,7 @@ class SessionRoutes(GatewayView, frozen=True):
         last: dict[str, Any] | None = None
         people: dict[str, None] = {}
         looked_at = 0
-        try:
+        with suppress(ArchiveUnavailable, TapeConflict, LookupError):
             async for fact in self.tapes.read_back(known.record.id):
                 looked_at += 1
                 heard = read_as(fact, MessageHeard)
@@ -293,8 +290,6 @@ class SessionRoutes(GatewayView, frozen=True):
                     last = {"who": None, "text": said.text[:_WORDS]}
                 if looked_at == _LAST_FACTS or (last is not None and people):
                     break
-        except (ArchiveUnavailable, TapeConflict, LookupError):
-            return {"last": last, "people": list(people)}
         return {"last": last, "people": list(people)}
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import asdict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adapters.records import Records
 from gateway.access.people import KnownPeople
 from gateway.clients.requests import BusClient, answer
 from gateway.clients.views import GatewayView, acts, looks
 from gateway.cluster.roster import NodeDrains
-from gateway.overview.tallies import SharedView, time_text
+from gateway.overview.tallies import SharedView
 from gateway.version import VERSION
 from runtime.bus import Bus
 from runtime.core.address import platform_in
@@ -51,15 +51,8 @@ class SeenPlatform(Struct):
     trouble: str | None = None
 
     def data(self, name: str) -> dict[str, Any]:
-        return {
-            "name": name,
-            "connected_at": time_text(self.connected_at),
-            "last_in_at": time_text(self.last_in_at),
-            "last_out_at": time_text(self.last_out_at),
-            "paused_at": time_text(self.paused_at),
-            "pauses": self.pauses,
-            "trouble": self.trouble,
-        }
+        found = {"name": name, **asdict(self)}
+        return {key: one.isoformat() if isinstance(one, datetime) else one for key, one in found.items()}
 
 
 class SeenPlatforms:
@@ -100,12 +93,10 @@ class SeenPlatforms:
         seen.paused_at, seen.pauses = at, seen.pauses + 1
 
 
-class SharedPlatforms(SharedView):
+class SharedPlatforms(SharedView[SeenPlatforms]):
     """Observations of the process of `node`, written down for the others, and those of the others."""
 
-    def __init__(self, seen: SeenPlatforms, records: Records, node: str, clock: Clock) -> None:
-        super().__init__("platforms", seen, records, node, clock)
-        self._here = seen
+    name = "platforms"
 
     async def data(self, living: Collection[str]) -> list[dict[str, Any]]:
         """Each platform once, as this process and those of the `living` nodes have seen it. Raises StorageError."""

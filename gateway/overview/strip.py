@@ -95,7 +95,7 @@ class Strip(Struct):
     marks: dict[str, StripMark] = field(default_factory=dict)
     heard: set[str] = field(default_factory=set)
     """The messages that people wrote."""
-    _latest: dict[str, tuple[int, datetime]] = field(default_factory=dict)
+    latest: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     """The last fact of each frame: a question to a model lies between it and the answer."""
 
     def note(self, fact: Fact) -> None:
@@ -111,7 +111,7 @@ class Strip(Struct):
         take(self, fact, content)
         frame = content.frame_id()
         if frame is not None:
-            self._latest[frame] = fact.seq, fact.at
+            self.latest[frame] = fact.seq, fact.at
 
     def begin(self, key: str, kind: MarkKind, fact: Fact, **more: Any) -> StripMark:
         mark = self.marks[key] = StripMark(key, kind, lane_of(fact), fact.seq, None, fact.at, **more)
@@ -131,9 +131,13 @@ class Strip(Struct):
         mark.last, mark.until = fact.seq, fact.at
         return mark
 
-    def since(self, frame: str) -> tuple[int, datetime] | None:
-        """The last fact of a frame before this one."""
-        return self._latest.get(frame)
+    def answer(self, fact: Fact, name: str, text: str, frame: str) -> None:
+        """A mark of what a model wrote, from the last fact of its frame before this one."""
+        mark = self.point("model", fact, name=name, text=text, frame=frame)
+        mark.first, mark.at = self.latest.get(frame, (mark.first, mark.at))
+
+    def trouble(self, fact: Fact, name: str, text: str, frame: str = "") -> None:
+        self.point("trouble", fact, name=name, text=text, ok=False, frame=frame)
 
 
 def strip_of(facts: Iterable[Fact], *, ordered: int = 0) -> list[StripMark]:
@@ -201,18 +205,15 @@ def _returned(strip: Strip, fact: Fact, content: FrameReturned) -> None:
     mark.frame, mark.result = content.frame, _short(content.value)
     if content.error is not None:
         mark.ok, mark.result = False, ": ".join(content.error)
-        strip.point("trouble", fact, name=content.error[0], text=content.error[1], ok=False, frame=content.frame)
+        strip.trouble(fact, *content.error, content.frame)
 
 
 def _result(strip: Strip, fact: Fact, content: CallReturned) -> None:
     if content.error is not None:
-        strip.point("trouble", fact, name=content.error[0], text=content.error[1], ok=False, frame=content.frame)
+        strip.trouble(fact, *content.error, content.frame)
     key = f"effect:{content.frame}:{content.pos}"
     if content.name == _ANSWER:
-        mark = strip.point("model", fact, name=_ANSWER, text=_short(content.value), frame=content.frame)
-        before = strip.since(content.frame)
-        if before is not None:
-            mark.first, mark.at = before
+        strip.answer(fact, _ANSWER, _short(content.value), content.frame)
     elif key in strip.marks:
         mark = strip.end(key, "call", fact)
         mark.result, mark.ok = ": ".join(content.error or [_short(content.value)]), content.error is None
@@ -245,28 +246,23 @@ def _step(strip: Strip, fact: Fact, content: StepReached | StepReturned) -> None
 
 
 def _statement(strip: Strip, fact: Fact, content: StatementAccepted) -> None:
-    mark = strip.point("model", fact, name="statement", text=content.source, frame=content.frame)
-    before = strip.since(content.frame)
-    if before is not None:
-        mark.first, mark.at = before
+    strip.answer(fact, "statement", content.source, content.frame)
 
 
 def _rejected(strip: Strip, fact: Fact, content: StatementRejected) -> None:
-    text = f"{content.message}\n{content.source}".strip()
-    strip.point("trouble", fact, name=content.rule, text=text, ok=False, frame=content.frame)
+    strip.trouble(fact, content.rule, f"{content.message}\n{content.source}".strip(), content.frame)
 
 
 def _failed(strip: Strip, fact: Fact, content: StatementFailed) -> None:
-    strip.point("trouble", fact, name=content.error[0], text=content.error[1], ok=False, frame=content.frame)
+    strip.trouble(fact, *content.error, content.frame)
 
 
 def _uncaught(strip: Strip, fact: Fact, content: FailureUncaught) -> None:
-    where = str(content.raised_at)
-    strip.point("trouble", fact, name=content.error_type, text=f"Nobody caught it: {where}", ok=False)
+    strip.trouble(fact, content.error_type, f"Nobody caught it: {content.raised_at}")
 
 
 def _broken(strip: Strip, fact: Fact, content: ProgramBroken) -> None:
-    strip.point("trouble", fact, name="program", text=content.why, ok=False)
+    strip.trouble(fact, "program", content.why)
 
 
 def _agent(strip: Strip, fact: Fact, content: AgentCreated) -> None:

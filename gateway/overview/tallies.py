@@ -8,7 +8,7 @@ import json
 import statistics
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import anyio
 from msgspec import Struct, convert, field, to_builtins
@@ -19,7 +19,6 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
-from runtime.events.happening import Happening
 from runtime.events.service import ModelFellBack
 from runtime.events.sessions import OfServer, RemoteConnected, RemoteListed, RemoteReturned, RemoteUnreachable
 
@@ -33,16 +32,6 @@ WRITTEN = 50
 """Those of them that other processes are told."""
 
 _ERROR_CHARS = 500
-
-_TOLD: Sequence[type[Happening]] = (
-    LLMAnswered,
-    LLMBrokeOff,
-    ModelFellBack,
-    RemoteConnected,
-    RemoteListed,
-    RemoteUnreachable,
-    RemoteReturned,
-)
 
 SERVICES_TABLE = "nodes:services"
 """What each process has seen, by its node, JSON."""
@@ -63,12 +52,16 @@ class _Noted(Protocol):
         """It as JSON data, without words of people."""
 
 
-class SharedView:
+NotedT = TypeVar("NotedT", bound=_Noted)
+
+
+class SharedView(Generic[NotedT]):
     """What the process of `node` has seen, written down by `run` under a `name`, and what the others wrote down."""
 
-    def __init__(self, name: str, seen: _Noted, records: Records, node: str, clock: Clock) -> None:
-        self._name = name
-        self._seen = seen
+    name: ClassVar[str]
+
+    def __init__(self, seen: NotedT, records: Records, node: str, clock: Clock) -> None:
+        self._here = seen
         self._records = records
         self._node = node
         self._clock = clock
@@ -76,9 +69,9 @@ class SharedView:
     async def run(self) -> None:
         """Write down what there is now, and from then on what is new; until cancelled."""
         while True:
-            changed = self._seen.changed
+            changed = self._here.changed
             try:
-                written = {"at": self._clock.now().timestamp(), self._name: self._seen.data()}
+                written = {"at": self._clock.now().timestamp(), self.name: self._here.data()}
                 await self._records.put(self._node, json.dumps(written))
             except StorageError:
                 changed.set()  # it is tried again
@@ -99,7 +92,7 @@ class SharedView:
     def _read(self, text: str) -> tuple[float, Any]:
         """When a node wrote, and what it has seen."""
         written = json.loads(text)
-        return float(written["at"]), written[self._name]
+        return float(written["at"]), written[self.name]
 
 
 class Tally(Struct):
@@ -117,9 +110,9 @@ class Tally(Struct):
         """It has answered, in whole after `took_s`, with a first piece after `first_s`."""
         self.answers += 1
         self.last_at = at
-        _note_last(self.took_s, took_s)
+        self.took_s = [*self.took_s, took_s][-_LAST:]
         if first_s is not None:
-            _note_last(self.first_s, first_s)
+            self.first_s = [*self.first_s, first_s][-_LAST:]
 
     def failed(self, at: datetime, error: str) -> None:
         self.failures += 1
@@ -137,7 +130,8 @@ class Tally(Struct):
 
     def for_others(self) -> Tally:
         """What other processes are told: no words of errors, and the times of the last answers."""
-        return replace(self, error="", took_s=_lately(self.took_s), first_s=_lately(self.first_s))
+        took_s, first_s = ([round(one, 3) for one in times[-WRITTEN:]] for times in (self.took_s, self.first_s))
+        return replace(self, error="", took_s=took_s, first_s=first_s)
 
     def data(self, *, content: bool) -> dict[str, Any]:
         """It as JSON data. What an error says is for those who may read what models and tools say."""
@@ -171,27 +165,6 @@ def _for_others(tallies: Tallies) -> Tallies:
     return {name: tally.for_others() for name, tally in tallies.items()}
 
 
-class _SeenModels:
-    """Follows the bus of this process: the answers of models by the models' names."""
-
-    def __init__(self, bus: Bus) -> None:
-        self.tallies: Tallies = {}
-        bus.hear(LLMAnswered, self._answered)
-        bus.hear(LLMBrokeOff, self._broke_off)
-        bus.hear(ModelFellBack, self._fell_back)
-
-    def _answered(self, what: LLMAnswered, at: datetime) -> None:
-        if not isinstance(what, LLMAnsweredInPart):
-            tally_of(self.tallies, what.model).answered(at, what.seconds, what.first_text_s)
-
-    def _broke_off(self, what: LLMBrokeOff, at: datetime) -> None:
-        tally_of(self.tallies, what.model).failed(at, what.error)
-
-    def _fell_back(self, what: ModelFellBack, at: datetime) -> None:
-        if what.following is not None:  # else the answer broke off, which is told as well
-            tally_of(self.tallies, what.model).failed(at, what.error)
-
-
 class SeenServer(Struct):
     """The server of an agent's tools. `trouble` says why there is no connection."""
 
@@ -220,66 +193,70 @@ class SeenServer(Struct):
         }
 
 
-class _SeenServers:
-    """Follows the bus of this process: connections to the servers of tools, and calls of the tools, by agent."""
+class ServiceTallies:
+    """Follows the bus of this process: the answers of models by the models' names; connections to the servers of tools,
+    and calls of the tools, by agent."""
 
     def __init__(self, bus: Bus) -> None:
-        self.known: dict[str, SeenServer] = {}
+        self.models: Tallies = {}
+        self.servers: dict[str, SeenServer] = {}
+        self.changed = anyio.Event()
+        """Set once something is new; another one is there from then on."""
+        bus.hear(LLMAnswered, self._answered)
+        bus.hear(LLMBrokeOff, self._broke_off)
+        bus.hear(ModelFellBack, self._fell_back)
         bus.hear(RemoteConnected, self._connected)
         bus.hear(RemoteListed, self._listed)
         bus.hear(RemoteUnreachable, self._unreachable)
         bus.hear(RemoteReturned, self._returned)
 
-    def _of(self, what: OfServer) -> SeenServer:
-        seen = self.known.setdefault(what.agent, SeenServer())
+    def _note(self) -> None:
+        self.changed.set()
+        self.changed = anyio.Event()
+
+    def _answered(self, what: LLMAnswered, at: datetime) -> None:
+        if not isinstance(what, LLMAnsweredInPart):
+            tally_of(self.models, what.model).answered(at, what.seconds, what.first_text_s)
+            self._note()
+
+    def _broke_off(self, what: LLMBrokeOff, at: datetime) -> None:
+        tally_of(self.models, what.model).failed(at, what.error)
+        self._note()
+
+    def _fell_back(self, what: ModelFellBack, at: datetime) -> None:
+        if what.following is not None:  # else the answer broke off, which is told as well
+            tally_of(self.models, what.model).failed(at, what.error)
+            self._note()
+
+    def _server(self, what: OfServer) -> SeenServer:
+        """The server of an event, of which something is new."""
+        self._note()
+        seen = self.servers.setdefault(what.agent, SeenServer())
         seen.server = what.server
         return seen
 
     def _connected(self, what: RemoteConnected, at: datetime) -> None:
-        seen = self._of(what)
+        seen = self._server(what)
         seen.connected_at, seen.tools, seen.trouble = at, what.tools, None
 
     def _listed(self, what: RemoteListed, _: datetime) -> None:
-        self._of(what).tools = what.tools
+        self._server(what).tools = what.tools
 
     def _unreachable(self, what: RemoteUnreachable, _: datetime) -> None:
-        seen = self._of(what)
+        seen = self._server(what)
         seen.connected_at, seen.trouble = None, what.error
 
     def _returned(self, what: RemoteReturned, at: datetime) -> None:
-        tally = tally_of(self._of(what).calls, what.playbook)
+        tally = tally_of(self._server(what).calls, what.playbook)
         if what.error is None:
             tally.answered(at, what.seconds)
         else:
             tally.failed(at, what.error)
 
-
-class ServiceTallies:
-    def __init__(self, bus: Bus) -> None:
-        self.models = _SeenModels(bus)
-        self.servers = _SeenServers(bus)
-        self.changed = anyio.Event()
-        """Set once something is new; another one is there from then on."""
-        for kind in _TOLD:
-            bus.hear(kind, self._note)
-
-    def _note(self, _: Happening, __: datetime) -> None:
-        self.changed.set()
-        self.changed = anyio.Event()
-
     def data(self) -> dict[str, Any]:
-        servers = {name: replace(one, calls=_for_others(one.calls)) for name, one in self.servers.known.items()}
-        told: dict[str, Any] = to_builtins({"models": _for_others(self.models.tallies), "servers": servers})
+        servers = {name: replace(one, calls=_for_others(one.calls)) for name, one in self.servers.items()}
+        told: dict[str, Any] = to_builtins({"models": _for_others(self.models), "servers": servers})
         return told
-
-
-def _note_last(times: list[float], one: float) -> None:
-    times.append(one)
-    del times[:-_LAST]
-
-
-def _lately(times: list[float]) -> list[float]:
-    return [round(one, 3) for one in times[-WRITTEN:]]
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:
@@ -294,19 +271,17 @@ def time_text(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
 
 
-class SharedServices(SharedView):
+class SharedServices(SharedView[ServiceTallies]):
     """What the process of `node` has seen of models and servers, and what the others have. Of a failure at another
     process its time is known; its words stay there, in the log.
     """
 
-    def __init__(self, seen: ServiceTallies, records: Records, node: str, clock: Clock) -> None:
-        super().__init__("services", seen, records, node, clock)
-        self._here = seen
+    name = "services"
 
     async def models(self, living: Collection[str]) -> Mapping[str, Tally]:
         """The tallies by the models' names, at this process and those of the `living` nodes. Raises StorageError."""
         found: Tallies = {}
-        _add(found, self._here.models.tallies)
+        _add(found, self._here.models)
         for other in await self.others(living):
             _add(found, convert(other["models"], Tallies))
         return found
@@ -314,9 +289,8 @@ class SharedServices(SharedView):
     async def servers(self, living: Collection[str]) -> Mapping[str, SeenServer]:
         """The servers by the agents whose tools they have, as with models."""
         found: dict[str, SeenServer] = {}
-        for agent, seen in self._here.servers.known.items():
-            found.setdefault(agent, SeenServer()).add(seen)
-        for other in await self.others(living):
-            for agent, seen in convert(other["servers"], dict[str, SeenServer]).items():
+        others = [convert(other["servers"], dict[str, SeenServer]) for other in await self.others(living)]
+        for servers in (self._here.servers, *others):
+            for agent, seen in servers.items():
                 found.setdefault(agent, SeenServer()).add(seen)
         return found

@@ -113,9 +113,7 @@ class Editor:
             request = await self._wire.read()
 
     async def _answer(self, request: Request) -> None:
-        handler = self._handlers.get(request.command)
-        if handler is None:
-            handler = self._begun.get(request.command)
+        handler = self._handlers.get(request.command) or self._begun.get(request.command)
         try:
             if handler is None:
                 known = "begins with `initialize`" if not self._handlers else "knows no such request"
@@ -152,8 +150,12 @@ class Editor:
         return {
             "attach": self._attach,
             "launch": self._attach,
-            "setBreakpoints": self._set_breakpoints,
-            "setFunctionBreakpoints": self._set_function_breakpoints,
+            "setBreakpoints": lambda request: {
+                "breakpoints": self.wishes.set_lines(source_of(request), request.objects("breakpoints"))
+            },
+            "setFunctionBreakpoints": lambda request: {
+                "breakpoints": self.wishes.set_names(request.objects("breakpoints"))
+            },
             "setExceptionBreakpoints": self._set_exception_breakpoints,
             "breakpointLocations": self._breakpoint_locations,
             "configurationDone": self._configured,
@@ -201,12 +203,6 @@ class Editor:
         self._wire.event("terminated")
 
     # -- what it wants to stop at
-
-    def _set_breakpoints(self, request: Request) -> Answer:
-        return {"breakpoints": self.wishes.set_lines(source_of(request), request.objects("breakpoints"))}
-
-    def _set_function_breakpoints(self, request: Request) -> Answer:
-        return {"breakpoints": self.wishes.set_names(request.objects("breakpoints"))}
 
     def _set_exception_breakpoints(self, request: Request) -> Answer:
         filters = request.arguments.get("filters")

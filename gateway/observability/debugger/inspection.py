@@ -48,7 +48,7 @@ class Inspection:
     def stack(self, request: Request) -> _Body:
         """The call stack of an agent."""
         watch, agent = self._threads.find(request.number("threadId"))
-        entries = _stack_of(watch, agent, self._sources, compiled=self.compiled)
+        entries = list(_entries(watch, agent, self._sources, self.compiled))
         first, most = _whole(request, "startFrame"), _whole(request, "levels")
         chosen = entries[first : first + most] if most else entries[first:]
         return {"stackFrames": [self._frame(watch, entry) for entry in chosen], "totalFrames": len(entries)}
@@ -173,11 +173,6 @@ class _StackEntry(Struct, frozen=True):
     own: bool
 
 
-def _stack_of(watch: SessionWatch, agent: str, sources: ProgramSources, *, compiled: bool = False) -> list[_StackEntry]:
-    """The stack; empty while nothing is executed on the agent. `compiled`: places are those in the PBAsm."""
-    return list(_entries(watch, agent, sources, compiled))
-
-
 def innermost(watch: SessionWatch, agent: str) -> str | None:
     """The top frame of an agent's stack: the stopped one, else the latest."""
     frames = watch.journal.state.frames
@@ -188,6 +183,7 @@ def innermost(watch: SessionWatch, agent: str) -> str | None:
 
 
 def _entries(watch: SessionWatch, agent: str, sources: ProgramSources, compiled: bool) -> Iterator[_StackEntry]:
+    """The stack; empty while nothing is executed on the agent. `compiled`: places are those in the PBAsm."""
     state = watch.journal.state
     top = innermost(watch, agent)
     current = state.frames.get(top or "")
@@ -221,27 +217,16 @@ def _standing(
 
 
 class AgentThreads:
-    """Numbers agents. An agent whose session returns to memory keeps its number."""
+    """Numbers agents of the sessions in `watches`. An agent whose session returns to memory keeps its number."""
 
     def __init__(self) -> None:
-        self._watches: list[SessionWatch] = []
+        self.watches: list[SessionWatch] = []
         self._numbers: dict[tuple[str, str], int] = {}
         self._last = 0
 
-    def add(self, watch: SessionWatch) -> None:
-        self._watches.append(watch)
-
-    def remove(self, watch: SessionWatch) -> None:
-        if watch in self._watches:
-            self._watches.remove(watch)
-
-    @property
-    def watches(self) -> list[SessionWatch]:
-        return list(self._watches)
-
     def __iter__(self) -> Iterator[tuple[int, SessionWatch, str]]:
         """All threads: number, session, agent."""
-        for watch in self._watches:
+        for watch in self.watches:
             for agent in watch.journal.state.agents:
                 yield self.number(watch, agent), watch, agent
 
@@ -249,14 +234,11 @@ class AgentThreads:
         key = (str(watch.journal.session), agent)
         if key not in self._numbers:
             if len(self._numbers) >= _MAX_THREADS:
-                self._forget()
+                here = {str(watch.journal.session) for watch in self.watches}
+                self._numbers = {key: number for key, number in self._numbers.items() if key[0] in here}
             self._last += 1
             self._numbers[key] = self._last
         return self._numbers[key]
-
-    def _forget(self) -> None:
-        here = {str(watch.journal.session) for watch in self._watches}
-        self._numbers = {key: number for key, number in self._numbers.items() if key[0] in here}
 
     def find(self, number: int) -> tuple[SessionWatch, str]:
         """The agent of a thread. Raises DebugError when it is not in memory."""

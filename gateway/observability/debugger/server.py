@@ -8,7 +8,6 @@ from contextlib import suppress
 
 import anyio
 from anyio.abc import ByteStream, TaskStatus
-from anyio.streams.stapled import MultiListener
 from msgspec import Struct
 
 from gateway.observability.debugger.editor import Editor
@@ -70,7 +69,7 @@ class SessionDebugger:
         self._waits = address.waits
         self._came = anyio.Event()
         self._reserved: Editor | None = None
-        self._editor: Editor | None = None
+        self.editor: Editor | None = None
         self._connections = 0
         self._closed = False
         self.port = address.port
@@ -89,19 +88,16 @@ class SessionDebugger:
     def watch(self, watched: WatchedSession) -> StepWatcher:
         self.sources.take(watched.program)
         made = SessionWatch(watched, self)
-        self.threads.add(made)
+        self.threads.watches.append(made)
         return made
 
     def left(self, watch: SessionWatch, /) -> None:
-        self.threads.remove(watch)
-
-    @property
-    def editor(self) -> Editor | None:
-        return self._editor
+        if watch in self.threads.watches:
+            self.threads.watches.remove(watch)
 
     @property
     def idle(self) -> bool:
-        return self._editor is None and self._came.is_set()
+        return self.editor is None and self._came.is_set()
 
     async def expected(self) -> None:
         await self._came.wait()
@@ -114,8 +110,8 @@ class SessionDebugger:
         return True
 
     def attach(self, editor: Editor, /) -> None:
-        if self._reserved is editor and self._editor is not editor:
-            self._editor = editor
+        if self._reserved is editor and self.editor is not editor:
+            self.editor = editor
             editor.wishes.stop_on_entry |= self._waits
             self._waits = False
             self._came.set()
@@ -124,8 +120,8 @@ class SessionDebugger:
     def detach(self, editor: Editor, /) -> None:
         if self._reserved is not editor:
             return
-        attached, self._reserved, self._editor = self._editor is editor, None, None
-        for watch in self.threads.watches:
+        attached, self._reserved, self.editor = self.editor is editor, None, None
+        for watch in [*self.threads.watches]:
             watch.go_on()
         if attached:
             self._bus.publish(DebuggerDetached())
@@ -148,7 +144,7 @@ class SessionDebugger:
             text = f"debug: cannot listen on {address.host} port {address.port}: {error.strerror}"
             raise ConfigError(f"{text}. Choose another with --debug-address.") from error
         async with listener, anyio.create_task_group() as tasks:
-            self.port = _port(listener)
+            self.port = int(listener.extra(anyio.abc.SocketAttribute.local_port))
             task_status.started(self.port)
             await listener.serve(self._connected, tasks)
 
@@ -184,7 +180,3 @@ class SessionDebugger:
             with anyio.move_on_after(LAST_WORDS_S):
                 await anyio.sleep_forever()
             tasks.cancel_scope.cancel()
-
-
-def _port(listener: MultiListener[anyio.abc.SocketStream]) -> int:
-    return int(listener.extra(anyio.abc.SocketAttribute.local_port))

@@ -116,10 +116,6 @@ class ProgramSources:
                 lines.spots[place.line].append(spot)
             self._places.setdefault((program.digest, spot), []).append(place)
 
-    def knows(self, source: str | int) -> bool:
-        """Whether this source has a spot."""
-        return source in self._lines
-
     def nearest(self, place: Place) -> Place | None:
         """The spot for a breakpoint on a line; None in a source without executable lines."""
         lines = self._lines.get(place.source)
@@ -147,9 +143,6 @@ class ProgramSources:
             for program in self._programs
             for agent in program.agents
         )
-
-    def number(self, program: Program) -> int:
-        return next(number for number, known in enumerate(self._programs, 1) if known.digest == program.digest)
 
     def program(self, number: int) -> Program | None:
         return self._programs[number - 1] if 0 < number <= len(self._programs) else None

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct, field
 from opentelemetry.context import Context
@@ -27,7 +27,7 @@ from opentelemetry.trace import (
 
 from gateway.observability.tracing import names
 from gateway.observability.tracing.names import whose
-from runtime.bus import Kind
+from runtime.bus import Bus
 from runtime.events.frames import FrameAbout
 from runtime.events.talk import OfPage, PageCutShort, PageFailed, PageOpened, PageSettled
 
@@ -97,12 +97,6 @@ def fail(span: Span, failed: tuple[str, str | None]) -> None:
     span.set_status(Status(StatusCode.ERROR, text))
 
 
-class Publisher(Protocol):
-    """The part of the bus that is used here."""
-
-    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]: ...
-
-
 class PageSpans:
     """One span a page, below its frame, which `frame_of` knows by its key."""
 
@@ -111,7 +105,7 @@ class PageSpans:
         self._frame_of = frame_of
         self._open: dict[Key, Span] = {}
 
-    def attach(self, bus: Publisher) -> list[Callable[[], None]]:
+    def attach(self, bus: Bus) -> list[Callable[[], None]]:
         """Hear `bus` until the returned functions are called."""
         return [bus.hear(PageOpened, self._begin), *(bus.hear(kind, self._end) for kind in _ENDS)]
 

@@ -26,7 +26,6 @@ from gateway.observability.tracing.open_spans import (
     Key,
     OpenFrame,
     PageSpans,
-    Publisher,
     SpanIds,
     SpanStretch,
     fail,
@@ -37,6 +36,7 @@ from gateway.observability.tracing.open_spans import (
     root_of,
     within,
 )
+from runtime.bus import Bus
 from runtime.events import frames as happened
 
 MAX_OPEN_S = 3_600.0
@@ -72,7 +72,7 @@ class Spans:
         self._ended: dict[Key, OpenFrame] = {}
         """Frames that have ended lately, which may have pages on their way."""
 
-    def attach(self, bus: Publisher) -> Callable[[], None]:
+    def attach(self, bus: Bus) -> Callable[[], None]:
         """Hear `bus` until the returned function is called: then every span that is open ends."""
         forget = [
             bus.hear(happened.FrameOpened, self._take_up),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from runtime.bus import Bus, Kind
+from runtime.bus import Bus
 from runtime.events.happening import BusEvent
 
 
@@ -56,7 +55,7 @@ def told_again(bus: Bus, event: BusEvent) -> None:
 
 
 @dataclass
-class Replay:
+class Replay(Bus):
     """Events that have happened, told once more, as a bus does."""
 
     handlers: dict[str, list[Callable[[BusEvent], None]]] = field(default_factory=dict)
@@ -65,15 +64,6 @@ class Replay:
         """Patterns here are names."""
         self.handlers.setdefault(pattern, []).append(handler)
         return lambda: self.handlers[pattern].remove(handler)
-
-    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]:
-        """As a bus does."""
-
-        def hear(event: BusEvent) -> None:
-            if isinstance(event.what, kind):
-                handler(event.what, event.at)
-
-        return self.subscribe(kind.name, hear)
 
     def tell(self, events: Sequence[BusEvent]) -> None:
         """Tell all of them."""

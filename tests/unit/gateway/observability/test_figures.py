@@ -311,10 +311,10 @@ async def test_labels_stay_few_whatever_happens() -> None:
 
 async def test_the_document_says_what_there_is() -> None:
     rows = re.findall(r"^\| `(parley_\w+)`(?: \{([\w, ]+)\})? \| (\w+) \|", DOCUMENT.read_text(), re.MULTILINE)
-    families = [
-        family for family in (await read(ProcessMetrics(gauges()))).values() if family.name.startswith("parley_")
-    ]
-    collectors = [vars(collector) for collector in ProcessMetrics(gauges()).registry._collector_to_names]
+    metrics = ProcessMetrics(gauges())
+    metrics.attach(Bus(SystemClock()))
+    families = [family for family in (await read(metrics)).values() if family.name.startswith("parley_")]
+    collectors = [vars(collector) for collector in metrics.registry._collector_to_names]
     labels = {known["_name"]: ", ".join(known["_labelnames"]) for known in collectors if "_labelnames" in known}
     found = {
         (family.name + ("_total" if family.type == "counter" else ""), labels[family.name], family.type)

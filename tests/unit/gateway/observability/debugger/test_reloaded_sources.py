@@ -17,7 +17,7 @@ async def test_a_reloaded_program_has_its_own_places_and_listing_beside_those_of
     sources = ProgramSources({"test": old})
     sources.take(new)
     sources.take(new)
-    assert (sources.number(old), sources.number(new)) == (1, 2)
+    assert (sources.program(1), sources.program(2)) == (old, new)
     assert sources.program(3) is None
     assert sources.places(new, StopSpot("step", "Asker", "Main", "02"))[0].line == 9
     assert sources.places(old, StopSpot("step", "Asker", "Main", "01"))[0].line == 8

@@ -77,9 +77,9 @@ async def test_steps_of_several_lines_and_of_imported_files_keep_their_lines(tmp
     assert sources.nearest(Place(str(inner), 6)) == Place(str(inner), 5)
     assert sources.nearest(Place(str(inner), 2)) == Place(str(inner), 3)
     assert sources.nearest(Place(str(tmp_path / "other.pb"), 1)) is None
-    assert not sources.knows(str(tmp_path / "other.pb"))
+    assert str(tmp_path / "other.pb") not in sources.all
     assert sources.program(2) is None
-    assert sources.number(program) == 1
+    assert sources.program(1) == program
 
 
 async def test_a_program_of_pbasm_is_its_own_source(tmp_path: Path) -> None:
