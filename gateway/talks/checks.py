@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
 from gateway.talks.talk import (
@@ -17,10 +18,10 @@ from gateway.talks.talk import (
     ExpectedStep,
     ExpectedTelling,
     ExpectedWords,
-    Fact,
     HeardByAny,
     JudgedSentence,
     ScriptedReply,
+    TalkFact,
     TalkTurn,
     TranscriptGap,
     WorkReturns,
@@ -32,8 +33,7 @@ _MAX_VALUE_CHARS = 300
 _ANY: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class TalkDifference:
+class TalkDifference(Struct, frozen=True):
     """A line of the talk that is not so: what is written there, and what was seen instead.
 
     `fits`: these words are as they are written, and are told for their place among the others.
@@ -46,7 +46,7 @@ class TalkDifference:
 
 
 def differences(
-    beat: TalkTurn, record: BeatRecord, never: Sequence[Fact], unused: Sequence[ScriptedReply], first_agent: str
+    beat: TalkTurn, record: BeatRecord, never: Sequence[TalkFact], unused: Sequence[ScriptedReply], first_agent: str
 ) -> list[TalkDifference]:
     """What differs in a beat: first the words, in their order."""
     at = beat.act.line if beat.act is not None else 0
@@ -152,14 +152,14 @@ def _fitting(written: Sequence[ExpectedWords | TranscriptGap], seen: Sequence[Se
 # -- what has to come of it
 
 
-def _facts(expected: Sequence[Fact], record: BeatRecord, first_agent: str) -> Iterator[TalkDifference]:
+def _facts(expected: Sequence[TalkFact], record: BeatRecord, first_agent: str) -> Iterator[TalkDifference]:
     for fact in expected:
         wrong = _missing(fact, record, first_agent)
         if wrong:
             yield TalkDifference(fact.line, str(fact), wrong)
 
 
-def _missing(fact: Fact, record: BeatRecord, first_agent: str) -> str:
+def _missing(fact: TalkFact, record: BeatRecord, first_agent: str) -> str:
     """What was seen instead of a fact; "" where it is so."""
     match fact:
         case ExpectedCondition():
@@ -169,7 +169,7 @@ def _missing(fact: Fact, record: BeatRecord, first_agent: str) -> str:
     return "" if _happened(fact, record) else _instead(fact, record)
 
 
-def _happened(fact: Fact, record: BeatRecord) -> bool:
+def _happened(fact: TalkFact, record: BeatRecord) -> bool:
     match fact:
         case HeardByAny():
             return any(fact.wording.fits(seen.text) for seen in record.seen)
@@ -190,7 +190,7 @@ def _happened(fact: Fact, record: BeatRecord) -> bool:
     return False
 
 
-def _instead(fact: Fact, record: BeatRecord) -> str:
+def _instead(fact: TalkFact, record: BeatRecord) -> str:
     match fact:
         case HeardByAny():
             return "\n".join(f"{seen.who}: {seen.text}" for seen in record.seen) or "nobody said anything"
@@ -214,7 +214,7 @@ def _instead(fact: Fact, record: BeatRecord) -> str:
     return "nothing of it"
 
 
-def _forbidden(fact: Fact, record: BeatRecord, first_agent: str) -> str:
+def _forbidden(fact: TalkFact, record: BeatRecord, first_agent: str) -> str:
     """What was seen of something that must not be; "" for nothing."""
     match fact:
         case ExpectedCondition():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import anyio
+from msgspec import Struct
 
 from gateway.talks.checks import fits
 from gateway.talks.staging.answers import judged
@@ -380,8 +380,7 @@ class Holding:
             self._store.stir()
 
 
-@dataclass(slots=True)
-class _Here:
+class _Here(Struct):
     """A conversation of the talk: people's, or that of what an event began. `read` is the last entry of its inbox."""
 
     conversation: ConversationTask

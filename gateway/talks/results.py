@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
+from msgspec import Struct, field
 from rich.cells import cell_len, chop_cells
 
 from gateway.talks.checks import TalkDifference
@@ -38,8 +38,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot have."""
 
 
-@dataclass(slots=True)
-class TalkResult:
+class TalkResult(Struct):
     """One talk that was held. Without differences it has passed. `seconds` are of the processor."""
 
     file: Path
@@ -61,8 +60,7 @@ class TalkResult:
         return {place for record in self.records for place in record.steps}
 
 
-@dataclass(frozen=True, slots=True)
-class StepCoverage:
+class StepCoverage(Struct, frozen=True):
     """The steps of a program, and those of them that no talk has reached."""
 
     program: Program
@@ -71,17 +69,13 @@ class StepCoverage:
     @property
     def every(self) -> Sequence[tuple[StepPlace, str, str]]:
         """Each step that can be reached, with its place in the file and what it does in English."""
-        return list(self._steps())
-
-    def _steps(self) -> Iterator[tuple[StepPlace, str, str]]:
-        for agent in self.program.agents:
-            for playbook in agent.playbooks:
-                if not playbook.walked:
-                    continue
-                for step in playbook.walk_steps():
-                    place = f"{step.span.file}:{step.span.line}"
-                    does = " ".join(part.text for part in explain(decode(step)))
-                    yield (agent.name, playbook.name, step.line), place, does
+        walked = [(agent, one) for agent in self.program.agents for one in agent.playbooks if one.walked]
+        found: list[tuple[StepPlace, str, str]] = []
+        for agent, playbook in walked:
+            for step in playbook.walk_steps():
+                does = " ".join(part.text for part in explain(decode(step)))
+                found.append(((agent.name, playbook.name, step.line), f"{step.span.file}:{step.span.line}", does))
+        return found
 
     @property
     def missed(self) -> Sequence[tuple[StepPlace, str, str]]:

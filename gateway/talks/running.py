@@ -9,7 +9,6 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -18,6 +17,8 @@ from typing import TypeAlias
 
 import anyio
 from anyio import to_thread
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gateway.models.opening import open_models
 from gateway.settings.tree import Settings
@@ -81,8 +82,7 @@ def _judged_beat(beat: TalkTurn) -> TalkTurn:
     return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedTalks:
+class LoadedTalks(Struct, frozen=True, eq=False):
     """A talk file, its program, and the recorded answers by the titles of its talks."""
 
     file: TalkFile
@@ -99,8 +99,7 @@ class LoadedTalks:
         return None if recording is None else recording.tools
 
 
-@dataclass(slots=True)
-class TalkLoader:
+class TalkLoader(Struct):
     """Reads talk files; each program is compiled once."""
 
     _programs: dict[tuple[Path, ...], Program] = field(default_factory=dict)
@@ -187,7 +186,8 @@ async def _hold(
             record = BeatRecord()
             result.records.append(record)
             coming = talk.beats[number + 1].act if number + 1 < len(talk.beats) else None
-            at_once = any(act is not None and act.at_once for act in (coming, _wait_of(beat)))
+            waits = isinstance(beat.act, TimePassed) and beat.act.at_once
+            at_once = waits or (coming is not None and coming.at_once)
             await holding.hold(beat, record, silence_s=0.0 if at_once else SILENCE_S)
             result.unjudged += 0 if answers.judges else sum(isinstance(fact, JudgedSentence) for fact in beat.expected)
             result.differences = differences(beat, record, talk.never, answers.unused(), first)
@@ -195,17 +195,12 @@ async def _hold(
                 return
 
 
-def _wait_of(beat: TalkTurn) -> TimePassed | None:
-    return beat.act if isinstance(beat.act, TimePassed) else None
-
-
 def _last_line(result: TalkResult) -> int:
     reached = result.talk.beats[max(0, len(result.records) - 1)].act
     return result.talk.line if reached is None else reached.line
 
 
-@dataclass(slots=True)
-class TalkPlan:
+class TalkPlan(Struct):
     """The talks of a run, and how they are held. `limit_s` is how long each may take; `live`: the numbers of those that
     the models of the settings answer."""
 
@@ -215,16 +210,14 @@ class TalkPlan:
     live: frozenset[int] = frozenset()
 
 
-@dataclass(slots=True)
-class _Worker:
+class _Worker(Struct):
     process: BaseProcess
     pipe: Connection
     job: int
     until_s: float
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     plan: TalkPlan
     start: Callable[[], tuple[BaseProcess, Connection]]
     waiting: list[int]

@@ -7,23 +7,34 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC
 from itertools import count, zip_longest
 from pathlib import Path
 from types import MappingProxyType
+
+import anyio
+from msgspec import Struct
 
 from gateway.talks.holding import Holding
 from gateway.talks.parsing.document import TalkSource, read_head
 from gateway.talks.running import LoadedTalks, TalkLoader
 from gateway.talks.staging.answers import LiveAnswers, TalkRecording, write_recordings
 from gateway.talks.staging.record import BeatRecord, SeenCall
-from gateway.talks.staging.script import AnswerMemory, Asker, MemoryAnswers
+from gateway.talks.staging.script import AnswerMemory, MemoryAnswers
 from gateway.talks.staging.stage import TalkStage
 from gateway.talks.staging.tools import kept_tools
-from gateway.talks.talk import Act, PersonLine, PlayedAnswer, PressedChoice, TalkHead, TalkScript, TalkTurn, TimePassed
+from gateway.talks.talk import (
+    PersonLine,
+    PlayedAnswer,
+    PressedChoice,
+    TalkAct,
+    TalkHead,
+    TalkScript,
+    TalkTurn,
+    TimePassed,
+)
 from runtime.core.errors import ConfigError, ContentLocked, ProgramError
 from runtime.core.files import FILE_URL, FileContent, FileStore, clean_file_name, file_id
 from runtime.core.ids import AgentId
@@ -51,13 +62,12 @@ Contents = Mapping[str, tuple[str, bytes]]
 """Names and contents by url."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     markdown: str
     recording: TalkRecording
 
 
-def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list[Act]:
+def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list[TalkAct]:
     """What people did, in order, and the long pauses between; `files` are those that they sent, by url."""
     contents = [content_of(fact.kind, fact.data) for fact in facts]
     pressed = {
@@ -66,7 +76,7 @@ def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list
         if isinstance(one, MessageQueued) and one.message.type == MessageType.CHOICE
     }
     whole = {one.platform_id: one.text for one in contents if isinstance(one, MessageHeard)}
-    found: list[Act] = []
+    found: list[TalkAct] = []
     sent: list[Path] = []
     elsewhere: dict[AgentId, str] = {}
     known: set[str | None] = set()
@@ -104,8 +114,7 @@ def is_group(facts: Sequence[Fact]) -> bool:
     return isinstance(begun, SessionBegun) and not begun.private
 
 
-@dataclass(frozen=True, slots=True)
-class TalkShelf:
+class TalkShelf(Struct, frozen=True):
     """The talk file that a talk is added to, with its program; `loaded` is what it has, None where there is no file."""
 
     path: Path
@@ -125,17 +134,13 @@ class TalkShelf:
 async def shelf_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> TalkShelf:
     """Where the talk of a conversation goes. Raises ProgramError and ConfigError."""
     loader = TalkLoader()
-    if _there(path):
+    if await anyio.Path(path).exists():
         loaded = await loader.load(path)
         return TalkShelf(path, loaded.file.head, loaded.program, loaded)
     text = _head_for(path, program, facts)
     head = read_head(TalkSource(path, (), text))
     beginning = f"---\n{text}\n---\n# Talks with {head.programs[0].stem}\n"
     return TalkShelf(path, head, await loader.program(head), None, beginning)
-
-
-def _there(path: Path) -> bool:
-    return path.exists()
 
 
 def _head_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> str:
@@ -171,8 +176,7 @@ async def save(
     if not acts:
         raise ProgramError("Nobody has said anything in this conversation.")
     talk = TalkScript(title, 0, tuple(TalkTurn(act) for act in acts))
-    model = MemoryAnswers(AnswerMemory(program, facts))
-    answers = _Attached(model)
+    answers = LiveAnswers(MemoryAnswers(AnswerMemory(program, facts)))
     records: list[BeatRecord] = []
     tools = kept_tools(program, facts)
     async with Holding(program, talk, head, stage, answers, tools).open() as holding:
@@ -217,15 +221,6 @@ def shown_in(facts: Sequence[Fact]) -> list[str]:
     return [texts[page] for page, by_agent in agents.items() if by_agent and texts.get(page)]
 
 
-class _Attached(LiveAnswers):
-    def __init__(self, model: MemoryAnswers) -> None:
-        super().__init__(model)
-        self._model = model
-
-    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
-        self._model.asker, self._model.on_fault = asker, on_fault
-
-
 def _lines(beat: TalkTurn, record: BeatRecord, shelf: TalkShelf) -> Iterator[str]:
     if beat.act is not None:
         yield f"- {_indented(_written(beat.act, shelf.path.parent))}"
@@ -240,7 +235,7 @@ def _lines(beat: TalkTurn, record: BeatRecord, shelf: TalkShelf) -> Iterator[str
         yield "- expect: the end"
 
 
-def _written(act: Act, folder: Path) -> str:
+def _written(act: TalkAct, folder: Path) -> str:
     """What somebody did, with the paths of files from the folder of the talk."""
     if not isinstance(act, PersonLine) or not act.files:
         return str(act)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.language.instructions.expression import Expression
 
@@ -20,8 +21,7 @@ _GAP = re.compile(r"\s*(?:…|\.\.\.)\s*")
 _REGULAR = re.compile(r"/(.+)/", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedWording:
+class ExpectedWording(Struct, frozen=True):
     """Words that are looked for: exact ones, in which `…` stands for any text with the blanks beside it, or a regular
     expression between slashes, which is searched for in any case. What is not `whole` may have more words around it."""
 
@@ -63,15 +63,24 @@ def _even(text: str) -> str:
     return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
-@dataclass(frozen=True, slots=True)
-class PersonLine:
+class _Written(Struct, frozen=True):
+    """What stands in a line of a talk."""
+
+    line: int
+
+
+class TalkAct(_Written, frozen=True, kw_only=True):
+    """What moves a talk on; `at_once`, without waiting until the agents have nothing more to say."""
+
+    at_once: bool = False
+
+
+class PersonLine(TalkAct, frozen=True):
     """A person says something, perhaps with files; `at_once`, without waiting until the agents have nothing more to
     say."""
 
-    line: int
     who: str
     text: str
-    at_once: bool = False
     files: tuple[Path, ...] = ()
 
     def __str__(self) -> str:
@@ -81,85 +90,64 @@ class PersonLine:
         return f"{self.who} sends {names}: {self.text}" if self.text else f"{self.who} sends {names}"
 
 
-@dataclass(frozen=True, slots=True)
-class PressedChoice:
+class PressedChoice(TalkAct, frozen=True):
     """A person presses a choice of the last open question that has it."""
 
-    line: int
     who: str
     label: str
-    at_once: bool = False
 
     def __str__(self) -> str:
         return f"{self.who} presses {self.label}"
 
 
-@dataclass(frozen=True, slots=True)
-class TimePassed:
+class TimePassed(TalkAct, frozen=True):
     """Time passes, or it is a certain time; `at_once`: also of short pauses that pass by themselves."""
 
-    line: int
     seconds: float = 0.0
     until: datetime | None = None
     words: str = ""
-    at_once: bool = False
 
     def __str__(self) -> str:
         return self.words
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedAnswer:
+class PlayedAnswer(TalkAct, frozen=True):
     """An agent in another process, which the talk plays, answers what it heard last."""
 
-    line: int
     who: str
     text: str
-    at_once: bool = False
 
     def __str__(self) -> str:
         return f"{self.who}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivingEvent:
+class ArrivingEvent(TalkAct, frozen=True):
     """An event of another program arrives, from the client `source`."""
 
-    line: int
     type: str
     source: str
     data: Any = None
-    at_once: bool = False
 
     def __str__(self) -> str:
         written = "" if self.data is None else f" {json.dumps(self.data, ensure_ascii=False)}"
         return f"event: {self.type} from {self.source}{written}"
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramAnswer:
+class ProgramAnswer(TalkAct, frozen=True):
     """Another program answers the oldest question of what its events began; `source` is "" for whichever is asked."""
 
-    line: int
     text: str
     source: str = ""
-    at_once: bool = False
 
     def __str__(self) -> str:
         return f"answer{f' from {self.source}' if self.source else ''}: {self.text}"
 
 
-Act: TypeAlias = PersonLine | PressedChoice | TimePassed | PlayedAnswer | ArrivingEvent | ProgramAnswer
-"""What moves a talk on."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptedReply:
+class ScriptedReply(_Written, frozen=True):
     """The scripted model's answer to a question of agent `by` in which the words `to` occur, "" for any. A reply in
     `words` is none to a question for a value. One for `always` stands for the rest of the talk. One `after` words is
     none before the model was told of them."""
 
-    line: int
     text: str
     to: str = ""
     by: str = ""
@@ -168,11 +156,9 @@ class ScriptedReply:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedWords:
+class ExpectedWords(_Written, frozen=True):
     """An agent shows people these words, or Parley does."""
 
-    line: int
     who: str
     wording: ExpectedWording
     written: bool = False
@@ -182,32 +168,29 @@ class ExpectedWords:
         return f"{self.who}: {self.wording}"
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptGap:
+class TranscriptGap(_Written, frozen=True):
     """Anything may be shown here."""
-
-    line: int
 
     def __str__(self) -> str:
         return "…"
 
 
-@dataclass(frozen=True, slots=True)
-class HeardByAny:
+class TalkFact(_Written, frozen=True):
+    """What `expect:` asks for, and `never:` forbids."""
+
+
+class HeardByAny(TalkFact, frozen=True):
     """These words are shown by anybody."""
 
-    line: int
     wording: ExpectedWording
 
     def __str__(self) -> str:
         return f"the words {self.wording}"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedStep:
+class ExpectedStep(TalkFact, frozen=True):
     """A step is reached; `line_number` is its number in PBAsm, "" for any of the playbook."""
 
-    line: int
     agent: str
     playbook: str
     number: str
@@ -216,12 +199,10 @@ class ExpectedStep:
         return f"step {self.agent}.{self.playbook}{f':{self.number}' if self.number else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedCall:
+class ExpectedCall(TalkFact, frozen=True):
     """A playbook is called; with these `arguments`, or any where there are none, and the `defaults` of the others.
     `open_end`: the others may be anything."""
 
-    line: int
     agent: str
     playbook: str
     arguments: Mapping[str, Any] | None = None
@@ -236,56 +217,45 @@ class ExpectedCall:
         return f"call {name}({', '.join(listed)})"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedCondition:
+class ExpectedCondition(TalkFact, frozen=True):
     """A condition on variables of an agent, "" for the first."""
 
-    line: int
     agent: str
     words: str
-    test: Expression = field(compare=False)
+    test: Expression
 
     def __str__(self) -> str:
         return f"{self.agent}.{self.words}" if self.agent else self.words
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedEnd:
+class ExpectedEnd(TalkFact, frozen=True):
     """The program ends."""
-
-    line: int
 
     def __str__(self) -> str:
         return "the end of the program"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedFailure:
+class ExpectedFailure(TalkFact, frozen=True):
     """A playbook fails with an error that nobody catches and that has these words."""
 
-    line: int
     wording: ExpectedWording
 
     def __str__(self) -> str:
         return f"the failure {self.wording}"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedChoices:
+class ExpectedChoices(TalkFact, frozen=True):
     """A question offers these choices."""
 
-    line: int
     labels: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"the choices {', '.join(self.labels)}"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedSentence:
+class JudgedSentence(TalkFact, frozen=True):
     """A sentence about what was said, which a model judges. It is true where `exact` words were said."""
 
-    line: int
     words: str
     exact: ExpectedWords | None = None
 
@@ -293,11 +263,9 @@ class JudgedSentence:
         return f"judge: {self.words}" if self.exact is None else f"{self.exact}\n(or the same in other words)"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedTelling:
+class ExpectedTelling(TalkFact, frozen=True):
     """An agent in another process is told something with these words."""
 
-    line: int
     agent: str
     wording: ExpectedWording
 
@@ -305,51 +273,32 @@ class ExpectedTelling:
         return f"{self.agent} hears {self.wording}"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkReturns:
+class WorkReturns(TalkFact, frozen=True):
     """The work that an event began gives a result with these words."""
 
-    line: int
     wording: ExpectedWording
 
     def __str__(self) -> str:
         return f"the result {self.wording}"
 
 
-Fact: TypeAlias = (
-    WorkReturns
-    | ExpectedTelling
-    | HeardByAny
-    | ExpectedStep
-    | ExpectedCall
-    | ExpectedCondition
-    | ExpectedEnd
-    | ExpectedFailure
-    | ExpectedChoices
-    | JudgedSentence
-)
-"""What `expect:` asks for, and `never:` forbids."""
-
-
-@dataclass(frozen=True, slots=True)
-class TalkTurn:
+class TalkTurn(Struct, frozen=True):
     """An act of somebody, and all that belongs to it until the next act. Without an act it is the
     beginning."""
 
-    act: Act | None
+    act: TalkAct | None
     replies: tuple[ScriptedReply, ...] = ()
     shown: tuple[ExpectedWords | TranscriptGap, ...] = ()
-    expected: tuple[Fact, ...] = ()
+    expected: tuple[TalkFact, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TalkScript:
+class TalkScript(Struct, frozen=True):
     """One talk. `never` is forbidden all through it."""
 
     title: str
     line: int
     beats: tuple[TalkTurn, ...]
-    never: tuple[Fact, ...] = ()
+    never: tuple[TalkFact, ...] = ()
 
     @property
     def scripted(self) -> bool:
@@ -361,8 +310,7 @@ class TalkScript:
         return tuple(dict.fromkeys(act.who for act in acts if isinstance(act, PersonLine | PressedChoice)))
 
 
-@dataclass(frozen=True, slots=True)
-class TalkHead:
+class TalkHead(Struct, frozen=True):
     """The lines between `---` at the top of a talk file. `people` are ids by the names that people show."""
 
     programs: tuple[Path, ...]
@@ -371,8 +319,7 @@ class TalkHead:
     group: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TalkFile:
+class TalkFile(Struct, frozen=True):
     path: Path
     head: TalkHead
     talks: tuple[TalkScript, ...]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from gateway.settings.tree import Settings
 from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk
@@ -48,8 +49,7 @@ Tell = Callable[[str], None]
 """Prints a line for who tries the program."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A question as it is asked again: by which agent, what it is about, and what people said last."""
 
     agent: str
@@ -57,8 +57,7 @@ class Asked:
     heard: str
 
 
-@dataclass(frozen=True, slots=True)
-class TalkAnswer:
+class TalkAnswer(Struct, frozen=True):
     """An answer of a talk, and the question that it answers there."""
 
     place: str
@@ -137,8 +136,7 @@ class _Noting(AnswerSource):
             yield completion
 
 
-@dataclass(slots=True)
-class _Session:
+class _Session(Struct):
     """What was answered in a session: the lines that served, and the talk that it follows."""
 
     used: set[int] = field(default_factory=set)

@@ -6,30 +6,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 from gateway.talks.parsing.items import ItemReader, Items, TalkItem, TalkProblems
 from gateway.talks.talk import (
     START,
-    Act,
     ArrivingEvent,
     ExpectedWords,
-    Fact,
     PersonLine,
-    PlayedAnswer,
-    PressedChoice,
-    ProgramAnswer,
     ScriptedReply,
+    TalkAct,
+    TalkFact,
     TalkHead,
     TalkScript,
     TalkTurn,
-    TimePassed,
     TranscriptGap,
 )
 from runtime.language.diagnostics import Diagnostic, DiagnosticList, ProgramRejected, SourceLine, Span
@@ -49,8 +45,7 @@ _MAX_BYTES = 1024 * 1024
 _BULLETS = ("*", "+", "-")
 
 
-@dataclass(frozen=True, slots=True)
-class TalkSource:
+class TalkSource(Struct, frozen=True):
     """The lines of a talk file, those of its head as YAML."""
 
     path: Path
@@ -207,8 +202,7 @@ def _check_titles(drafts: list[_Draft], problems: DiagnosticList) -> None:
             problems.at(draft.heading, f"the talk in line {before} has the same title", hint="Give it another one.")
 
 
-@dataclass(frozen=True, slots=True)
-class TalkTitle:
+class TalkTitle(Struct, frozen=True):
     """A heading: `#` for a file, `##` for a talk."""
 
     level: int
@@ -245,8 +239,7 @@ def blocks(lines: tuple[SourceLine, ...]) -> Iterator[TalkTitle | TalkItem]:
         yield item
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     title: str
     heading: SourceLine
     must_have_items: bool = False
@@ -262,14 +255,12 @@ class _Draft:
         return bool(self.items)
 
     def talk(self) -> TalkScript:
-        never: list[Fact] = []
+        never: list[TalkFact] = []
         beats: list[_DraftBeat] = [_DraftBeat(None)]
         for item, read in self.items:
             never += read if item.forbids else []  # type: ignore[arg-type]
             for one in [] if item.forbids else read:
-                if isinstance(
-                    one, PersonLine | PressedChoice | TimePassed | PlayedAnswer | ArrivingEvent | ProgramAnswer
-                ):
+                if isinstance(one, TalkAct):
                     beats.append(_DraftBeat(one))
                 else:
                     beats[-1].add(one)
@@ -279,18 +270,17 @@ class _Draft:
         return TalkScript(self.title, self.heading.number, tuple(beat.beat() for beat in kept), tuple(never))
 
 
-@dataclass(slots=True)
-class _DraftBeat:
-    act: Act | None
+class _DraftBeat(Struct):
+    act: TalkAct | None
     replies: list[ScriptedReply] = field(default_factory=list)
     shown: list[ExpectedWords | TranscriptGap] = field(default_factory=list)
-    expected: list[Fact] = field(default_factory=list)
+    expected: list[TalkFact] = field(default_factory=list)
 
     @property
     def empty(self) -> bool:
         return not (self.replies or self.shown or self.expected)
 
-    def add(self, one: ScriptedReply | ExpectedWords | TranscriptGap | Fact) -> None:
+    def add(self, one: ScriptedReply | ExpectedWords | TranscriptGap | TalkFact) -> None:
         if isinstance(one, ScriptedReply):
             self.replies.append(one)
         elif isinstance(one, ExpectedWords | TranscriptGap):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
@@ -19,8 +19,8 @@ from gateway.talks.talk import (
     ExpectedStep,
     ExpectedTelling,
     ExpectedWording,
-    Fact,
     HeardByAny,
+    TalkFact,
     WorkReturns,
     check_wording,
 )
@@ -69,7 +69,7 @@ class FactReader:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._forms: Sequence[tuple[re.Pattern[str], Callable[[SourceLine, re.Match[str]], Fact]]] = (
+        self._forms: Sequence[tuple[re.Pattern[str], Callable[[SourceLine, re.Match[str]], TalkFact]]] = (
             (_END, lambda line, _: ExpectedEnd(line.number)),
             (_STEP, self._step),
             (_CALL, self._call),
@@ -81,7 +81,7 @@ class FactReader:
             (_VARIABLE, self._holds),
         )
 
-    def read(self, line: SourceLine, text: str) -> Fact:
+    def read(self, line: SourceLine, text: str) -> TalkFact:
         for form, read in self._forms:
             found = form.match(text)
             if found is not None:
@@ -91,7 +91,7 @@ class FactReader:
         hint = f"Did you mean `{near[0]}`? {_FORMS}" if near else _FORMS
         raise WrongItem("nothing of this form can be expected", hint=hint)
 
-    def read_words(self, line: SourceLine, text: str, words: str) -> Fact:
+    def read_words(self, line: SourceLine, text: str, words: str) -> TalkFact:
         """The fact in a text with a fence below, which has the words."""
         hears = re.fullmatch(r"\w+\s+hears", text)
         if text and text not in ("words", "failure", "result") and not hears:
@@ -99,10 +99,12 @@ class FactReader:
             raise WrongItem("no fence belongs to this", hint=hint)
         return self.read(line, f'{text} "{words}"'.strip())
 
-    def _worded(self, kind: Callable[[int, ExpectedWording], Fact], line: SourceLine, found: re.Match[str]) -> Fact:
+    def _worded(
+        self, kind: Callable[[int, ExpectedWording], TalkFact], line: SourceLine, found: re.Match[str]
+    ) -> TalkFact:
         return kind(line.number, self._wording(line, found.groupdict().get("words", found[0])))
 
-    def _hears(self, line: SourceLine, found: re.Match[str]) -> Fact:
+    def _hears(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
         played = [spec.name for spec in self._program.agents if spec.kind is AgentKind.REMOTE]
         if not _QUOTED.match(found["words"]) or found["agent"] not in played:
             hint = f'Write the words in quotes: {played[0] if played else "Scout"} hears "north"'
@@ -117,12 +119,12 @@ class FactReader:
         check_regular(wording, line)
         return wording
 
-    def _choices(self, line: SourceLine, found: re.Match[str]) -> Fact:
+    def _choices(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
         return ExpectedChoices(line.number, tuple(label.strip().strip('"') for label in found["labels"].split(",")))
 
     # -- steps and calls
 
-    def _step(self, line: SourceLine, found: re.Match[str]) -> Fact:
+    def _step(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
         agent, playbook = self._playbook(found["agent"] or "", found["playbook"])
         number = found["number"] or ""
         steps = [step.line for step in playbook.walk_steps()]
@@ -134,16 +136,12 @@ class FactReader:
         return ExpectedStep(line.number, agent.name, playbook.name, number)
 
     def _playbook(self, agent: str, name: str) -> tuple[AgentSpec, PlaybookSpec]:
-        every = list(self._playbooks(agent))
+        agents = [spec for spec in self._program.agents if agent in ("", spec.name)]
+        every = [(spec, playbook) for spec in agents for playbook in spec.playbooks]
         found = next(((spec, playbook) for spec, playbook in every if playbook.name == name), None)
         if found is None:
             raise self._unknown(agent, name, [playbook.name for _, playbook in every])
         return found
-
-    def _playbooks(self, agent: str) -> Iterator[tuple[AgentSpec, PlaybookSpec]]:
-        for spec in self._program.agents:
-            if agent in ("", spec.name):
-                yield from ((spec, playbook) for playbook in spec.playbooks)
 
     def _unknown(self, agent: str, name: str, known: Sequence[str]) -> WrongItem:
         agents = [spec.name for spec in self._program.agents]
@@ -153,7 +151,7 @@ class FactReader:
         hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(sorted(set(among))) or 'none'}."
         return WrongItem(what, hint=hint)
 
-    def _call(self, line: SourceLine, found: re.Match[str]) -> Fact:
+    def _call(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
         source = _OTHERS.sub("**others)", found["call"].strip())
         try:
             tree = ast.parse(source, mode="eval").body
@@ -177,7 +175,7 @@ class FactReader:
         name: str,
         given: tuple[list[Any], dict[str, Any], bool] | None,
         takes: Sequence[Param],
-    ) -> Fact:
+    ) -> TalkFact:
         if given is None:
             return ExpectedCall(line.number, agent, name)
         params = [param.name for param in takes]
@@ -194,7 +192,7 @@ class FactReader:
 
     # -- values
 
-    def _holds(self, line: SourceLine, found: re.Match[str]) -> Fact:
+    def _holds(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
         words = found["test"].strip().rstrip(".")
         test = read_condition(_ASSIGNED.sub(r"\1 == ", words, count=1))
         agent = found["agent"] or ""

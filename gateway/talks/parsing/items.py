@@ -5,26 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import dedent
 from typing import TypeAlias
 
+from msgspec import Struct, field
+
 from gateway.talks.parsing.expectations import FactReader, WrongItem, check_regular
 from gateway.talks.talk import (
-    Act,
     ArrivingEvent,
     ExpectedWording,
     ExpectedWords,
-    Fact,
     JudgedSentence,
     PersonLine,
     PlayedAnswer,
     PressedChoice,
     ProgramAnswer,
     ScriptedReply,
+    TalkAct,
+    TalkFact,
     TalkHead,
     TimePassed,
     TranscriptGap,
@@ -35,7 +36,7 @@ from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.event_triggers import begun_on_events
 from runtime.language.program import AgentKind, Program
 
-Items: TypeAlias = Sequence[Act | ScriptedReply | ExpectedWords | TranscriptGap | Fact]
+Items: TypeAlias = Sequence[TalkAct | ScriptedReply | ExpectedWords | TranscriptGap | TalkFact]
 """What an item says: nothing where it is wrong, two things for words that a model writes."""
 
 _KEYWORDS = ("model", "expect", "never", "judge", "wait", "event", "answer")
@@ -84,8 +85,7 @@ class TalkProblems(DiagnosticList):
         super().at(line, message, column=column, hint=hint, width=width)
 
 
-@dataclass(slots=True)
-class TalkItem:
+class TalkItem(Struct):
     """An item of a list, and the lines below it that belong to it."""
 
     line: SourceLine
@@ -191,9 +191,8 @@ class ItemReader:
                 near = get_close_matches(file.name, [one.name for one in file.parent.glob("*")], n=1)
                 hint = f"Did you mean {near[0]}?" if near else "The path is looked for beside the talk."
                 raise WrongItem(f"there is no file {file}", hint=hint)
-        return [
-            PersonLine(item.line.number, who, item.text(found["text"] or ""), found["now"] is not None, tuple(files))
-        ]
+        text, at_once = item.text(found["text"] or ""), found["now"] is not None
+        return [PersonLine(item.line.number, who, text, tuple(files), at_once=at_once)]
 
     def _event(self, item: TalkItem, found: re.Match[str]) -> Items:
         written = item.text(found["data"].strip())

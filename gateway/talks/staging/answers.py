@@ -7,25 +7,24 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.talks.staging.script import AnswerPieces, AnswerSource, Asker, first_question
+from msgspec import Struct, to_builtins
+
+from gateway.talks.staging.script import AnswerSource, Asker, KnownAnswers, first_question, last_part
 from gateway.talks.staging.tools import KeptTools, tools_from
-from runtime.core.errors import ConfigError, LLMRefused
+from runtime.core.errors import ConfigError
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage
 
 RECORDED = ".recorded.json"
 """How the file with the recorded answers ends, beside `.test.md` of its talks."""
 
 _ASKED_CHARS = 100
-_SHOWN_CHARS = 400
 _HASH_CHARS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class KeptAnswer:
+class KeptAnswer(Struct, frozen=True):
     """An answer as it is kept: the hash of the question, its last words for readers, and what was answered."""
 
     question: str
@@ -33,8 +32,7 @@ class KeptAnswer:
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
-class TalkRecording:
+class TalkRecording(Struct, frozen=True):
     """The answers of a model in a talk; `alone` as in `AnswerSource`. `tools` are those of servers as they answered,
     None where the servers are asked.
     """
@@ -63,6 +61,10 @@ class LiveAnswers(AnswerSource):
     def model(self) -> str:
         return self._client.model
 
+    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
+        if isinstance(self._client, AnswerSource):
+            self._client.attach(asker, on_fault)
+
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Noted]:
         async with self._client.stream(request) as completion:
@@ -89,7 +91,7 @@ class _Noted:
             yield piece
 
 
-class RecordedAnswers(AnswerSource):
+class RecordedAnswers(KnownAnswers):
     """Answers as a model has once: each question with what was answered to exactly this one, in the order of then.
 
     A question that was not asked then is a fault.
@@ -98,27 +100,19 @@ class RecordedAnswers(AnswerSource):
     model = "recorded"
 
     def __init__(self, recording: TalkRecording) -> None:
+        super().__init__()
         self.alone = recording.alone
         self._answers: dict[str, deque[str]] = {}
         for one in recording.answers:
             self._answers.setdefault(one.question, deque()).append(one.answer)
-        self._on_fault: Callable[[str], None] = lambda _: None
 
-    def attach(self, _asker: Asker, on_fault: Callable[[str], None], /) -> None:
-        self._on_fault = on_fault
-
-    @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
+    def answer(self, _agent: str, _question: str, request: CompletionRequest) -> str | None:
         kept = self._answers.get(question_hash(request))
-        if not kept:
-            question = first_question(request.messages[-1].content)
-            shown = question if len(question) <= _SHOWN_CHARS else f"…{question[-_SHOWN_CHARS:]}"
-            fault = (
-                f"the model was not asked this when the talk was recorded; parley test --record does it anew:\n{shown}"
-            )
-            self._on_fault(fault)
-            raise LLMRefused(fault)
-        yield AnswerPieces(kept.popleft())
+        return kept.popleft() if kept else None
+
+    def missing(self, _agent: str, question: str) -> str:
+        what = "the model was not asked this when the talk was recorded; parley test --record does it anew"
+        return f"{what}:\n{last_part(question)}"
 
 
 async def judged(client: LLMClient, words: str, transcript: Sequence[str]) -> str:
@@ -172,7 +166,7 @@ def write_recordings(talks: Path, recordings: Mapping[str, TalkRecording]) -> No
 
 
 def _written(recording: TalkRecording) -> dict[str, Any]:
-    data = asdict(recording)
+    data: dict[str, Any] = to_builtins(recording)
     if recording.tools is None:
         del data["tools"]
     return data

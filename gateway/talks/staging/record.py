@@ -4,12 +4,14 @@ programs, with its results.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from gateway.talks.talk import ArrivingEvent
 from runtime.channels.outbox import LivePage, QuietPage, TextsAlone
@@ -28,8 +30,7 @@ StepPlace: TypeAlias = tuple[str, str, str]
 """A step: its agent, its playbook and its number."""
 
 
-@dataclass(slots=True)
-class SeenMessage:
+class SeenMessage(Struct):
     """A message that people see, as it is at the end. `place` is its number among all; `choices` are ids by label."""
 
     who: str
@@ -38,8 +39,7 @@ class SeenMessage:
     choices: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SeenCall:
+class SeenCall(Struct, frozen=True):
     agent: str
     playbook: str
     arguments: Mapping[str, Any]
@@ -49,8 +49,7 @@ class SeenCall:
         return f"{self.agent}.{self.playbook}({listed})"
 
 
-@dataclass(slots=True)
-class BeatRecord:
+class BeatRecord(Struct):
     """The outcome of a beat. `variables` are those after it, by agent.
 
     `fault` is what must not be in a test: a question to the model that nobody wrote an answer to, no rest, nothing to
@@ -83,12 +82,12 @@ def waits_in(state: SessionState, now: datetime) -> str:
     return f"it waits for a time, {left_s:g} seconds from now; `wait {left_s:g} seconds` lets it come"
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class TalkScreen(TextsAlone):
     """Implements `runtime.channels.outbox.Outbox`. `on_message` hears of each message when it begins."""
 
     on_message: Callable[[SeenMessage], None]
-    offered: list[SeenMessage] = field(default_factory=list)
+    offered: list[SeenMessage] = dataclasses.field(default_factory=list)
     """The messages with choices, the newest last."""
     _opened: int = 0
 
@@ -140,8 +139,7 @@ def orders_of(
         yield task, TaskOrder(0, SessionId(""), *what, due, 1, whose, whose, task, event=event.type)
 
 
-@dataclass(slots=True)
-class EventTasks:
+class EventTasks(Struct):
     """What events began in a talk, until it is over. `sources` are the clients whose events they were."""
 
     store: SessionStore

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -58,7 +59,36 @@ class AnswerSource(LLMClient):
         return ()
 
 
-class ReplyScript(AnswerSource):
+class KnownAnswers(AnswerSource):
+    """Answers that are known before anybody asks. A question without one is a fault, and the request is refused."""
+
+    def __init__(self) -> None:
+        self._asker: Asker = lambda _: ""
+        self._on_fault: Callable[[str], None] = lambda _: None
+
+    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
+        self._asker, self._on_fault = asker, on_fault
+
+    @abstractmethod
+    def answer(self, agent: str, question: str, request: CompletionRequest) -> str | None:
+        """The answer to the first question of an agent's request, None without one."""
+
+    @abstractmethod
+    def missing(self, agent: str, question: str) -> str:
+        """What is said where there is no answer."""
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
+        agent, question = self._asker(request), first_question(request.messages[-1].content)
+        answer = self.answer(agent, question, request)
+        if answer is None:
+            fault = self.missing(agent, question)
+            self._on_fault(fault)
+            raise LLMRefused(fault)
+        yield AnswerPieces(answer)
+
+
+class ReplyScript(KnownAnswers):
     """Answers each question with the first reply of the beat that fits it, once.
 
     Of the questions of one request it answers the first alone, whatever else is asked ahead: so the order of the
@@ -69,13 +99,9 @@ class ReplyScript(AnswerSource):
     judges = False
 
     def __init__(self) -> None:
-        self._asker: Callable[[CompletionRequest], str] = lambda _: ""
-        self._on_fault: Callable[[str], None] = lambda _: None
+        super().__init__()
         self._left: list[ScriptedReply] = []
         self._standing: list[ScriptedReply] = []
-
-    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
-        self._asker, self._on_fault = asker, on_fault
 
     def begin(self, replies: Sequence[ScriptedReply], /) -> None:
         self._left = [reply for reply in replies if not reply.always]
@@ -84,20 +110,9 @@ class ReplyScript(AnswerSource):
     def unused(self) -> Sequence[ScriptedReply]:
         return self._left
 
-    @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
-        agent = self._asker(request)
-        question = first_question(request.messages[-1].content)
-        told = "\n".join(message.content for message in request.messages[1:])
-        answer = self._answer(agent, question, told)
-        if answer is None:
-            fault = self._missing(agent, question)
-            self._on_fault(fault)
-            raise LLMRefused(fault)
-        yield AnswerPieces(answer)
-
-    def _answer(self, agent: str, question: str, told: str) -> str | None:
+    def answer(self, agent: str, question: str, request: CompletionRequest) -> str | None:
         """The first reply that fits, once; else a standing one."""
+        told = "\n".join(message.content for message in request.messages[1:])
         for reply in (*self._left, *self._standing):
             if fits(reply, agent, question) and has_words(told, reply.after):
                 if not reply.always:
@@ -105,9 +120,13 @@ class ReplyScript(AnswerSource):
                 return reply.text
         return None
 
-    def _missing(self, agent: str, question: str) -> str:
-        shown = question if len(question) <= _SHOWN_CHARS else f"…{question[-_SHOWN_CHARS:]}"
-        return f"{agent or 'An agent'} asked the model what no line here answers:\n{shown}"
+    def missing(self, agent: str, question: str) -> str:
+        return f"{agent or 'An agent'} asked the model what no line here answers:\n{last_part(question)}"
+
+
+def last_part(question: str) -> str:
+    """As much of a question as is shown."""
+    return question if len(question) <= _SHOWN_CHARS else f"…{question[-_SHOWN_CHARS:]}"
 
 
 def fits(reply: ScriptedReply, agent: str, question: str) -> bool:
@@ -208,27 +227,19 @@ def _targets(steps: Any) -> set[str]:
     return {target for step in steps for target in _SAYS_TO.findall(step.text)}
 
 
-class MemoryAnswers:
-    """Answers by a memory. A question that it has nothing for is a fault."""
+class MemoryAnswers(KnownAnswers):
+    """Answers by a memory."""
 
     model = "remembered"
 
     def __init__(self, memory: AnswerMemory) -> None:
+        super().__init__()
         self._memory = memory
-        self.asker: Callable[[CompletionRequest], str] = lambda _: ""
-        self.on_fault: Callable[[str], None] = lambda _: None
 
-    @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:
-        question = first_question(request.messages[-1].content)
-        answer = self._answer(self.asker(request), question)
-        if answer is None:
-            fault = f"the tape has no answer to this any more:\n{question}"
-            self.on_fault(fault)
-            raise LLMRefused(fault)
-        yield AnswerPieces(answer)
+    def missing(self, _agent: str, question: str) -> str:
+        return f"the tape has no answer to this any more:\n{question}"
 
-    def _answer(self, agent: str, question: str) -> str | None:
+    def answer(self, agent: str, question: str, _request: CompletionRequest) -> str | None:
         if _EXECUTES.search(question):
             return _next(self._memory.statements.get(agent))
         if not wants_a_value(question) and not _THINKS.search(question):

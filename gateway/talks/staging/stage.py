@@ -9,7 +9,6 @@ import itertools
 import mimetypes
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
@@ -250,8 +250,7 @@ class TalkStore(MemorySessionStore):
         self.stir()
 
 
-@dataclass(frozen=True, slots=True)
-class TalkPorts:
+class TalkPorts(Struct, frozen=True):
     store: SessionStore
     outbox: Outbox
     llm: LLMClient
@@ -264,8 +263,7 @@ class TalkPorts:
     """The tools of servers as they answered once; None: the servers themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class TalkStage:
+class TalkStage(Struct, frozen=True):
     settings: Settings
     sandbox: Sandbox
     extensions: LoadedExtensions

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.core.errors import RemoteUnavailable
@@ -22,8 +22,7 @@ from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import Fact
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTool:
+class KeptTool(Struct, frozen=True):
     """A tool that was called: its parameters in their order, True for those that some calls left out."""
 
     name: str
@@ -32,8 +31,7 @@ class KeptTool:
     asked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class KeptCall:
+class KeptCall(Struct, frozen=True):
     """A call of a tool with its result, or its error: type and text."""
 
     tool: str
@@ -42,8 +40,7 @@ class KeptCall:
     error: Sequence[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTools:
+class KeptTools(Struct, frozen=True):
     """What a conversation has called, in order. Tools are named `Agent.tool`."""
 
     tools: tuple[KeptTool, ...]

@@ -83,7 +83,11 @@ async def test_readers_that_can_be_read_are_counted(bad: str) -> None:
 async def test_what_other_nodes_have_seen_and_can_be_read_is_shown(bad: str) -> None:
     unused, clock = cast("Any", None), FakeClock()
     kept = MemoryRecords({"bad": bad, "good": json.dumps({"at": clock.now().timestamp(), "calls": [1]})})
-    assert await SharedView("calls", unused, kept, "here", clock).others(["bad", "good"]) == [[1]]
+
+    class SharedCalls(SharedView[Any]):
+        name = "calls"
+
+    assert await SharedCalls(unused, kept, "here", clock).others(["bad", "good"]) == [[1]]
 
 
 @each_bad
