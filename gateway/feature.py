@@ -44,32 +44,17 @@ if TYPE_CHECKING:
     from runtime.stores.inbox import InboxEvent
 
 
-class FeatureGround(Protocol):
+class FeatureGround(Struct, frozen=True):
     """What every process has that touches the database."""
 
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def routes(self) -> Routes: ...
-
-    @property
-    def connection(self) -> RedisConnection: ...
-
-    @property
-    def database(self) -> GatewayDatabase: ...
-
-    @property
-    def clock(self) -> Clock: ...
-
-    @property
-    def bus(self) -> Bus: ...
-
-    @property
-    def programs(self) -> Mapping[str, Program]: ...
-
-    @property
-    def texts(self) -> Texts: ...
+    settings: Settings
+    routes: Routes
+    programs: Mapping[str, Program]
+    connection: RedisConnection
+    database: GatewayDatabase
+    clock: Clock
+    bus: Bus
+    texts: Texts
 
 
 class EnteredPlatform(Protocol):

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Literal
 
 import anyio
-from msgspec import Struct, field
+from msgspec import Struct
 
 from adapters.adapter import Inbound
 from gateway.access.people import AccessRequest, KnownPeople, KnownPerson, Role, is_code, new_code, role_named
@@ -86,10 +86,6 @@ class AccessRules(Struct, frozen=True):
     enclosed: bool = False
 
 
-class _Stranger(Struct):
-    attempts: list[float] = field(default_factory=list)
-
-
 class PlatformAccess:
     """Decides for one platform. `code` makes the first owner; it is None when there is an owner or pairing is off."""
 
@@ -98,7 +94,8 @@ class PlatformAccess:
         self._rules = rules
         self.people = people
         self._clock = clock
-        self._strangers: dict[str, _Stranger] = {}
+        self._attempts: dict[str, list[float]] = {}
+        """When strangers have tried the start-up code lately."""
         self._asking = anyio.Lock()
         self._told_at_s = deque[float](maxlen=MAX_TOLD)
         self.code: str | None = None
@@ -191,12 +188,13 @@ class PlatformAccess:
         tried = event.text.strip().upper()
         if self.code is None or not is_code(tried):
             return False
-        stranger = self._stranger(event.person_id)
-        now = self._clock.monotonic()
-        stranger.attempts = [at for at in stranger.attempts if now - at < ATTEMPT_WINDOW_S]
-        if len(stranger.attempts) >= MAX_ATTEMPTS:
+        now, attempts = self._clock.monotonic(), self._attempts
+        lately = [at for at in attempts.get(event.person_id, ()) if now - at < ATTEMPT_WINDOW_S]
+        if len(lately) >= MAX_ATTEMPTS:
             return False
-        stranger.attempts.append(now)
+        if event.person_id not in attempts and len(attempts) >= _MAX_STRANGERS:
+            del attempts[next(iter(attempts))]
+        attempts[event.person_id] = [*lately, now]
         if not hmac.compare_digest(tried.encode(), self.code.encode()):
             return False
         self.code = None
@@ -233,11 +231,6 @@ class PlatformAccess:
     @property
     def _crowded(self) -> bool:
         return len(self._told_at_s) == MAX_TOLD and self._clock.monotonic() - self._told_at_s[0] < TOLD_WINDOW_S
-
-    def _stranger(self, person: str) -> _Stranger:
-        if person not in self._strangers and len(self._strangers) >= _MAX_STRANGERS:
-            del self._strangers[next(iter(self._strangers))]
-        return self._strangers.setdefault(person, _Stranger())
 
 
 class PlatformOwners:

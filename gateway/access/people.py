@@ -223,11 +223,7 @@ def is_code(text: str) -> bool:
 
 def _times(kept: str | None) -> dict[str, datetime]:
     """The times until which a person counts as told, by what was said."""
-    return readable("told", kept, _read_times) or {}
-
-
-def _read_times(kept: str) -> dict[str, datetime]:
-    return {what: aware(until) for what, until in json.loads(kept).items()}
+    return readable("told", kept, lambda text: {what: aware(at) for what, at in json.loads(text).items()}) or {}
 
 
 def _person(person_id: str, kept: str) -> KnownPerson:

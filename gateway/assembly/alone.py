@@ -44,17 +44,14 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
         anyio.create_task_group() as tasks,
     ):
         routes, folder = routes_of(settings, programs), stack.enter_context(own_folder(settings, "bus"))
+        database, texts = (
+            GatewayDatabase(settings, connection, archive),
+            load_texts(settings.language, settings.texts_dir),
+        )
         foundation = GatewayFoundation(
-            settings,
-            routes,
-            programs=await compile_routes(settings, routes),
+            *(settings, routes, await compile_routes(settings, routes), connection, database, clock, bus, texts),
             engine=None,
-            connection=connection,
-            archive=archive,
-            clock=clock,
-            bus=bus,
             data_dir=folder,
-            texts=load_texts(settings.language, settings.texts_dir),
             debugger=None,
             masking=masking,
         )

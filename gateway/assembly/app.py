@@ -43,6 +43,7 @@ from gateway.capabilities import FEATURES
 from gateway.catalog import AdapterGround, ListedPlatform, is_web, listed
 from gateway.cluster.bots import BotLeases, PlatformSchedulers
 from gateway.cluster.node import ClusterFront
+from gateway.database import GatewayDatabase
 from gateway.feature import EntrancePart, ServingGround
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages, HeardPlaces
@@ -80,7 +81,6 @@ from runtime.stores.sessions import LeaseHolder
 if TYPE_CHECKING:
     from gateway.dev.board import DevBoard
     from gateway.observability.debugger.server import DebugAddress, SessionDebugger
-
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
 
@@ -131,12 +131,14 @@ async def serve(
             settings, partial(RedisRecords, connection), compiled, bus.publish, serves=engine is not None
         )
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
-        foundation = GatewayFoundation(
-            *(settings, routes, compiled, engine, connection, archive, clock, bus, data_dir, texts),
-            board or (None if debug is None or engine is None else _debugger(debug, compiled, engine, bus)),
-            *(masking, versions, answers),
+        debugger = board or (None if debug is None or engine is None else _debugger(debug, compiled, engine, bus))
+        database = GatewayDatabase(settings, connection, archive)
+        foundation = with_shared_views(
+            GatewayFoundation(
+                *(settings, routes, compiled, connection, database, clock, bus, texts),
+                *(engine, data_dir, debugger, masking, versions, answers),
+            )
         )
-        foundation = with_shared_views(foundation)
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -21,20 +21,16 @@ from gateway.cluster.bots import PlatformSchedulers, ShardShares
 from gateway.cluster.node import ClusterNode
 from gateway.cluster.renewal import LeaseRenewal, in_thread
 from gateway.cluster.roster import ClusterRoster
-from gateway.database import GatewayDatabase
+from gateway.feature import FeatureGround
 from gateway.inbound.earlier import EarlierMessages
-from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import UsageLimits
 from gateway.jobs.runner import JOBS_TABLE, JobRunner
 from gateway.models.answers import CallKeeper, ModelTroubles
 from gateway.observability.watching import SecretMasking
 from gateway.overview.status import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
-from gateway.settings.tree import Settings
-from runtime.bus import Bus, EventStream
+from runtime.bus import EventStream
 from runtime.core.clock import Clock
-from runtime.core.texts import Texts
-from runtime.language.program import Program
 from runtime.llm.models import ModelRegistry
 from runtime.sessions.versions import ProgramVersions
 from runtime.storage.embedded.data_directory import node_id
@@ -43,7 +39,6 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisShareStore
 from runtime.storage.redis.records import RedisCounters, RedisRecords
 from runtime.storage.redis.sessions.model_calls import RedisModelCalls
-from runtime.stores.archive import SessionArchive
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
 
@@ -61,20 +56,12 @@ _FRONT_WEIGHT = 0.25
 """A front's part of a platform's limits, compared with a node's: it says only what needs no session. Chosen."""
 
 
-class GatewayFoundation(Struct, frozen=True):
+class GatewayFoundation(FeatureGround, frozen=True):
     """The basis of all other parts, from the settings to the connection of the database."""
 
-    settings: Settings
-    routes: Routes
-    programs: Mapping[str, Program]
     engine: Engine | None
     """None on a front, which executes no program."""
-    connection: RedisConnection
-    archive: SessionArchive | None
-    clock: Clock
-    bus: Bus
     data_dir: Path
-    texts: Texts
     debugger: SessionDebugger | DevBoard | None
     masking: SecretMasking
     versions: ProgramVersions | None = None
@@ -90,10 +77,6 @@ class GatewayFoundation(Struct, frozen=True):
     def models(self) -> ModelRegistry | None:
         """The models, None on a front."""
         return None if self.engine is None else self.engine.llm
-
-    @property
-    def database(self) -> GatewayDatabase:
-        return GatewayDatabase(self.settings, self.connection, self.archive)
 
 
 class Cluster(Struct, frozen=True):

@@ -33,7 +33,8 @@ def node_context_of(
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock, tasks, parts = foundation.settings, foundation.clock, serving.tasks, serving.parts
-    store = _session_store(foundation, parts)
+    hearing = [one for one in parts if type(one).committing is not NodePart.committing]
+    store = FollowedSessionStore(foundation.connection, foundation.database.archive, hearing)
     alarm = TimerAlarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
     extensions = load_extensions(settings.extensions.modules)
@@ -77,11 +78,3 @@ class FollowedSessionStore(RedisSessionStore):
         await super().commit(commit)
         for part in self._parts:
             await part.committed(commit)
-
-
-def _session_store(foundation: GatewayFoundation, parts: Sequence[NodePart]) -> RedisSessionStore:
-    """The store of this node's sessions: most commits are heard by nobody else."""
-    hearing = [one for one in parts if type(one).committing is not NodePart.committing]
-    if not hearing:
-        return RedisSessionStore(foundation.connection, foundation.archive)
-    return FollowedSessionStore(foundation.connection, foundation.archive, hearing)

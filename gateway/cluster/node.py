@@ -15,6 +15,7 @@ from msgspec import Struct
 from gateway.cluster.renewal import LeaseRenewal, Outcome
 from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
+from runtime.core.signals import WakeSignal
 from runtime.events.service import NodeBalanced, NodeHandedOver, NodeIsolated, NodeReturned, NodeShardLost
 from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.sessions import SHARDS, Lease, LeaseStore, NodeStore
@@ -77,10 +78,10 @@ class ClusterNode:
         self._leaving: set[int] = set()
         self._draining = False
         self._cursors: dict[int, str] = {}
-        self._changed = anyio.Event()
+        self._changed = WakeSignal()
         self._reading = anyio.CancelScope()
         self._server: ShardServer
-        self._renewed = anyio.Event()
+        self._renewed = WakeSignal()
         self._told: tuple[int, int] | None = None
         self.on_sure: Callable[[], None] = lambda: None
         """Called when a shard is certainly ours again after it was in doubt."""
@@ -189,11 +190,7 @@ class ClusterNode:
             self._told = None
         else:
             self.on_sure()
-        self._note_renewed()
-
-    def _note_renewed(self) -> None:
-        renewed, self._renewed = self._renewed, anyio.Event()
-        renewed.set()
+        self._renewed.send()
 
     def _let_go(self, shard: int) -> None:
         del self._held[shard]
@@ -268,8 +265,7 @@ class ClusterNode:
 
     def _tell_reader(self) -> None:
         self._reading.cancel()
-        self._changed.set()
-        self._changed = anyio.Event()
+        self._changed.send()
 
 
 def _name(shard: int) -> str:

@@ -10,6 +10,7 @@ import anyio
 
 from adapters.records import Records
 from runtime.core.clock import Clock
+from runtime.core.signals import WakeSignal
 from runtime.stores.sessions import SHARDS, LeaseHolder, LivingNodes, NodeStore
 
 DRAINS_TABLE = "nodes:drained"
@@ -71,7 +72,7 @@ class ClusterRoster:
         self._news = "0-0"
         self._left = False
         self._heard = False
-        self._stirred = anyio.Event()
+        self._stirred = WakeSignal()
         self._to_tell = anyio.Event()
         self._to_announce = anyio.Event()
         self._announcing = anyio.Lock()
@@ -245,5 +246,4 @@ class ClusterRoster:
 
     def _stir(self) -> None:
         self.stirs += 1
-        stirred, self._stirred = self._stirred, anyio.Event()
-        stirred.set()
+        self._stirred.send()

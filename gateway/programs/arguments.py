@@ -66,14 +66,13 @@ def begun_by(program: Program, arguments: Mapping[str, Any]) -> Program:
     )
     trigger = Trigger("T1", TriggerKind.BGN, "When the command begins", entry.span)
     beginning = PlaybookSpec(name, "python", entry.span, metadata={"hidden": True}, triggers=(trigger,))
-    others = tuple(_not_beginning(playbook) for playbook in agent.playbooks)
+    others = (
+        replace(playbook, triggers=tuple(one for one in playbook.triggers if one.kind is not TriggerKind.BGN))
+        for playbook in agent.playbooks
+    )
     first = replace(agent, playbooks=(*others, beginning), fences=(*agent.fences, PythonFence(source, entry.span)))
     rest = [other for other in program.agents if other.name != agent.name]
     return replace(program, agents=(first, *rest))
-
-
-def _not_beginning(playbook: PlaybookSpec) -> PlaybookSpec:
-    return replace(playbook, triggers=tuple(one for one in playbook.triggers if one.kind is not TriggerKind.BGN))
 
 
 def _add(parser: argparse.ArgumentParser, param: Param) -> None:

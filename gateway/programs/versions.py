@@ -58,8 +58,8 @@ class KeptVersions:
     async def take_up(self, programs: Iterable[Program]) -> None:
         """These are served from now on. Raises StorageUnavailable."""
         for program in programs:
-            text = await to_thread.run_sync(_packed, program.pbasm)
-            await self._texts.put(program.digest, text)
+            packed = await to_thread.run_sync(zlib.compress, program.pbasm.encode(errors="surrogatepass"))
+            await self._texts.put(program.digest, base64.b85encode(packed).decode())
             entry = {"name": program.name, "at": self._clock.now().timestamp()}
             await self._taken.put(program.digest, json.dumps(entry))
         await self._drop()
@@ -99,10 +99,6 @@ def taken_up(entry: str) -> tuple[str, float]:
     """The program of a version, and when it was taken up last. Raises ValueError, TypeError and KeyError."""
     one = json.loads(entry)
     return str(one["name"]), float(one["at"])
-
-
-def _packed(text: str) -> str:
-    return base64.b85encode(zlib.compress(text.encode(errors="surrogatepass"))).decode()
 
 
 def _unpacked(text: str, name: str) -> Program | None:

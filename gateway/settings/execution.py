@@ -74,11 +74,8 @@ def _read_route(row: Mapping[str, Any], where: str, directory: Path) -> RouteSet
         raise ConfigError(
             f'{where}: {key} is "{problem["input"]}": {problem["msg"]}. See config/parley.toml.'
         ) from error
-    return route.model_copy(update={"program": tuple(str(_absolute(file, directory)) for file in route.program)})
-
-
-def _absolute(file: str, directory: Path) -> Path:
-    return (directory / Path(file).expanduser()).absolute()
+    files = ((directory / Path(file).expanduser()).absolute() for file in route.program)
+    return route.model_copy(update={"program": tuple(map(str, files))})
 
 
 class SandboxSettings(SettingsSection):

@@ -204,8 +204,9 @@ def load(
     settings.access.check(used)
     check_models(settings.models, is_model_set=settings.model is not None)
     settings.web.check_door()
-    settings.mcp.check(settings.clients)
-    settings.a2a.check(settings.clients)
+    for name, on in {"mcp": settings.mcp.on, "a2a": settings.a2a.on}.items():
+        if on and not settings.clients:
+            raise ConfigError(f"{name}.on is true without clients. Write [clients.<name>]: docs/connecting/{name}.md.")
     return settings
 
 

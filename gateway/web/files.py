@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from urllib.parse import quote
 
 import anyio
@@ -69,7 +68,8 @@ class FileRoutes:
             return refused("Choose a name first.", 401)
         if not self._uploads.take(person.id):
             return refused("That is a lot of files. Wait a minute.", 429)
-        media_type = _media_type(request.headers)
+        claimed = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        media_type = claimed if _TYPE.fullmatch(claimed) else UNKNOWN_TYPE
         try:
             async with self._at_once:
                 body = await body_within(request, MAX_FILE_BYTES, UPLOAD_TIMEOUT_S)
@@ -104,8 +104,3 @@ class FileRoutes:
         shown_type = found.media_type if found.media_type in PICTURES | SOUNDS else UNKNOWN_TYPE
         headers = {**_HEADERS, "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
         return Response(found.data, media_type=shown_type, headers=headers)
-
-
-def _media_type(headers: Mapping[str, str]) -> str:
-    given = headers.get("content-type", "").partition(";")[0].strip().lower()
-    return given if _TYPE.fullmatch(given) else UNKNOWN_TYPE

@@ -42,7 +42,7 @@ from gateway.clients.tasks.service import ClientTask
 from gateway.clients.tasks.view import QuestionOfTask, TaskUtterance
 from gateway.version import VERSION
 from runtime.core.json_text import with_whole_numbers
-from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.language.program import PlaybookSpec, Program
 from runtime.tape.state import tasks as task_state
 
 Update = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
@@ -131,11 +131,7 @@ def card_of(skills: Mapping[str, Skill], base_url: str, *, pushes: bool) -> Agen
 
 def _skills(program: Program) -> Iterator[Skill]:
     for agent in program.agents:
-        yield from (Skill(program.name, agent.name, playbook) for playbook in _public(agent))
-
-
-def _public(agent: AgentSpec) -> Iterator[PlaybookSpec]:
-    return (playbook for playbook in agent.playbooks if playbook.public)
+        yield from (Skill(program.name, agent.name, playbook) for playbook in agent.playbooks if playbook.public)
 
 
 def _described(skill: Skill) -> AgentSkill:
@@ -189,7 +185,8 @@ def task_of(task: ClientTask, named: Named) -> Task:
     """A task with all that was said in it, and its result."""
     found = Task(id=named.task, context_id=named.context, status=_status(task, named))
     found.history.extend(_said(named, said) for said in task.view.said)
-    found.artifacts.extend([*growing_artifacts(task), *_artifacts(task)])
+    found.artifacts.extend(_artifact(task, page, text) for page, text in task.view.growing.items())
+    found.artifacts.extend(_artifacts(task))
     return found
 
 
@@ -313,11 +310,6 @@ def _value(data: Any) -> Value:
         return ParseDict(data, Value())
     except ParseError:  # deeper than the protocol's library reads
         return Value(string_value=json.dumps(data, ensure_ascii=False))
-
-
-def growing_artifacts(task: ClientTask) -> Iterator[Artifact]:
-    """What is being said now, as far as it is written."""
-    return (_artifact(task, page, text) for page, text in task.view.growing.items())
 
 
 class GrowingTexts:

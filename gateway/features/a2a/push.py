@@ -8,7 +8,6 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from ipaddress import ip_address
-from typing import Protocol
 from urllib.parse import urlsplit
 
 import anyio
@@ -152,9 +151,9 @@ class Push(Struct, frozen=True):
         return {**found, "authorization": f"{self.scheme} {self.credentials}"} if self.credentials else found
 
 
-class PushPost(Protocol):
-    async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
-        """Whether it was taken. Raises nothing for what can go wrong on the way."""
+PushPost = Callable[[str, object, dict[str, str]], Awaitable[bool]]
+"""Posts to a URL something with these headers; whether it was taken. Raises nothing for what can go wrong on the way.
+"""
 
 
 class Pushes:

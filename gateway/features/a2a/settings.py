@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.settings.clients import Clients
 from gateway.settings.forms import SettingsSection, Words
-from runtime.core.errors import ConfigError
 
 
 class A2aSettings(SettingsSection):
@@ -15,8 +13,3 @@ class A2aSettings(SettingsSection):
     on: bool = False
     push_hosts: Words = ()
     push_private: bool = False
-
-    def check(self, clients: Clients) -> None:
-        """Raise ConfigError where nobody could use it."""
-        if self.on and not clients:
-            raise ConfigError("a2a.on is true without clients. Write [clients.<name>]: docs/connecting/a2a.md.")

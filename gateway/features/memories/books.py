@@ -135,10 +135,6 @@ class Book(Struct):
         hits = (self.current[number] for number in numbers if number < len(self.current))  # it may have grown since
         return [memory for memory in hits if memory.owner == owner][:limit]
 
-    def with_new(self, memory: StoredMemory) -> tuple[str, ...]:
-        """The ids of the memories that a new one replaces."""
-        return replaced_by(memory.text, memory.owner, memory.about, self.current)
-
 
 class Memories:
     """The memories of all sessions of a node. `on` says of each program whether it remembers anything."""
@@ -169,7 +165,8 @@ class Memories:
         """The memories of a scope as they are now. Those that are too old are deleted."""
         version = await self.store.version(scope)
         known = self._books.get(scope)
-        if known is None or known.version != version or self._outdated(known.memories):
+        oldest_s = self.clock.now().timestamp() - self.limits.keep_s
+        if known is None or known.version != version or any(one.made_s < oldest_s for one in known.memories[:1]):
             known = await self._read(scope, version, known)
         self._books[scope] = known
         self._books.move_to_end(scope)
@@ -184,9 +181,6 @@ class Memories:
         excess = len(replaced) - self.limits.bound(scope)
         if excess > 0:
             await self.store.forget(scope, replaced[:excess])
-
-    def _outdated(self, memories: Sequence[StoredMemory]) -> bool:
-        return bool(memories) and memories[0].made_s < self.clock.now().timestamp() - self.limits.keep_s
 
     async def _read(self, scope: MemoryScope, version: str, known: Book | None) -> Book:
         kept = sorted(await self.store.all(scope), key=lambda memory: memory.made_s) if version else []

@@ -106,8 +106,8 @@ class SessionMemories(SessionPart):
 
     def undoing(self, after: int, /) -> None:
         """Have the memories forgotten that were made after a fact."""
-        for made in [made for made in self._made() if made.seq > after]:
-            if made.status != "withdrawn":
+        for made in list(self._journal.state.part(MadeMemories).memories.values()):
+            if made.seq > after and made.status != "withdrawn":
                 self._journal.note(MemoryWithdrawn(made.id))
 
     async def _told(self, frame: FrameState, heard: str, asked: str) -> str | None:
@@ -115,11 +115,8 @@ class SessionMemories(SessionPart):
             return None
         return memories_text(await self._memory.told(frame, heard, asked))
 
-    def _made(self) -> list[MadeMemory]:
-        return list(self._journal.state.part(MadeMemories).memories.values())
-
     def _owed(self) -> list[MadeMemory]:
-        return [made for made in self._made() if made.owed]
+        return [made for made in self._journal.state.part(MadeMemories).memories.values() if made.owed]
 
     async def _post(self) -> None:
         while owed := self._owed():
@@ -167,15 +164,11 @@ class ModelEmbedder:
         try:
             vectors = await self._asked.answer(request, payer, _vectors)
         except (LLMError, binascii.Error) as error:
-            self._failed(error, begun_s, payer)
+            now_s, what = self._asked.clock.monotonic(), f"{type(error).__name__}: {error}"
+            self._rests_until_s = now_s + PAUSE_S
+            self._asked.tell(LLMBrokeOff(payer.session, "", "", "", self.model, EMBED, what, now_s - begun_s))
             return None
         return vectors if len(vectors) == len(texts) else None
-
-    def _failed(self, error: Exception, begun_s: float, payer: BilledPerson) -> None:
-        now_s = self._asked.clock.monotonic()
-        self._rests_until_s = now_s + PAUSE_S
-        what = f"{type(error).__name__}: {error}"
-        self._asked.tell(LLMBrokeOff(payer.session, "", "", "", self.model, EMBED, what, now_s - begun_s))
 
 
 def _vectors(said: str) -> list[bytes]:

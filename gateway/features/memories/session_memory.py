@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gateway.features.memories.books import Book, Memories
+from gateway.features.memories.books import Book, Memories, replaced_by
 from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
 from gateway.features.memories.index import runs
 from gateway.features.memories.meanings import Meanings
@@ -210,30 +211,13 @@ class SessionMemory:
     def _new(self, meant: _Meant, text: str, book: Book) -> MemoryMade:
         state = self._journal.state
         id_ = hashlib.sha256(f"memory.{self._journal.session}.{state.seq + 1}".encode()).hexdigest()[:_ID_CHARS]
-        made = MadeMemory(
-            id_,
-            state.seq + 1,
-            meant.scope.kind,
-            meant.scope.whose,
-            meant.owner,
-            meant.about,
-            text,
+        made = MemoryMade(
+            *(id_, meant.scope.kind, meant.scope.whose, meant.owner, meant.about, text),
             self._memories.clock.now().timestamp(),
             None if meant.owner == NOBODY else last_message(state, meant.owner),
         )
-        memory = self.memory_of(made)
-        earlier = Book(current=self._unkept(meant.scope))
-        return MemoryMade(
-            made.id,
-            made.scope,
-            made.whose,
-            made.owner,
-            made.about,
-            made.text,
-            made.made,
-            made.message,
-            [*book.with_new(memory), *earlier.with_new(memory)],
-        )
+        earlier = self._unkept(meant.scope)
+        return replace(made, replaces=replaced_by(text, meant.owner, meant.about, [*book.current, *earlier]))
 
     def memory_of(self, made: MadeMemory) -> StoredMemory:
         """A memory of this session as it is kept."""

@@ -24,7 +24,7 @@ from gateway.features.participants.frames import Acknowledged, BadSeatFrame, Hel
 from gateway.socket_protocol import SocketLink
 from gateway.web.guard import PARTICIPANTS
 from runtime.bus import Bus
-from runtime.channels.mailbox import START, MailboxEntry, MailboxRead, MailboxReader, ParticipantSeat, SeatMailboxes
+from runtime.channels.mailbox import START, MailboxRead, MailboxReader, ParticipantSeat, SeatMailboxes
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.events.sessions import ParticipantConnected, ParticipantDisconnected
@@ -188,15 +188,13 @@ class Visit:
         mailboxes = self._office.mailboxes
         while mail := await mailboxes.waiting(self._participant, until, at_most=_ACKNOWLEDGED_AT_ONCE):
             for seat in dict.fromkeys(one.letter.seat for one in mail):
-                await self._tell_fetched(seat, [one for one in mail if one.letter.seat == seat])
+                own = [one for one in mail if one.letter.seat == seat]
+                act = SeatAct(seat.id, "fetched", messages=tuple(str(one.letter.message) for one in own))
+                await self._add(seat, act, f"fetched.{own[-1].entry_id}")
             await mailboxes.take_out(self._participant, mail)
         while self._sent and _place(self._sent[0]) <= _place(until):
             self._sent.popleft()
         self._room.set()
-
-    async def _tell_fetched(self, seat: ParticipantSeat, mail: Sequence[MailboxEntry]) -> None:
-        act = SeatAct(seat.id, "fetched", messages=tuple(str(one.letter.message) for one in mail))
-        await self._add(seat, act, f"fetched.{mail[-1].entry_id}")
 
     async def _do(self, act: SeatAct) -> None:
         if len(act.text) > self._office.message_chars:

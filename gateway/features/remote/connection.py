@@ -8,7 +8,7 @@ import runpy
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from urllib.parse import parse_qs
 
 import anyio
@@ -79,19 +79,6 @@ class AnswerLost(Struct, frozen=True):
 
     sent: bool
     why: str
-
-
-class ToolServer(Protocol):
-    """A server that answers. `closed` is set when it does no more, `changed` when its tools are others."""
-
-    closed: anyio.Event
-    changed: anyio.Event
-
-    async def tools(self) -> list[Tool]:
-        """All tools of the server. Raises RemoteFault and RemoteUnavailable."""
-
-    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | AnswerLost:
-        """Have the server do something once. Raises RemoteFault when it refuses or its answer cannot be read."""
 
 
 class Connection:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 from mcp_types import (
@@ -23,12 +23,13 @@ from mcp_types import (
 )
 from msgspec import Struct, field
 
-from gateway.features.remote.connection import AnswerLost, ConnectionWiring, ToolServer, open_connection
+from gateway.features.remote.connection import AnswerLost, Connection, ConnectionWiring, open_connection
 from gateway.features.remote.tools import remote_tools, wraps
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import OutcomeUnknown, RemoteError, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
 from runtime.core.plain_text import one_line, plain
+from runtime.core.signals import WakeSignal
 from runtime.events.sessions import (
     RemoteConnected,
     RemoteListed,
@@ -41,6 +42,12 @@ from runtime.events.sessions import (
 from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec
 from runtime.language.remote import RemoteSpec
+
+if TYPE_CHECKING:
+    from gateway.features.remote.a2a.connection import AgentConnection
+
+ToolServer: TypeAlias = "Connection | AgentConnection"
+"""A server that answers."""
 
 MAX_ERROR_CHARS = 500
 MAX_DEPTH = 40
@@ -154,7 +161,7 @@ class RemoteServer:
         self._schemas: dict[str, Mapping[str, Any] | None] = {}
         self._connection: ToolServer | None = None
         self._wanted = anyio.Event()
-        self._settled = anyio.Event()
+        self._settled = WakeSignal()
         self._pausing = False
         self._last_said = ""
 
@@ -183,7 +190,8 @@ class RemoteServer:
             async with self._open() as connection:
                 await self._list_in_time(connection)
                 self._bus.publish(RemoteConnected(*self._which, len(self.tools or ())))
-                self._use(connection)
+                self._connection, self.trouble = connection, None
+                self._settled.send()
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._relist, connection)
                     await connection.closed.wait()
@@ -201,18 +209,10 @@ class RemoteServer:
             raise RemoteUnavailable(text) from error
         return open_agent(self._spec, self._wiring(), self._clock)
 
-    def _use(self, connection: ToolServer) -> None:
-        self._connection, self.trouble = connection, None
-        self._settle()
-
     def _fail(self, why: str, pause_s: float) -> None:
         self.trouble = self._hidden(f"{why} ({self._last_said})" if self._last_said else why)
         self._bus.publish(RemoteUnreachable(*self._which, self.trouble, pause_s))
-        self._settle()
-
-    def _settle(self) -> None:
-        self._settled.set()
-        self._settled = anyio.Event()
+        self._settled.send()
 
     async def _list_in_time(self, connection: ToolServer) -> None:
         limit_s = self._options.connect_s
@@ -298,9 +298,8 @@ class RemoteServer:
         while self._connection is None or self._connection.closed.is_set():
             if self._pausing:
                 raise RemoteUnavailable(f"{what}: its server cannot be reached: {self.trouble}")
-            settled = self._settled
             self._wanted.set()
-            await settled.wait()
+            await self._settled.wait()
         return self._connection
 
     def _check_allowed(self) -> None:

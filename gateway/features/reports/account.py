@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from msgspec import Struct
 
@@ -138,7 +137,8 @@ class Accounts:
 
     def _told(self, fact: Fact) -> str:
         data = {key: value for key, value in fact.data.items() if key not in _UNTOLD}
-        line = f"{fact.seq} {fact.kind} {self.masking.masked(json.dumps(_shorter(data), ensure_ascii=False))}"
+        data = {key: value[:_FACT_CHARS] if isinstance(value, str) else value for key, value in data.items()}
+        line = f"{fact.seq} {fact.kind} {self.masking.masked(json.dumps(data, ensure_ascii=False))}"
         return one_line(line, _FACT_CHARS)
 
 
@@ -163,10 +163,6 @@ def where_of(report: Report, lines: Iterable[str] = ()) -> str:
     places += [f"“{report.instruction}”"] if report.instruction else []
     places += [*lines][-1:] or ([report.source] if report.source else [])
     return ", ".join(places)
-
-
-def _shorter(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value[:_FACT_CHARS] if isinstance(value, str) else value for key, value in data.items()}
 
 
 def inert(text: str) -> str:

@@ -83,7 +83,7 @@ class SessionSchedules(SessionPart):
             self._pages.answer(text, event)
         else:
             self._pages.tell(text, event.place)
-        if changes_zone(event):
+        if event.text.strip().lower().startswith("zone "):
             self._reminders.replan()
 
     def _look(self, _: None) -> None:
@@ -266,10 +266,6 @@ class ScheduleAnswers:
             return texts("schedules.no_zone", zone=words_within(name))
         await self._schedules.set_zone(asked.address, wanted)
         return texts("schedules.zone_set", zone=wanted.key, now=_shown(self._clock.now(), wanted))
-
-
-def changes_zone(asked: InboxEvent) -> bool:
-    return asked.text.strip().lower().startswith("zone ")
 
 
 def only_asks(asked: InboxEvent) -> bool:

@@ -29,7 +29,7 @@ from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import MessagesDropped
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver, WordToOrderer, WordToTask
 from runtime.tape.journal import Journal, as_data
-from runtime.tape.state.frames import CallKey, FrameState
+from runtime.tape.state.frames import CallKey
 from runtime.tape.state.tasks import BROKEN_OFF, CALLER, NOBODY, TASK_LIMIT, TaskState
 
 if TYPE_CHECKING:
@@ -89,8 +89,9 @@ class TaskCalls:
         spec = self._spec(agent, playbook)
         if not spec.public and agent != frame.agent.klass:
             raise UnknownTarget(f"{playbook} of {agent} is not public, so other agents cannot order it")
-        self._check_delivery(deliver)
-        state = self._journal.state
+        state, record, places = self._journal.state, self._record, self._places
+        if deliver not in (known := [CALLER, NOBODY, *places]):  # an address would reach any conversation
+            raise PlaybookError(f"Spawn delivers to {', '.join(map(repr, known))}, not to {deliver!r}")
         due = self._clock.now().timestamp() + (limits.within_s if within_s is None else within_s)
         if state.order is not None and not keep:
             due = min(due, state.order.due)
@@ -104,19 +105,10 @@ class TaskCalls:
             deliver,
             1 if state.order is None else state.order.depth + 1,
             keep,
-            *(self._recalls(frame.state) if deliver in (CALLER, NOBODY) else ("", "")),
+            *(handed_on(state, frame.state, record.address, record.program) if deliver not in places else ("", "")),
         )
         note_order(self._journal, ordered, limits)
         return state.tasks[state.ordered].name
-
-    def _recalls(self, frame: FrameState) -> tuple[str, str]:
-        return handed_on(self._journal.state, frame, self._record.address, self._record.program)
-
-    def _check_delivery(self, deliver: str) -> None:
-        """Only the settings name conversations: an address would reach any. Raises PlaybookError."""
-        known = [CALLER, NOBODY, *self._places]
-        if deliver not in known:
-            raise PlaybookError(f"Spawn delivers to {', '.join(map(repr, known))}, not to {deliver!r}")
 
     def _spec(self, klass: str, playbook: str) -> PlaybookSpec:
         """The playbook of a class. Raises UnknownTarget."""

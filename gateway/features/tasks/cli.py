@@ -23,8 +23,6 @@ TaskArgument = Annotated[str, typer.Argument(help="The task's id, as parley task
 NOT_OVER = 3
 """The exit code of `result` for a task that is not over."""
 
-_ORDERED_WITHIN_S = 3.0
-"""The wait for a gateway to order a task again, whose name is said then. Chosen: an idle one takes milliseconds."""
 
 app = typer.Typer(help="Tasks in the background: show them, end them, repeat them.", no_args_is_help=True)
 
@@ -98,7 +96,7 @@ def cancel(task: TaskArgument, config: ConfigOption = None) -> None:
 @app.command(short_help="Repeat a task.")
 def retry(task: TaskArgument, config: ConfigOption = None) -> None:
     """Repeat a task for the same client or person. Prints the new task's id on standard output."""
-    new, name = _with_register(config, lambda tasks: tasks.order_again(task, _ORDERED_WITHIN_S))
+    new, name = _with_register(config, lambda tasks: tasks.order_again(task))
     say(new)
     note(f"It is {name} of its conversation." if name else "A gateway begins it; parley tasks show says how far it is.")
 

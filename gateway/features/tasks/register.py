@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 from msgspec import Struct
@@ -19,13 +19,14 @@ from gateway.clients.requests import BusClient, answer, limit_of
 from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
 from gateway.database import GatewayDatabase
 from gateway.feature import FeatureGround
-from runtime.core.address import CLIENT, TASK_PLATFORM, Address, address_data, address_of
+from runtime.core.address import CLIENT, TASK_PLATFORM, address_data, address_of
 from runtime.core.clock import Clock
 from runtime.core.errors import Divergence, TaskRefused
 from runtime.core.ids import SessionId
 from runtime.core.near_names import name_advice
+from runtime.storage.redis.inbox import RedisInbox
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
-from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
+from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, InboxEvent
 from runtime.stores.orders import TaskAgain, TaskOrder
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import read_as
@@ -45,11 +46,6 @@ _ORDERED_WITHIN_S = 3.0
 
 _WORDS = ("arguments", "value", "error")
 """What people and models wrote, of a task."""
-
-
-class TaskInbox(Inbox, Protocol):
-    async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
-        """An event that was taken in there within the time that ids are remembered."""
 
 
 class KnownTask(Struct, frozen=True):
@@ -92,7 +88,7 @@ class KnownTask(Struct, frozen=True):
 class TaskRegister:
     """Reads tasks from their tapes, whether gateways run or not. Raises StorageUnavailable."""
 
-    def __init__(self, catalog: SessionCatalog, tapes: TapeReader, inbox: TaskInbox, clock: Clock) -> None:
+    def __init__(self, catalog: SessionCatalog, tapes: TapeReader, inbox: RedisInbox, clock: Clock) -> None:
         self._catalog = catalog
         self._tapes = tapes
         self._inbox = inbox
@@ -155,7 +151,7 @@ class TaskRegister:
         address = address_of(SessionId(id_))
         await self._inbox.add(InboxEvent(f"cancel.{id_}", address, "", "", "", self._clock.now(), kind=TASK_CANCEL))
 
-    async def order_again(self, id_: str, within_s: float) -> tuple[SessionId, str | None]:
+    async def order_again(self, id_: str, within_s: float = _ORDERED_WITHIN_S) -> tuple[SessionId, str | None]:
         """Order what a task did once more. Gives the new task's id, and its name in the conversation that orders it
         where a gateway does so within `within_s`; a client's task has none.
 
@@ -264,7 +260,7 @@ class KnownTaskRoutes(GatewayView, frozen=True):
     @acts("/tasks/{task}/retry")
     async def retry(self, request: Request, _: BusClient) -> Response:
         try:
-            new, name = await self.register.order_again(str(request.path_params["task"]), _ORDERED_WITHIN_S)
+            new, name = await self.register.order_again(str(request.path_params["task"]))
         except TaskRefused as error:
             raise HTTPException(409, str(error)) from error
         return answer({"task": new, "name": name}, 202)

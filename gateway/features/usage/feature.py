@@ -7,7 +7,7 @@ from gateway.feature import Feature, LatePart
 usage = Feature(
     "usage",
     entrance=LatePart("usage.ledger:entrance"),
-    node=LatePart("usage.node:open_node"),
+    node=LatePart("usage.ledger:open_node"),
     views=LatePart("usage.ledger:usage_routes"),
     status=LatePart("usage.ledger:status"),
     models=LatePart("usage.ledger:models"),

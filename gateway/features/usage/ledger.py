@@ -6,8 +6,9 @@ In Redis it is a hash for each day, with a field for each sum.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from typing import Any, Final, Literal, Protocol, get_args
@@ -25,11 +26,13 @@ from gateway.feature import EntrancePart, FeatureGround, ServingGround
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.models.answers import ModelAmounts, amounts_of, in_words, shown
 from runtime.bus import EventStream
+from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.core.json_text import compact_json, plain_data
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
+from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 
 DAYS = 30
@@ -46,6 +49,8 @@ _ADD = load_script("add", "gateway.features.usage")
 _DAY_S = 86_400
 
 KEPT_DAYS: Final = 92
+Allowance = Callable[[Address, str | None], Awaitable[str | None]]
+"""Why no model may be called, for a conversation and the person who caused it; None where one may."""
 
 
 class Used(Struct, frozen=True):
@@ -100,13 +105,11 @@ class RedisUsage:
             for field, value in sums.items():
                 begins, _, name = str(field).rpartition(" ")
                 parts.setdefault(begins, {})[name] = float(value)
-            rows += [(Used(day, *json.loads(begins)), _amounts(part)) for begins, part in parts.items()]
+            for begins, part in parts.items():
+                whole = {name: int(part.get(name, 0)) for name in ModelAmounts.__struct_fields__ if name != "cost_usd"}
+                amounts = ModelAmounts(**whole, cost_usd=part.get("cost_usd", 0.0))
+                rows.append((Used(day, *json.loads(begins)), amounts))
         return rows
-
-
-def _amounts(part: dict[str, float]) -> ModelAmounts:
-    whole = {name: int(part.get(name, 0)) for name in ModelAmounts.__struct_fields__ if name != "cost_usd"}
-    return ModelAmounts(**whole, cost_usd=part.get("cost_usd", 0.0))
 
 
 def _field(*names: str) -> str:
@@ -244,3 +247,27 @@ async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
 
 async def models(ground: FeatureGround, names: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
     return await _ledger(ground).of_models(names)
+
+
+class SessionAllowance(SessionPart):
+    """For a task, the limits of the conversation that it works for hold."""
+
+    def __init__(self, parts: SessionParts, allowance: Allowance) -> None:
+        super().__init__(parts)
+        self._allowance = allowance
+
+    async def may_ask(self, person: str | None, /) -> str | None:
+        order = self._journal.state.order
+        return await self._allowance(self._record.address if order is None else order.place, person)
+
+
+def allowance_part(allowance: Allowance) -> NodePart:
+    part = partial(SessionAllowance, allowance=allowance)
+    return InSessions(part, part)
+
+
+def open_node(ground: FeatureGround, serving: ServingGround) -> NodePart:
+    """Counts from the start of the process."""
+    if serving.answers is not None:
+        serving.tasks.start_soon(ledger_in(ground.connection, ground.clock).follow, serving.answers)
+    return allowance_part(serving.limits.allowance)

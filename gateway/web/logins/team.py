@@ -121,7 +121,7 @@ class LoginTeam:
         if kept is not None and used is not None and used.get("attempt") == _digest(attempt):
             return await self._again(key, kept, used)
         link = await self._open_link(secret)
-        id_ = link.get("person") or _new_id()
+        id_ = link.get("person") or f"web:{secrets.token_urlsafe(9)}"
         changes: _Changes = {}
         if "person" in link:
             person = await self._known(id_)
@@ -372,10 +372,6 @@ def login_id(login: str) -> str:
 
 def _listed(data: Mapping[str, Any]) -> str:
     return ", ".join(data["names"])
-
-
-def _new_id() -> str:
-    return f"web:{secrets.token_urlsafe(9)}"
 
 
 def _digest(secret: str) -> str:

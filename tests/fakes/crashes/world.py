@@ -24,7 +24,7 @@ from gateway.features.participants.door import NodeParticipants
 from gateway.features.publishing.node import publishing_part
 from gateway.features.remote.node import NodeTools
 from gateway.features.tasks.node import NodeTasks
-from gateway.features.usage.node import allowance_part
+from gateway.features.usage.ledger import allowance_part
 from runtime.bus import Bus
 from runtime.channels.mailbox import NoMailboxes
 from runtime.channels.outbox import Done, QuietPage, unheard

@@ -27,6 +27,7 @@ from gateway.clients.requests import ClientAdmission
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor, ConsoleLogins, LoginLinks
+from gateway.database import GatewayDatabase
 from gateway.features.notebooks.door import TapeService
 from gateway.features.notebooks.redis import RedisNotebooks
 from gateway.features.notebooks.search.search import NotebookSearch
@@ -60,18 +61,18 @@ def console_ground(
     connection: RedisConnection, programs: Mapping[str, Program] | None = None, models: ModelRegistry | None = None
 ) -> GatewayFoundation:
     """What the views stand on. Nothing in it executes programs: of that part there are the models alone."""
-    clock = SystemClock()
+    clock, settings = SystemClock(), Settings()
     return GatewayFoundation(
-        Settings(),
+        settings,
         Routes(()),
         programs or {},
-        None if models is None else Engine(models, "", cast("MontySandbox", None)),
         connection,
-        None,
+        GatewayDatabase(settings, connection, None),
         clock,
         Bus(clock),
-        Path(),
         english(),
+        None if models is None else Engine(models, "", cast("MontySandbox", None)),
+        Path(),
         None,
         SecretMasking(()),
     )
