@@ -122,7 +122,7 @@ def room(number: int) -> Address:
 def event(number: int) -> InboxEvent:
     """Something that is said there now; its id tells when."""
     id_ = f"{number}@{time.time():.6f}"
-    return InboxEvent(id_, room(number), "bench:1", "Ada", "next", SystemClock().now())
+    return InboxEvent(id_, room(number), "bench:1", "Ada", "next", SystemClock().now(), program="echo")
 
 
 async def write(connection: RedisConnection, rooms: Sequence[int], *, per_s: float | None = None) -> None:
