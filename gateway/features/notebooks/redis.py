@@ -119,8 +119,8 @@ class RedisNotebooks:
                 keys.entries,
                 keys.anchors,
                 keys.append(mark if key is None else f"key {_digest(key)}"),
-                keys.all,
-                keys.news,
+                keys.shard.notebooks,
+                keys.shard.notebook_news,
             ],
             arguments,
         )
@@ -139,7 +139,7 @@ class RedisNotebooks:
         taken_over = _origin_text(view)
         kind = await self._connection.run(
             _FORK,
-            [keys.notebook, keys.branches, keys.all, keys.news],
+            [keys.notebook, keys.branches, keys.shard.notebooks, keys.shard.notebook_news],
             [name, uuid.uuid4().hex, origin.name, at, taken_over],
         )
         if kind == "exists":
@@ -156,21 +156,28 @@ class RedisNotebooks:
     async def delete(self, name: str, changed_ms: int, /) -> bool:
         keys = keys_of(name)
         arguments: list[str | int] = [name, changed_ms]
-        places = [keys.all, keys.notebook, keys.branches, keys.entries, keys.anchors, keys.news]
+        places = [
+            keys.shard.notebooks,
+            keys.notebook,
+            keys.branches,
+            keys.entries,
+            keys.anchors,
+            keys.shard.notebook_news,
+        ]
         return bool(await self._connection.run(_DELETE, places, arguments))
 
     async def _touch(self, origin: Notebook, view: Sequence[EntryRange]) -> None:
         """Note that entries of notebooks are taken over: none of these is deleted meanwhile. Raises NotebookGone."""
         for name in dict.fromkeys([origin.name, *(one.notebook for one in view)]):
             keys = keys_of(name)
-            if not await self._connection.run(_TOUCH, [keys.all, keys.notebook], [name]):
+            if not await self._connection.run(_TOUCH, [keys.shard.notebooks, keys.notebook], [name]):
                 raise no_entry(name, origin.head)
 
     async def _move(self, name: str, to: int, expect: int | None, taken_over: str) -> int:
         keys = keys_of(name)
         kind, found = await self._connection.run(
             _MOVE,
-            [keys.notebook, keys.branches, keys.all, keys.news],
+            [keys.notebook, keys.branches, keys.shard.notebooks, keys.shard.notebook_news],
             [name, uuid.uuid4().hex, to, "" if expect is None else expect, MAX_BRANCHES, taken_over],
         )
         if kind == "head":
@@ -198,7 +205,7 @@ class RedisNotebooks:
 
     @asynccontextmanager
     async def following(self, name: str, /) -> AsyncIterator[NewsFollower]:
-        follower = await self._news.follower(SessionId(name), keys_of(name).news)
+        follower = await self._news.follower(SessionId(name), keys_of(name).shard.notebook_news)
         try:
             yield follower
         finally:

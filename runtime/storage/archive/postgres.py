@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import asyncpg
@@ -57,7 +57,7 @@ class PostgresArchive:
         asked = 'SELECT id FROM parley_sessions WHERE id COLLATE "C" > $1 ORDER BY id COLLATE "C" LIMIT $2'
         after = ""
         while True:
-            page = await self._run(partial(_fetched, asked, after))
+            page = await self._run(methodcaller("fetch", asked, after, _AT_ONCE))
             for (id_,) in page:
                 yield SessionId(id_)
             if len(page) < _AT_ONCE:
@@ -75,10 +75,6 @@ class PostgresArchive:
             except (asyncpg.PostgresError, TimeoutError) as error:
                 raise ArchiveUnavailable(f"The archive's PostgreSQL failed: {error!r}.") from error
         raise AssertionError("a loop over two tries ended without an answer")
-
-
-async def _fetched(asked: str, after: str, database: Any) -> Any:
-    return await database.fetch(asked, after, _AT_ONCE)
 
 
 @asynccontextmanager

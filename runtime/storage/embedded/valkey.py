@@ -20,10 +20,9 @@ import os
 import shutil
 import signal
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 
 import anyio
 import anyio.to_thread
@@ -90,7 +89,7 @@ def server_arguments(data_dir: Path, socket: Path) -> list[str]:
     return [part for name, value in settings.items() for part in (f"--{name}", value)]
 
 
-class EmbeddedValkey(AbstractAsyncContextManager[Path]):
+class EmbeddedValkey(anyio.AsyncContextManagerMixin):
     """`async with EmbeddedValkey(data_dir) as socket`: a server that answers at `socket`, as long as the block lasts.
 
     A server that already runs for this directory is used and left alone. One that dies is started again, at most
@@ -102,19 +101,10 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
         self._data_dir = data_dir
         self._on_event = on_event
         self._clock = SystemClock()
-        self._running = self._run()
         self._server: _OwnServer | _OtherServer
 
-    async def __aenter__(self) -> Path:
-        return await self._running.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._running.__aexit__(kind, error, trace)
-
     @asynccontextmanager
-    async def _run(self) -> AsyncIterator[Path]:
+    async def __asynccontextmanager__(self) -> AsyncGenerator[Path]:
         data_dir, socket = prepare(self._data_dir), socket_path(self._data_dir)
         self._server = await _obtain(data_dir, socket)
         try:

@@ -112,14 +112,11 @@ class RedisInbox:
     async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
         """An event that was taken in there within the time that ids are remembered."""
         keys = ShardKeys(shard_of(address.key))
-        key = keys.seen(address.key, event_id)
-
-        seen = await self._connection.read("get", key)
+        seen = await self._connection.read("get", keys.seen(address.key, event_id))
         if seen is None:
             return None
         _, _, rest = str(seen).partition(" ")
         entry, _, program = rest.partition(" ")
-
         waits = bool(entry) and bool(await self._connection.read("xrange", keys.inbox, min=entry, max=entry))
         return KnownEvent(program, waits)
 
@@ -140,18 +137,14 @@ class RedisInbox:
         if not entries:
             return []
         key = ShardKeys(entries[0].shard).inbox
-
         asked = [("xrange", key, entry.entry_id, entry.entry_id) for entry in entries]
         found = await self._connection.read_at_once(key, *asked)
         return [entry for entry, there in zip(entries, found, strict=True) if there]
 
-    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
-        await self._take_out(entry, token, reason)
-
     async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
-        await self._take_out(entry, token, "")
+        await self.discard(entry, token, reason="")
 
-    async def _take_out(self, entry: InboxEntry, token: int, reason: str) -> None:
+    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
         keys, event = ShardKeys(entry.shard), self._form.write(entry.event)
         why = self._form.write_reason(entry.event, reason) if reason else ""
         done = await self._connection.run(
@@ -284,12 +277,8 @@ class RedisDeadLetters:
         return found
 
     async def _read(self, shard: int, first: str, last: str, count: int) -> list[DeadLetter]:
-        key = ShardKeys(shard).dead
-
-        return [
-            self._letter(shard, number, fields)
-            for number, fields in await self._connection.read("xrange", key, min=first, max=last, count=count)
-        ]
+        found = await self._connection.read("xrange", ShardKeys(shard).dead, min=first, max=last, count=count)
+        return [self._letter(shard, number, fields) for number, fields in found]
 
     def _letter(self, shard: int, number: str, fields: Mapping[str, str]) -> DeadLetter:
         event = self._form.read(number, fields)

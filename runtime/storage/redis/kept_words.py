@@ -62,7 +62,6 @@ class RedisKeptWords:
 
     async def before(self, to: Address, message: str, /) -> Sequence[KeptWords]:
         keys = ShardKeys(shard_of(to.key))
-
         ids = await self._connection.read("zrange", keys.said(to.key), 0, -1)
         earlier = ids[: ids.index(message)] if message in ids else ids
         if not earlier:
@@ -94,7 +93,6 @@ class RedisKeptWords:
 
     async def forget(self, conversation: str) -> None:
         keys = ShardKeys(shard_of(conversation))
-
         for id_ in await self._connection.read("zrange", keys.said(conversation), 0, -1):
             await self._connection.write("UNLINK", keys.said_message(conversation, id_))
         await self._connection.write("UNLINK", keys.said(conversation))
@@ -125,13 +123,6 @@ class KeptWordsForm:
     def key_of(self, written: str) -> str:
         """The id of the key of what was said; "" where it is not sealed."""
         return key_of(json.loads(written)["content"])
-
-    def anew(self, conversation: str, written: str) -> str:
-        """What was said in the current form; as it is, where it cannot be opened."""
-        try:
-            return self.write(conversation, self.read(conversation, written))
-        except ContentLocked:
-            return written
 
     def changed(self, conversation: str, written: str, words: KeptWords) -> str:
         """What was said as it is now, with the time at which it was said first."""

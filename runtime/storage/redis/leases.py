@@ -82,8 +82,8 @@ class RedisLeaseStore:
         shard = shard_of_lease(name)
         if shard is not None:
             keys.append(ShardKeys(shard).inbox)
-            commits = self._connection.histories.commits(shard, token)
-            entry = self._connection.histories.entry(shard, token)
+            seen = self._connection.histories.under(shard, token)
+            commits, entry = seen.commits, seen.entry
         arguments: list[str | int] = [node, token, milliseconds, commits, *entry]
         return int(await self._connection.run(_RENEW, keys, arguments, replicated=False))
 
@@ -142,20 +142,13 @@ class RedisTimers:
         return bool(outcome == "ok")
 
     async def first(self, shard: int, /) -> float | None:
-        key = ShardKeys(shard).timers
-
-        found = await self._connection.read("zrange", key, 0, 0, withscores=True)
+        found = await self._connection.read("zrange", ShardKeys(shard).timers, 0, 0, withscores=True)
         return float(found[0][1]) if found else None
 
     async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[SessionTimer]:
-        key = ShardKeys(shard).timers
-
-        return [
-            SessionTimer(SessionId(session), float(due_s))
-            for session, due_s in await self._connection.read(
-                "zrangebyscore", key, "-inf", until_s, start=0, num=limit, withscores=True
-            )
-        ]
+        key, some = ShardKeys(shard).timers, {"start": 0, "num": limit, "withscores": True}
+        found = await self._connection.read("zrangebyscore", key, "-inf", until_s, **some)
+        return [SessionTimer(SessionId(session), float(due_s)) for session, due_s in found]
 
     async def done(self, shard: int, timer: SessionTimer, /) -> None:
         await self._connection.run(_DONE, [ShardKeys(shard).timers], [timer.session, repr(timer.due_s)])

@@ -11,7 +11,7 @@ from typing import Any
 
 from runtime.channels.mailbox import MailboxEntry, MailboxRead, MailboxReader, ParticipantSeat, SeatLetter
 from runtime.core.address import Address
-from runtime.core.errors import ContentLocked, MailboxFull
+from runtime.core.errors import MailboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.storage.encoding.codec import to_json
 from runtime.storage.encoding.sealing import PLAIN, AssociatedData, ContentSealing, key_of, session_home
@@ -62,7 +62,6 @@ class RedisMailboxes:
 
     async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[MailboxEntry]:
         key = MailboxKeys(participant).mail
-
         return [self._mail(*entry) for entry in await self._connection.read("xrange", key, max=until, count=at_most)]
 
     async def take_out(self, participant: str, mail: Sequence[MailboxEntry], /) -> None:
@@ -72,9 +71,7 @@ class RedisMailboxes:
             await self._connection.run(_TAKE_OUT, [keys.mail, keys.seen], [REMEMBERED_S, *pairs])
 
     async def seat(self, participant: str, seat_id: str, /) -> ParticipantSeat | None:
-        key = MailboxKeys(participant).seat(seat_id)
-
-        found = await self._connection.read("get", key)
+        found = await self._connection.read("get", MailboxKeys(participant).seat(seat_id))
         return None if found is None else seat_from_json(found)
 
     async def attend(self, participant: str, connection: str, /) -> MailboxReader:
@@ -111,14 +108,6 @@ def letter_from_json(text: str, sealing: ContentSealing = PLAIN) -> SeatLetter:
 def letter_key(text: str) -> str:
     """The id of the key of a sealed letter; "" for an unsealed one."""
     return key_of(str(json.loads(text)["content"]))
-
-
-def letter_anew(text: str, sealing: ContentSealing) -> str:
-    """A letter in its current form; unchanged if it cannot be decrypted."""
-    try:
-        return letter_to_json(letter_from_json(text, sealing), sealing)
-    except ContentLocked:
-        return text
 
 
 def seat_of_letter(text: str) -> ParticipantSeat:

@@ -58,7 +58,6 @@ class RedisMemories:
 
     async def vectors(self, scope: MemoryScope, memories: Sequence[StoredMemory], model: str, /) -> Mapping[str, bytes]:
         key, ids = _vectors_key(scope), [memory.id for memory in memories]
-
         written = await self._connection.read("hmget", key, ids) if ids else []
         pairs = zip(memories, written, strict=False)
         found = ((one.id, self._form.read_vector(one, model, text)) for one, text in pairs if text)
@@ -87,9 +86,7 @@ class RedisMemories:
 
     async def _written(self, scope: MemoryScope) -> list[tuple[int, str]]:
         """The memories of a scope as they stand there, by their numbers."""
-        key = _key(scope)
-
-        kept = await self._connection.read("hgetall", key)
+        kept = await self._connection.read("hgetall", _key(scope))
         return [(number, kept[str(number)]) for number in sorted(int(name) for name in kept if name.isdecimal())]
 
 
@@ -146,13 +143,6 @@ class MemoryForm:
         """The id of the key of a memory; "" for an unsealed one."""
         return key_of(json.loads(written)["content"])
 
-    def anew(self, scope: MemoryScope, written: str) -> str:
-        """A memory in the current form; as it is, where it cannot be opened."""
-        try:
-            return self.write(self.read(scope, 0, written))
-        except ContentLocked:
-            return written
-
     def write_vector(self, memory: StoredMemory, model: str, vector: bytes) -> str:
         """What a memory means to a model, as JSON; sealed where the memory is."""
         content = self._sealing.of(memory.conversation).seal(
@@ -172,13 +162,10 @@ class MemoryForm:
         return base64.b64decode(content)
 
     def vector_anew(self, scope: MemoryScope, id_: str, written: str) -> str:
-        """The vector of a memory in the current form; as it is, where it cannot be opened."""
+        """The vector of a memory in the current form. Raises ContentLocked where it cannot be opened."""
         data = json.loads(written)
         binding = _vector_binding(scope, id_, data["model"])
-        try:
-            content = self._sealing.open(binding, data["content"])
-        except ContentLocked:
-            return written
+        content = self._sealing.open(binding, data["content"])
         return to_json({**data, "content": self._sealing.of(data["conversation"]).seal(binding, content)})
 
 

@@ -34,7 +34,6 @@ class RedisRecords:
 
     async def all(self) -> Mapping[str, str]:
         """Everything in the table."""
-
         found: Mapping[str, str] = await self._connection.read("hgetall", self._key)
         return found
 

@@ -185,22 +185,19 @@ class RoomForm:
         return key_of(json.loads(kept).get("sealed_text") or "")
 
     def anew(self, room: str, kept: str) -> str:
-        """A stored message in its current form; unchanged if it cannot be decrypted."""
+        """A stored message in its current form. Raises ContentLocked where it cannot be opened."""
         data = json.loads(kept)
         id_ = data["id"]
-        try:
-            written = (data["text"], data.get("sealed_text") or "")
-            text = self._open(room, id_, "text", written[1]) if written[1] else written[0]
-            if text and self.text(room, id_, text) != written:
-                data["text"], data["sealed_text"] = self.text(room, id_, text)
-            if data.get("quote"):
-                author_and_text = self._open_part(room, id_, "quote", [*data["quote"][1:]])
-                data["quote"] = self._quote(room, id_, Quote(data["quote"][0], *author_and_text))
-            for part in ("files", "choices", "meeting"):
-                if data.get(part):
-                    data[part] = self._part(room, id_, part, self._open_part(room, id_, part, data[part]))
-        except ContentLocked:
-            return kept
+        written = (data["text"], data.get("sealed_text") or "")
+        text = self._open(room, id_, "text", written[1]) if written[1] else written[0]
+        if text and self.text(room, id_, text) != written:
+            data["text"], data["sealed_text"] = self.text(room, id_, text)
+        if data.get("quote"):
+            author_and_text = self._open_part(room, id_, "quote", [*data["quote"][1:]])
+            data["quote"] = self._quote(room, id_, Quote(data["quote"][0], *author_and_text))
+        for part in ("files", "choices", "meeting"):
+            if data.get(part):
+                data[part] = self._part(room, id_, part, self._open_part(room, id_, part, data[part]))
         return kept if json.loads(kept) == data else to_json(data)
 
     def _writing(self, room: str) -> ContentSealing:

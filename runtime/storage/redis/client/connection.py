@@ -28,7 +28,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.events.happening import Tell, unheard
 from runtime.storage.encoding.sealing import PLAIN, ContentSealing
 from runtime.storage.redis.client.location import Location, locate
-from runtime.storage.redis.client.outage import Outage
+from runtime.storage.redis.client.outage import Outage, Patience
 from runtime.storage.redis.client.server import COMMAND_LIMIT_S, Server
 from runtime.storage.redis.client.streams import Entries, StreamWatch
 from runtime.storage.redis.client.topology import Topology, find_topology
@@ -44,7 +44,9 @@ Question = tuple[str, Callable[["Pipeline"], object]]
 """A key, and what puts one command about it into a batch; the command must not write."""
 
 
-class _Seen(Struct):
+class ShardHistory(Struct):
+    """The number of a shard's last commit, and the id of the last entry of its inbox that was read; 0 for none."""
+
     token: int
     commits: int = 0
     entry: tuple[int, int] = (0, 0)
@@ -54,17 +56,16 @@ class Histories:
     """For each shard, under the latest lease: the number of its last commit, and the last entry of its inbox."""
 
     def __init__(self) -> None:
-        self._shards: dict[int, _Seen] = {}
+        self._shards: dict[int, ShardHistory] = {}
 
     def begin(self, shard: int, token: int) -> None:
         """A lease was acquired: from here on the server's word counts."""
-        self._shards[shard] = _Seen(token)
+        self._shards[shard] = ShardHistory(token)
 
     def committed(self, shard: int, token: int, number: int) -> None:
         """The server has made the shard's commit of this number true."""
-        seen = self._shards.get(shard)
-        if seen is not None and seen.token == token:
-            seen.commits = max(seen.commits, number)
+        seen = self.under(shard, token)
+        seen.commits = max(seen.commits, number)
 
     def read(self, shard: int, entry_id: str) -> None:
         """An entry of the shard's inbox was read."""
@@ -73,15 +74,10 @@ class Histories:
             milliseconds, _, number = entry_id.partition("-")
             seen.entry = max(seen.entry, (int(milliseconds), int(number or 0)))
 
-    def commits(self, shard: int, token: int) -> int:
-        """The number of the last commit; 0 when there was none under this lease."""
+    def under(self, shard: int, token: int) -> ShardHistory:
+        """What was seen of a shard under this lease, if it is the latest."""
         seen = self._shards.get(shard)
-        return seen.commits if seen is not None and seen.token == token else 0
-
-    def entry(self, shard: int, token: int) -> tuple[int, int]:
-        """The id of the last entry; (0, 0) when none was read under this lease."""
-        seen = self._shards.get(shard)
-        return seen.entry if seen is not None and seen.token == token else (0, 0)
+        return seen if seen is not None and seen.token == token else ShardHistory(token)
 
 
 class RedisConnection:
@@ -206,10 +202,7 @@ class RedisConnection:
     async def kind(self) -> str:
         """The kind of set-up that the URL leads to: "alone", "sentinel" or "cluster"."""
 
-        async def kind(topology: Topology) -> str:
-            return topology.kind
-
-        return await self._patiently(kind, _itself)
+        return (await self._patiently(_itself, _itself)).kind
 
     @property
     def failures(self) -> int:
@@ -279,7 +272,7 @@ class RedisConnection:
         self, choose: Callable[[Topology], Awaitable[Chosen]], attempt: Callable[[Chosen], Awaitable[Answer]]
     ) -> Answer:
         pause_s = _FIRST_PAUSE_S
-        patience = self._outage.patience()
+        patience = Patience(self._outage)
         try:
             while True:
                 chosen: Chosen | None = None

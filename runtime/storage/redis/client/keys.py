@@ -116,22 +116,22 @@ Id = TypeVar("Id", bound=str)
 
 
 class _KeyOfAll:
-    """A key that a shard has once."""
+    """A key that a shard has once, or a notebook, or a mailbox."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, keys: ShardKeys, _kind: object = None, /) -> str:
+    def __get__(self, keys: ShardKeys | NotebookKeys | MailboxKeys, _kind: object = None, /) -> str:
         return keys.named(self._name)
 
 
 class _KeyOfEach(Generic[Id]):
-    """The keys that a shard has for each of a kind: what follows their beginning."""
+    """The keys that a shard or a mailbox has for each of a kind: what follows their beginning."""
 
     def __init__(self, begins: str) -> None:
         self._begins = begins
 
-    def __get__(self, keys: ShardKeys, _kind: object = None, /) -> Callable[[Id], str]:
+    def __get__(self, keys: ShardKeys | MailboxKeys, _kind: object = None, /) -> Callable[[Id], str]:
         return lambda id_: keys.named(f"{self._begins}:{id_}")
 
 
@@ -187,9 +187,6 @@ class ShardKeys(Struct, frozen=True):
     def said_message(self, conversation: str, message: str) -> str:
         return self.named(f"said-message:{len(conversation)}:{conversation}:{message}")
 
-    def notebook(self, kind: str, name: str) -> str:
-        return self.named(f"notebook{kind}:{name}")
-
 
 def conversation_of_said(rest: str) -> str:
     """The conversation in the rest of the key of a message that was said."""
@@ -203,32 +200,16 @@ class NotebookKeys(Struct, frozen=True):
     shard: ShardKeys
     name: str
 
-    @property
-    def notebook(self) -> str:
-        return self.shard.notebook("", self.name)
+    notebook = _KeyOfAll("notebook")
+    branches = _KeyOfAll("notebook-branches")
+    entries = _KeyOfAll("notebook-entries")
+    anchors = _KeyOfAll("notebook-anchors")
 
-    @property
-    def branches(self) -> str:
-        return self.shard.notebook("-branches", self.name)
-
-    @property
-    def entries(self) -> str:
-        return self.shard.notebook("-entries", self.name)
-
-    @property
-    def anchors(self) -> str:
-        return self.shard.notebook("-anchors", self.name)
+    def named(self, kind: str) -> str:
+        return self.shard.named(f"{kind}:{self.name}")
 
     def append(self, key: str) -> str:
-        return self.shard.notebook("-append", f"{len(self.name)}:{self.name}:{key}")
-
-    @property
-    def all(self) -> str:
-        return self.shard.notebooks
-
-    @property
-    def news(self) -> str:
-        return self.shard.notebook_news
+        return self.shard.named(f"notebook-append:{len(self.name)}:{self.name}:{key}")
 
 
 class MailboxKeys(Struct, frozen=True):
@@ -236,27 +217,14 @@ class MailboxKeys(Struct, frozen=True):
 
     participant: str
 
-    def _key(self, name: str) -> str:
+    mail = _KeyOfAll("mail")
+    seen = _KeyOfAll("seen")
+    reader = _KeyOfAll("reader")
+    readers = _KeyOfAll("readers")
+    seat = _KeyOfEach[str]("seat")
+
+    def named(self, name: str) -> str:
         return f"{{parley:participant:{self.participant}}}:{name}"
-
-    @property
-    def mail(self) -> str:
-        return self._key("mail")
-
-    @property
-    def seen(self) -> str:
-        return self._key("seen")
-
-    def seat(self, seat_id: str) -> str:
-        return self._key(f"seat:{seat_id}")
-
-    @property
-    def reader(self) -> str:
-        return self._key("reader")
-
-    @property
-    def readers(self) -> str:
-        return self._key("readers")
 
 
 def lease_key(name: str) -> str:

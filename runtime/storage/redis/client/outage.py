@@ -35,13 +35,11 @@ _NO_RIGHT_TEXTS = ("ACL failure", "The user executing the script can't")
 
 
 class Patience:
-    """The failures that one call has met so far."""
+    """The failures that one call has met so far; the call has to leave it in the end."""
 
-    def __init__(self, outage: Outage, clock: Clock, patience_s: float | None) -> None:
+    def __init__(self, outage: Outage) -> None:
         self._outage = outage
-        self._clock = clock
-        self._patience_s = patience_s
-        self._began = clock.monotonic()
+        self._began = outage.clock.monotonic()
         self.waits = False
 
     def failed(self, error: Exception, pause_s: float) -> None:
@@ -51,13 +49,11 @@ class Patience:
         if not self.waits:
             self.waits = True
             self._outage.waiting += 1
-        waited_s = self._clock.monotonic() - self._began
+        waited_s, patience_s = self._outage.clock.monotonic() - self._began, self._outage.patience_s
         if not isinstance(error, _MOVING) or waited_s > UNTOLD_S:
             self._outage.begin(error)
-        if self._patience_s is not None and waited_s + pause_s > self._patience_s:
-            raise StorageUnavailable(
-                f"The Redis server did not come back within {self._patience_s} s: {error}."
-            ) from error
+        if patience_s is not None and waited_s + pause_s > patience_s:
+            raise StorageUnavailable(f"The Redis server did not come back within {patience_s} s: {error}.") from error
 
     def succeeded(self) -> None:
         """The call has its answer."""
@@ -78,24 +74,20 @@ class Outage:
         self.waiting = 0
         self.failures = 0
         self._on_event = on_event
-        self._clock = clock
-        self._patience_s = patience_s
+        self.clock = clock
+        self.patience_s = patience_s
         self._lost_at: float | None = None
-
-    def patience(self) -> Patience:
-        """For one call, which has to leave it in the end."""
-        return Patience(self, self._clock, self._patience_s)
 
     def begin(self, error: Exception) -> None:
         """A call failed."""
         if self._lost_at is None:
-            self._lost_at = self._clock.monotonic()
+            self._lost_at = self.clock.monotonic()
             self._on_event(StorageLost(str(error) or type(error).__name__))
 
     def end(self) -> None:
         """A call succeeded."""
         if self._lost_at is not None and not self.waiting:
-            seconds = self._clock.monotonic() - self._lost_at
+            seconds = self.clock.monotonic() - self._lost_at
             self._lost_at = None
             self._on_event(StorageBack(seconds))
 

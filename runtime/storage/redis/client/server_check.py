@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import methodcaller
 from typing import Any
 
 from msgspec import Struct
@@ -62,7 +63,7 @@ async def reach(url: str, tell: Callable[[str], None], *, clock: Clock | None = 
 
     try:
         async with open_connection(url, on_event=hear, patience_s=START_LIMIT_S, clock=clock) as connection:
-            await connection.everywhere(_ping)
+            await connection.everywhere(methodcaller("ping"))
     except StorageUnavailable as error:
         if isinstance(error.__cause__, _NOT_READY):
             return
@@ -84,10 +85,6 @@ async def examine(connection: RedisConnection) -> ServerCheck:
     await connection.run(_PROBE, _PROBED, [])
     kind = await connection.kind()
     return ServerCheck(_line(kind, told), [warning for one in told for warning in _warnings(kind, one)])
-
-
-async def _ping(client: Redis) -> object:
-    return await client.ping()
 
 
 async def _tell(client: Redis) -> Mapping[str, Any]:

@@ -67,11 +67,12 @@ class StreamWatch:
             if key not in self._readings:
                 self._readings[key] = reading = _Reading(entry_id)
                 self._tasks.start_soon(self._follow, key, reading, count)
+        readings = self._readings.values()
         with anyio.move_on_after(max(wait_s, _ANSWER_S)) as limit:
-            while not any(reading.over for reading in self._readings.values()) and not self._all_looked():
+            while not any(one.over for one in readings) and not all(one.looked for one in readings):
                 await self._news.wait()
             limit.deadline = min(limit.deadline, anyio.current_time() + wait_s)
-            while not any(reading.over for reading in self._readings.values()):
+            while not any(one.over for one in readings):
                 await self._news.wait()
         return self._harvest()
 
@@ -99,9 +100,6 @@ class StreamWatch:
     async def _one(self, key: str, after: str, wait_s: float, count: int) -> Entries:
         answer = await self._read({key: after}, wait_s=wait_s, count=count)
         return answer[0][1] if answer else ()
-
-    def _all_looked(self) -> bool:
-        return all(reading.looked for reading in self._readings.values())
 
     def _tell(self) -> None:
         news, self._news = self._news, anyio.Event()

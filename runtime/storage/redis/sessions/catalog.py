@@ -13,7 +13,7 @@ from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import address_to_json, to_json
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.sessions.fact_form import write_facts
+from runtime.storage.redis.sessions.fact_form import each_of, write_facts
 from runtime.storage.redis.sessions.known_sessions import Place, SessionPlaces, keys_like, known_sessions
 from runtime.storage.redis.sessions.removal import ArchivedSessions, SessionRemoval
 from runtime.storage.redis.sessions.tapes import RedisTapes
@@ -21,7 +21,7 @@ from runtime.stores.archive import SessionArchive
 from runtime.stores.catalog import KnownSession, SessionPage, WholeSession, busy_session
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import SHARDS, SessionRecord
-from runtime.tape.tape import Fact, opened
+from runtime.tape.tape import opened
 
 _ALL = [ShardKeys(shard) for shard in range(SHARDS)]
 _AT_ONCE = 500
@@ -196,10 +196,12 @@ class RedisSessionCatalog:
     async def insert(self, whole: WholeSession, /) -> None:
         record = whole.record
         keys, session = ShardKeys(shard_of(record.address.key)), record.id
-        await self._refuse_second(record)
+        if await self.find(session) is not None:
+            raise _exists(session)
+        await self._refuse_taken(record)
         await self._clear(keys, session)
         self._places.expect(session, record.address.key)
-        await write_facts(self._places, _each(whole.facts), session, keys, keys.tape)
+        await write_facts(self._places, each_of(whole.facts), session, keys, keys.tape)
         ended = "1" if record.ended else "0"
         place = [record.address.key, address_to_json(record.address), record.program, record.started_at.isoformat()]
         outcome, current = await self._connection.run(
@@ -227,17 +229,11 @@ class RedisSessionCatalog:
         await self.delete(whole.record.id, force=force)
         await self.insert(whole)
 
-    async def _refuse_second(self, record: SessionRecord) -> None:
-        if await self.find(record.id) is not None:
-            raise _exists(record.id)
-        await self._refuse_taken(record)
-
     async def _refuse_taken(self, record: SessionRecord) -> None:
         if record.ended:
             return
-        key = ShardKeys(shard_of(record.address.key)).current
-
-        current = await self._connection.read("hget", key, record.address.key)
+        conversation = record.address.key
+        current = await self._connection.read("hget", ShardKeys(shard_of(conversation)).current, conversation)
         if current not in (None, record.id):
             raise _taken(record, current)
 
@@ -263,11 +259,6 @@ def _place(key: str) -> Place:
     """The shard and the session of a session's key."""
     tag, _, session = key.partition(":session:")
     return int(tag.removeprefix("{parley:").removesuffix("}")), SessionId(session)
-
-
-async def _each(facts: Sequence[Fact]) -> AsyncIterator[Fact]:
-    for fact in facts:
-        yield fact
 
 
 def _exists(session: SessionId) -> SessionExists:

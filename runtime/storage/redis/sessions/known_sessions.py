@@ -9,7 +9,6 @@ from operator import methodcaller
 from typing import Any
 
 from msgspec import Struct
-from redis.asyncio import Redis
 
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import address_from_json
@@ -77,9 +76,7 @@ class SessionPlaces:
         if not sealing.selective:
             return sealing
         if session not in self._conversations:
-            name = keys.session(session)
-
-            found = await self.connection.read("hget", name, "conversation")
+            found = await self.connection.read("hget", keys.session(session), "conversation")
             if found is None:
                 return sealing
             self.expect(session, found)
@@ -129,7 +126,8 @@ async def known_sessions(connection: RedisConnection, places: Sequence[Place]) -
     for one in found:
         id_, measured = one.record.id, [measures[tape] for tape in one.tapes]
         if one.archived is not None:
-            measured = [_as_noted(one.archived)]
+            at, size_bytes = json.loads(one.archived)
+            measured = [(datetime.fromisoformat(at), size_bytes)]
         last_at = max([one.record.started_at, *(at for at, _ in measured)])
         size_bytes = sum(size for _, size in measured)
         node = nodes[one.shard]
@@ -159,11 +157,8 @@ async def keys_like(connection: RedisConnection, pattern: str) -> AsyncIterator[
         for number in range(await connection.primaries()):
             cursor = 0
             while whole:
-
-                async def call(client: Redis, position: int = cursor) -> Any:
-                    return await client.scan(position, match=pattern, count=_AT_ONCE)
-
-                cursor, found = await connection.at_primary(number, call)
+                scan = methodcaller("scan", cursor, match=pattern, count=_AT_ONCE)
+                cursor, found = await connection.at_primary(number, scan)
                 whole = connection.failures == failures
                 if found:
                     yield found
@@ -217,11 +212,6 @@ async def _measures(connection: RedisConnection, tapes: Sequence[str]) -> Sequen
         asked += [(tape, methodcaller("xrevrange", tape, count=1)), (tape, methodcaller("memory_usage", tape))]
     answers = await connection.answers(asked)
     return [(_time(newest), size or 0) for newest, size in zip(answers[::2], answers[1::2], strict=True)]
-
-
-def _as_noted(text: str) -> tuple[datetime, int]:
-    at, size_bytes = json.loads(text)
-    return datetime.fromisoformat(at), size_bytes
 
 
 def _time(newest: Sequence[tuple[str, Mapping[str, str]]]) -> datetime:

@@ -73,7 +73,6 @@ class RedisModelCalls:
         keys = await self._places.keys(session)
         if keys is None:
             return []
-
         names = [name.split(" ") for name in await self._connection.read("zrange", keys.model_calls, 0, -1)]
         wanted = [
             keys.model_call(" ".join(name))
@@ -107,15 +106,9 @@ def call_key(text: str) -> str:
 
 
 def call_anew(session: SessionId, text: str, sealing: ContentSealing) -> str:
-    """A call in its current form; unchanged if it cannot be opened."""
-    try:
-        return (
-            text
-            if sealing.is_current(base64.b64decode(text))
-            else _text(sealing, session, _opened(session, text, sealing))
-        )
-    except ContentLocked:
-        return text
+    """A call in its current form. Raises ContentLocked where it cannot be opened."""
+    current = sealing.is_current(base64.b64decode(text))
+    return text if current else _text(sealing, session, _opened(session, text, sealing))
 
 
 def _text(sealing: ContentSealing, session: SessionId, content: bytes) -> str:

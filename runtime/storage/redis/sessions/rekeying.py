@@ -7,6 +7,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from redis.asyncio import Redis
@@ -28,7 +29,7 @@ from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import EARLIER, SHARD_KEY, ShardKeys, conversation_of_said
 from runtime.storage.redis.inbox import EventForm
 from runtime.storage.redis.kept_words import KeptWordsForm
-from runtime.storage.redis.mailboxes import letter_anew, letter_key
+from runtime.storage.redis.mailboxes import letter_from_json, letter_key, letter_to_json
 from runtime.storage.redis.memories import MemoryForm
 from runtime.storage.redis.rooms import RoomForm
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces, keys_like
@@ -88,10 +89,12 @@ class DatabaseRekeying:
         }
         self._anew_fields: Mapping[str, Callable[[str, str, str], str]] = {
             "schedules": lambda _, number, kept: self._events.anew(number, {"e": kept}).get("e", kept),
-            "memories": lambda scope, _, kept: self._memories.anew(MemoryScope.of_key(scope), kept),
+            "memories": lambda scope, _, kept: self._memories.write(
+                self._memories.read(MemoryScope.of_key(scope), 0, kept)
+            ),
             "memory-vectors": lambda scope, id_, kept: self._memories.vector_anew(MemoryScope.of_key(scope), id_, kept),
             "room": lambda room, _, kept: self._rooms.anew(room, kept),
-            "said-message": lambda rest, _, kept: self._words.anew(conversation_of_said(rest), kept),
+            "said-message": lambda rest, _, kept: self._said_anew(conversation_of_said(rest), kept),
         }
         """The current form of a hash's field, by the kind of the key: given the key's rest, the field and its text."""
 
@@ -209,16 +212,22 @@ class DatabaseRekeying:
     async def _renew_mail(self, key: str) -> bool:
         changes: list[str] = []
         async for page in self._pages(key):
-            anew = {id_: letter_anew(fields["l"], self._sealing) for id_, fields in page}
-            changes += [part for id_, fields in page if anew[id_] != fields["l"] for part in (id_, "l", anew[id_])]
+            for id_, fields in page:
+                with suppress(ContentLocked):
+                    anew = letter_to_json(letter_from_json(fields["l"], self._sealing), self._sealing)
+                    changes += [id_, "l", anew] if anew != fields["l"] else []
         return bool(changes) and bool(await self._connection.run(_EVENTS, [key], changes))
 
     async def _renew_fields(self, key: str, anew: Callable[[str, str], str], *, numbered: bool = False) -> bool:
         """Renew the fields of a hash, or those that are numbers: `anew` is given the name and the text of each."""
         changed, has = False, await self._fields(key)
         for name, kept in _numbered(has) if numbered else list(has.items()):
-            changed = await self._replace(key, name, kept, anew(name, kept)) or changed
+            with suppress(ContentLocked):
+                changed = await self._replace(key, name, kept, anew(name, kept)) or changed
         return changed
+
+    def _said_anew(self, conversation: str, kept: str) -> str:
+        return self._words.write(conversation, self._words.read(conversation, kept))
 
     async def _renew_value(self, key: str, binding: AssociatedData) -> bool:
         """Renew a value. Where only some conversations are encrypted, an unencrypted value belongs to one of the
@@ -255,12 +264,10 @@ class DatabaseRekeying:
             if self._sealing.shared.is_current(content):
                 continue
             binding = file_binding(named[1], int(has["size"]), number)
-            try:
+            with suppress(ContentLocked):
                 anew = self._sealing.shared.seal_bytes(binding, self._sealing.open_bytes(binding, content))
-            except ContentLocked:
-                continue
-            written = base64.b64encode(anew).decode("ascii")
-            changed = await self._replace(key, str(number), piece, written) or changed
+                written = base64.b64encode(anew).decode("ascii")
+                changed = await self._replace(key, str(number), piece, written) or changed
         return changed
 
     async def _replace(self, key: str, field: str, old: str, new: str) -> bool:

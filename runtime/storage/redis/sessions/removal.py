@@ -6,7 +6,7 @@ One in the archive leaves its record. Sessions that continue a removed one first
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -15,13 +15,12 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.codec import to_json
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.sessions.fact_form import write_facts
+from runtime.storage.redis.sessions.fact_form import each_of, write_facts
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.storage.redis.sessions.tapes import RedisTapes
 from runtime.stores.archive import SessionArchive
 from runtime.stores.catalog import KnownSession, WholeSession, busy_session
 from runtime.stores.inbox import shard_of
-from runtime.tape.tape import Fact
 
 _DELETE = load_script("sessions/delete")
 _ADOPT = load_script("sessions/adopt")
@@ -61,10 +60,9 @@ class SessionRemoval:
         while True:
             parent = await self._parent(keys, session)
             await self._free_forks(keys, session, force)
-            tapes = await self.tapes(keys, session)
-            names = await self._names(keys, session, tapes)
+            tapes, contents = await _contents(self._connection, keys, session)
             which = [session, "1" if force else "", len(tapes), keys.model_call("")]
-            outcome, node = await self._connection.run(_DELETE, names, which)
+            outcome, node = await self._connection.run(_DELETE, [*_names(keys, session), *contents], which)
             if outcome == "busy":
                 raise busy_session(session, node)
             if outcome != "grown":
@@ -77,50 +75,16 @@ class SessionRemoval:
 
     async def sweep(self, keys: ShardKeys, session: SessionId) -> bool:
         """Remove the remains of a session without a record; False if it has changed meanwhile."""
-        tapes = await self.tapes(keys, session)
-        values = await self._values(keys, session)
+        tapes, contents = await _contents(self._connection, keys, session)
         names = [
             keys.session(session),
             keys.tapes(session),
             keys.snapshot(session),
             keys.anchors(session),
             keys.values(session),
-            *map(keys.tape, tapes),
-            *map(keys.early, tapes),
-            *map(keys.value, values),
+            *contents,
         ]
         return bool(await self._connection.run(_SWEEP, names, [len(tapes)]))
-
-    async def _values(self, keys: ShardKeys, session: SessionId) -> Sequence[str]:
-        """The hashes of a session's large values."""
-
-        return sorted(await self._connection.read("smembers", keys.values(session)))
-
-    async def _names(self, keys: ShardKeys, session: SessionId, tapes: Sequence[TapeId]) -> list[str]:
-        values = await self._values(keys, session)
-        return [
-            keys.lease,
-            keys.session(session),
-            keys.awake,
-            keys.outbox,
-            keys.current,
-            keys.tapes(session),
-            keys.forks(session),
-            keys.snapshot(session),
-            keys.sessions,
-            keys.news,
-            keys.anchors(session),
-            keys.values(session),
-            keys.model_calls,
-            *map(keys.tape, tapes),
-            *map(keys.early, tapes),
-            *map(keys.value, values),
-        ]
-
-    async def tapes(self, keys: ShardKeys, session: SessionId) -> Sequence[TapeId]:
-        """The names of a session's own tapes."""
-
-        return [TapeId(tape) for tape in sorted(await self._connection.read("smembers", keys.tapes(session)))]
 
     async def _parent(self, keys: ShardKeys, session: SessionId) -> SessionId | None:
         found = await self._connection.read("hget", keys.session(session), "parent")
@@ -160,7 +124,6 @@ class SessionRemoval:
 
     async def _branch(self, keys: ShardKeys, session: SessionId) -> Sequence[str | None]:
         """A session's last fact, its parent, and the parent's fact that it continues."""
-
         found: Sequence[str | None] = await self._connection.read(
             "hmget", keys.session(session), ["seq", "parent", "parent_seq"]
         )
@@ -184,6 +147,25 @@ class SessionRemoval:
         await self._connection.write("HDEL", keys.forks(parent), fork)
 
 
+def _names(keys: ShardKeys, session: SessionId) -> list[str]:
+    """The keys that name a session, besides those of what it contains."""
+    return [
+        keys.lease,
+        keys.session(session),
+        keys.awake,
+        keys.outbox,
+        keys.current,
+        keys.tapes(session),
+        keys.forks(session),
+        keys.snapshot(session),
+        keys.sessions,
+        keys.news,
+        keys.anchors(session),
+        keys.values(session),
+        keys.model_calls,
+    ]
+
+
 class ArchivedSessions:
     """Moves sessions between the database and the archive. Each move can be called again after it was broken off.
     Raises ArchiveUnavailable, and StorageUnavailable.
@@ -201,7 +183,7 @@ class ArchivedSessions:
         """Move a session's facts to the archive; False when the session is working, or another continues it."""
         keys, session = ShardKeys(shard_of(known.record.address.key)), known.record.id
         await self._kept(session).put(whole)
-        tapes, values = await self._contents(keys, session)
+        tapes, contents = await _contents(self._connection, keys, session)
         names = [
             keys.session(session),
             keys.awake,
@@ -212,9 +194,7 @@ class ArchivedSessions:
             keys.snapshot(session),
             keys.anchors(session),
             keys.values(session),
-            *map(keys.tape, tapes),
-            *map(keys.early, tapes),
-            *map(keys.value, values),
+            *contents,
         ]
         note = to_json([known.last_at.isoformat(), known.size_bytes])
         outcome = await self._connection.run(_ARCHIVE, names, [session, whole.record.seq, len(tapes), note])
@@ -228,7 +208,7 @@ class ArchivedSessions:
         Raises ArchiveUnavailable when the archive does not have them.
         """
         keys, whole = ShardKeys(shard), await self.whole(session)
-        await write_facts(self._places, _each(whole), session, keys, keys.tape, _ARCHIVED)
+        await write_facts(self._places, each_of(whole.facts), session, keys, keys.tape, _ARCHIVED)
         await self._connection.run(_RETURN, [keys.session(session)], [])
 
     async def whole(self, session: SessionId) -> WholeSession:
@@ -252,12 +232,11 @@ class ArchivedSessions:
             )
         return self._archive
 
-    async def _contents(self, keys: ShardKeys, session: SessionId) -> tuple[list[TapeId], list[str]]:
-        asked = [("smembers", keys.tapes(session)), ("smembers", keys.values(session))]
-        tapes, values = await self._connection.read_at_once(keys.lease, *asked)
-        return [TapeId(tape) for tape in sorted(tapes)], sorted(values)
 
-
-async def _each(whole: WholeSession) -> AsyncIterator[Fact]:
-    for fact in whole.facts:
-        yield fact
+async def _contents(
+    connection: RedisConnection, keys: ShardKeys, session: SessionId
+) -> tuple[Sequence[TapeId], list[str]]:
+    """The names of a session's own tapes, and the keys of all of its facts and large values."""
+    asked = [("smembers", keys.tapes(session)), ("smembers", keys.values(session))]
+    tapes, values = map(sorted, await connection.read_at_once(keys.lease, *asked))
+    return tapes, [*map(keys.tape, tapes), *map(keys.early, tapes), *map(keys.value, values)]

@@ -61,7 +61,8 @@ class RedisSessionStore(RedisTapes):
         if commit.begin is not None and commit.begin.parent is not None:
             await self._branch(commit.session, commit.lease.shard, commit.begin.parent)
         shard, token = commit.lease.shard, commit.lease.token
-        sender = CommitSender(self._writer, next(self._calls), self._connection.histories.commits(shard, token))
+        known = self._connection.histories.under(shard, token).commits
+        sender = CommitSender(self._writer, next(self._calls), known)
         if commit.begin is not None:
             self._places.expect(commit.session, commit.begin.address.key)
         sealing = await self._places.sealing(ShardKeys(shard), commit.session)
@@ -88,9 +89,8 @@ class RedisSessionStore(RedisTapes):
         return None if found is None else await self.session(shard, SessionId(found))
 
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
-        key = ShardKeys(shard).session(session)
-
-        record = record_from(session, await self._connection.ask("HMGET", key, *RECORD_FIELDS))
+        kept = await self._connection.ask("HMGET", ShardKeys(shard).session(session), *RECORD_FIELDS)
+        record = record_from(session, kept)
         if record is not None:
             self._places.remember(session, shard)
         if record is not None and record.archived:
@@ -100,7 +100,6 @@ class RedisSessionStore(RedisTapes):
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
         keys = ShardKeys(shard)
-
         asked = [("smembers", keys.awake), ("smembers", keys.outbox)]
         awake, outbox = await self._connection.read_at_once(keys.lease, *asked)
         pages: dict[SessionId, set[str]] = {SessionId(session): set() for session in awake}
@@ -159,9 +158,7 @@ class RedisSessionStore(RedisTapes):
         keys = await self._places.keys(session)
         if keys is None:
             return False
-        name = keys.session(session)
-
-        archived = bool(await self._connection.read("hexists", name, "archived"))
+        archived = bool(await self._connection.read("hexists", keys.session(session), "archived"))
         return archived and await self.session(keys.shard, session) is not None
 
 

@@ -109,11 +109,8 @@ class RedisTapes:
         if keys is None:
             yield NewsFollower(session, "")
             return
-        follower = await self.news.follower(session, keys.news)
-        try:
+        async with self.beginning(session, keys.shard) as follower:
             yield follower
-        finally:
-            self.news.leave(follower)
 
     @asynccontextmanager
     async def beginning(self, session: SessionId, shard: int) -> AsyncIterator[NewsFollower]:
@@ -142,7 +139,6 @@ class RedisTapes:
         found, last = await self._session(session), until
         while found is not None:
             name = found.keys.snapshot(found.id)
-
             seq, its_version, text = await self._connection.read("hmget", name, ["seq", "version", "text"])
             at = int(seq) if its_version == version else 0
             if last is not None and at > last:
@@ -159,11 +155,9 @@ class RedisTapes:
 
     async def _earlier(self, name: str, last: int) -> tuple[int, str | None]:
         """The last of the earlier snapshots of at most `last` facts: its fact and text."""
-
         fields = await self._connection.read("hkeys", name)
         seqs = [int(field.removeprefix(EARLIER)) for field in fields if field.startswith(EARLIER)]
         at = max((seq for seq in seqs if seq <= last), default=0)
-
         return at, await self._connection.read("hget", name, f"{EARLIER}{at}") if at else None
 
     async def _stretches(self, session: SessionId, after: int, until: int | None) -> Sequence[_Stretch]:
@@ -189,7 +183,6 @@ class RedisTapes:
         keys = await self._places.keys(session)
         if keys is None:
             return None
-
         fields = ["seq", "parent", "parent_seq", "early", "anchors"]
         (seq, parent, parent_seq, early, anchors), tapes = await self._connection.read_at_once(
             keys.lease, ("hmget", keys.session(session), fields), ("smembers", keys.tapes(session))
@@ -210,14 +203,17 @@ class RedisTapes:
         streams = [keys.early(tape), keys.tape(tape)] if stretch.session.early else [keys.tape(tape)]
         for key in reversed(streams) if back else streams:
             async for seq, fields in self._entries(key, stretch, back):
-                named = large_values(fields)
-                large = {name: (digest, await self._value(keys, digest)) for name, digest in named.items()}
+                large = {
+                    name: (digest, await self._connection.read("hget", keys.value(digest), "text"))
+                    for name, digest in large_values(fields).items()
+                }
                 yield reading.fact(tape, seq, fields, large)
 
     async def _entries(self, key: str, stretch: _Stretch, back: bool) -> AsyncIterator[tuple[int, Mapping[str, str]]]:
         first, last = stretch.after + 1, stretch.last
         while first <= last:
-            page = await self._page(key, first, last, back)
+            bounds = {"min": f"{first}-0", "max": f"{last}-0", "count": _PAGE_OF_FACTS}
+            page = await self._connection.read("xrevrange" if back else "xrange", key, **bounds)
             for entry_id, fields in page:
                 seq = int(entry_id.partition("-")[0])
                 first, last = (first, seq - 1) if back else (seq + 1, last)
@@ -225,22 +221,9 @@ class RedisTapes:
             if len(page) < _PAGE_OF_FACTS:
                 return
 
-    async def _page(self, key: str, first: int, last: int, back: bool) -> Entries:
-        bounds = {"min": f"{first}-0", "max": f"{last}-0", "count": _PAGE_OF_FACTS}
-        page: Entries = await self._connection.read("xrevrange" if back else "xrange", key, **bounds)
-        return page
-
-    async def _value(self, keys: ShardKeys, digest: str) -> str | None:
-        """The text of a large value."""
-        key = keys.value(digest)
-
-        found: str | None = await self._connection.read("hget", key, "text")
-        return found
-
     async def _anchor(self, stretch: _Stretch, kind: str) -> int | None:
         key = stretch.session.keys.anchors(stretch.session.id)
         last, first = f"[{anchor_name(kind, stretch.last)}", f"({anchor_name(kind, stretch.after)}"
-
         return anchor_seq(await self._connection.read("zrevrangebylex", key, last, first, start=0, num=1))
 
     async def _search(self, stretch: _Stretch, kind: str) -> int | None:
@@ -320,7 +303,7 @@ class TapeNews:
         be gone.
         """
         some = 0 < len(entries) < _NEWS_KEPT
-        told = {_session(fields) for _, fields in entries}
+        told = {fields["s"] for _, fields in entries}
         for follower in self._followers.get(stream, ()):
             if not some or follower.session in told:
                 follower.ring(error)
@@ -382,7 +365,3 @@ async def _merged(readers: Sequence[AsyncIterator[Fact]], *, back: bool) -> Asyn
             heapq.heappop(heads)
         else:
             heapq.heapreplace(heads, (sign * following.seq, number, following))
-
-
-def _session(fields: Mapping[str, str]) -> str:
-    return fields["s"]

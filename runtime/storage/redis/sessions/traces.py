@@ -159,7 +159,6 @@ class RedisTraces:
         """Delete the mail of deleted sessions for participants in other processes, and their seats there."""
         if kind == "seat":
             return await self._remove(key) if seat_id.partition("/")[0] in whose.sessions else 0
-
         mail = await self._connection.read("xrange", key)
         theirs = [entry_id for entry_id, fields in mail if seat_of_letter(fields["l"]).session in whose.sessions]
         return int(await self._connection.write("XDEL", key, *theirs)) if theirs else 0
@@ -194,7 +193,6 @@ class RedisTraces:
 
     async def _scheduled(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
         """The events as which schedules are kept, with their numbers."""
-
         for name, written in (await self._connection.read("hgetall", key)).items():
             if name.isdecimal():
                 yield name, self._form.read(name, {"e": written})
