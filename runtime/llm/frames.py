@@ -23,10 +23,7 @@ from runtime.core.errors import (
 )
 from runtime.core.json_text import plain_data
 from runtime.llm.client import (
-    ChatMessage,
     CompletionRequest,
-    PromptPicture,
-    VoiceRecording,
 )
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
@@ -79,16 +76,6 @@ class FrameReader:
         (size,) = _LENGTH.unpack(await self._bytes.receive_exactly(_LENGTH.size))
         frame: Frame = json.loads(await self._bytes.receive_exactly(size))
         return frame
-
-
-def request_from(data: Mapping[str, Any]) -> CompletionRequest:
-    messages = tuple(
-        ChatMessage(**{**message, "pictures": tuple(PromptPicture(**one) for one in message["pictures"])})
-        for message in data["messages"]
-    )
-    recording = data.get("recording")
-    told = {"messages": messages, "stop": tuple(data["stop"]), "recording": recording and VoiceRecording(**recording)}
-    return CompletionRequest(**{**data, **told})
 
 
 def error_data(error: LLMError) -> dict[str, Any]:

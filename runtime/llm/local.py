@@ -12,10 +12,11 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any, Final, Self
 
 import anyio
@@ -135,7 +136,7 @@ def download(size: str, folder: Path) -> None:
         raise ConfigError(f"The Whisper model {size} was not downloaded to its end; try again.")
 
 
-class LocalWhisper:
+class LocalWhisper(anyio.AsyncContextManagerMixin):
     """A model of the data directory, served by a process of its own as long as the block lasts.
 
     The process is begun by the first recording, and again by the next one after it has died; requests wait in the
@@ -160,7 +161,6 @@ class LocalWhisper:
         self._on_event = on_event
         self._environment = {"HF_HUB_OFFLINE": "1", **(environment or {})}
         self._socket: socket.socket | None = None
-        self._running = beside()
         self._process: Process | None = None
 
     @property
@@ -173,22 +173,14 @@ class LocalWhisper:
     def process_id(self) -> int | None:
         return None if self._process is None else self._process.pid
 
-    async def __aenter__(self) -> Self:
+    @asynccontextmanager
+    async def __asynccontextmanager__(self) -> AsyncGenerator[Self]:
         await anyio.to_thread.run_sync(check_model, self._folder, self._size)
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
-        self._socket.setblocking(False)
-        tasks = await self._running.__aenter__()
-        tasks.start_soon(self._supervise, self._socket)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        try:
-            return await self._running.__aexit__(kind, error, trace)
-        finally:
-            assert self._socket is not None
-            self._socket.close()
+        with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as self._socket:
+            self._socket.setblocking(False)
+            async with beside() as tasks:
+                tasks.start_soon(self._supervise, self._socket)
+                yield self
 
     async def _supervise(self, listens: socket.socket) -> None:
         pause_s = _FIRST_PAUSE_S

@@ -45,46 +45,42 @@ MAX_PIECES = 100_000
 class ModelRegistry:
     def __init__(self, clients: Mapping[str, LLMClient], cooldowns: ModelCooldowns | None = None) -> None:
         """One of the names is DEFAULT. `cooldowns` are those of all chains."""
-        self._clients = clients
+        self.all_clients = clients
         self.cooldowns = cooldowns
 
     @property
     def model(self) -> str:
-        return self._clients[DEFAULT].model
-
-    @property
-    def all_clients(self) -> Mapping[str, LLMClient]:
-        return self._clients
+        return self.all_clients[DEFAULT].model
 
     @property
     def clients(self) -> Mapping[str, LLMClient]:
         """The models by their names in the settings, without those that write no text."""
-        return {name: client for name, client in self._clients.items() if name not in SERVICES.values()}
+        return {name: client for name, client in self.all_clients.items() if name not in SERVICES.values()}
 
     def service(self, purpose: str) -> LLMClient | None:
-        client = self._clients.get(SERVICES[purpose])
+        client = self.all_clients.get(SERVICES[purpose])
         return None if isinstance(client, NoModelClient) else client
 
     def name_for(self, purpose: str, model: str, /) -> str:
         if purpose in SERVICES:
             return SERVICES[purpose]
         name = model or PURPOSES.get(purpose, DEFAULT)
-        return DEFAULT if name in PURPOSES.values() and name not in self._clients else name
+        return DEFAULT if name in PURPOSES.values() and name not in self.all_clients else name
 
     def client_for(self, purpose: str) -> LLMClient | None:
-        client = self._clients[self.name_for(purpose, "")]
+        client = self.all_clients[self.name_for(purpose, "")]
         return None if isinstance(client, NoModelClient) else client
 
     async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
-        client = self._clients.get(self.name_for(purpose, model))
+        client = self.all_clients.get(self.name_for(purpose, model))
         return await client.sees() if isinstance(client, KnowsSight) else None
 
     async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
-        client = self._clients.get(self.name_for(purpose, model))
+        client = self.all_clients.get(self.name_for(purpose, model))
         return await client.all_see() if isinstance(client, KnowsSightOfAll) else await self.sees(purpose, model)
 
     async def warm_up(self) -> None:
-        for client in self._clients.values():
+        for client in self.all_clients.values():
             await warm_up(client)
 
     def model_for(self, request: CompletionRequest, /) -> str:
@@ -96,7 +92,7 @@ class ModelRegistry:
 
     def _client(self, request: CompletionRequest) -> LLMClient:
         name = self.name_for(request.purpose, request.model)
-        client = self._clients.get(name)
+        client = self.all_clients.get(name)
         # where there is none, the session began with other settings
         return NoModelClient(f'The settings have no model "{name}".') if client is None else client
 
@@ -104,12 +100,10 @@ class ModelRegistry:
 class NoModelClient:
     """Takes the place of a model: every request fails with the reason, which says what to set."""
 
+    model = "none"
+
     def __init__(self, reason: str) -> None:
         self.reason = reason
-
-    @property
-    def model(self) -> str:
-        return "none"
 
     @asynccontextmanager
     async def stream(self, _request: CompletionRequest, /) -> AsyncIterator[_Unavailable]:

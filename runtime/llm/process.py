@@ -19,7 +19,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 import anyio
@@ -54,7 +53,7 @@ _SHOWN_CHARS = 300
 _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
-class ModelProcess:
+class ModelProcess(anyio.AsyncContextManagerMixin):
     """Providers whose requests are made by one process of their own, as long as the block lasts.
 
     The process is started by `warm_up` or by the first request. One that dies is started again: what it was answering
@@ -82,26 +81,13 @@ class ModelProcess:
         self._wanted = anyio.Event()
         self._link: _Link | None = None
         self._changed = anyio.Event()
-        self._running = self._run()
 
     @property
     def process_id(self) -> int | None:
         return None if self._link is None else self._link.process.pid
 
-    async def __aenter__(self) -> Self:
-        await self._running.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._running.__aexit__(kind, error, trace)
-
-    async def warm_up(self) -> None:
+    async def warm_up(self) -> _Link:
         """Return when the process has imported what it needs."""
-        await self._ready()
-
-    async def _ready(self) -> _Link:
         while True:
             link = await self._linked()
             await link.settled.wait()
@@ -119,11 +105,11 @@ class ModelProcess:
         return self._link
 
     @asynccontextmanager
-    async def _run(self) -> AsyncIterator[None]:
+    async def __asynccontextmanager__(self) -> AsyncGenerator[Self]:
         try:
             async with beside() as tasks:
                 tasks.start_soon(self._supervise)
-                yield
+                yield self
         finally:
             self._options.close()
 
@@ -206,7 +192,7 @@ class _OneModel(ModelProvider):
         await self._process.warm_up()
 
     async def sees(self) -> bool | None:
-        return (await self._process._ready()).sees[self._number]
+        return (await self._process.warm_up()).sees[self._number]
 
     def prices(self) -> TokenPrices | None:
         link = self._process._link

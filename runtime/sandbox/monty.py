@@ -305,16 +305,12 @@ class MontyEvaluation:
             if self._suspensions > self._limits.suspensions:
                 raise _TooManyCallsError(f"more than {self._limits.suspensions} host calls in one statement")
             if isinstance(snapshot, monty.AsyncNameLookupSnapshot):
-                snapshot = await self._look_up(snapshot)
+                name = self._dotted.get(snapshot.variable_name, snapshot.variable_name)
+                known = name in self._snippet.functions and snapshot.object_id is None
+                snapshot = await (snapshot.resume(value=_named(name)) if known else snapshot.resume())
             else:
                 snapshot = await self._call(snapshot)
         return snapshot
-
-    async def _look_up(self, snapshot: monty.AsyncNameLookupSnapshot) -> Snapshot:
-        name = self._dotted.get(snapshot.variable_name, snapshot.variable_name)
-        if name in self._snippet.functions and snapshot.object_id is None:
-            return await snapshot.resume(value=_named(name))
-        return await snapshot.resume()
 
     async def _call(self, snapshot: monty.AsyncFunctionSnapshot) -> Snapshot:
         if snapshot.is_os_function:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import anyio
 from anyio.abc import UNIXSocketStream
+from msgspec import convert
 from msgspec.structs import replace
 
 from runtime.core.clock import SystemClock
-from runtime.llm.client import ModelOptions, ModelProvider, ModelTimeouts
+from runtime.llm.client import ModelOptions, ModelProvider
 from runtime.llm.worker.relay import Relay
 
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -37,8 +38,7 @@ def main() -> None:
     _end_with(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # the gateway drains first; this process ends with it
         signal.signal(number, signal.SIG_IGN)
-    told = json.loads(_content(options_file))
-    models = [ModelOptions(**{**data, "timeouts": ModelTimeouts(**data["timeouts"])}) for data in told]
+    models = convert(json.loads(_content(options_file)), list[ModelOptions])
     for name, file in json.loads(sys.argv[-1]).items():
         os.environ[name] = _content(file)
     anyio.run(_serve, [_with_key(options) for options in models])

@@ -39,15 +39,6 @@ def known(litellm: ModuleType, model: str) -> ListedPrice:
         return ListedPrice({})
 
 
-def _prices(row: Mapping[str, Any]) -> TokenPrices | None:
-    def usd(key: str) -> float:
-        return float(row.get(key) or 0.0) * 1_000_000
-
-    given = usd("input_cost_per_token")
-    found = TokenPrices(given, usd("cache_read_input_token_cost") or given, usd("output_cost_per_token"))
-    return found if found.usd_in or found.usd_out else None
-
-
 class ListedPrice:
     """One model's row of litellm's list, read without litellm. A model without a row has no price."""
 
@@ -89,7 +80,9 @@ class ListedPrice:
 
     @property
     def prices(self) -> TokenPrices | None:
-        return _prices(self._row)
+        costs = ("input_cost_per_token", "cache_read_input_token_cost", "output_cost_per_token")
+        given, cached, made = (self._usd(key) * 1_000_000 for key in costs)
+        return TokenPrices(given, cached or given, made) if given or made else None
 
     @property
     def sees(self) -> bool | None:

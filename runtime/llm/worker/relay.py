@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 from anyio.abc import AnyByteStream, ObjectReceiveStream, TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
+from msgspec import convert
 from msgspec.structs import replace
 
 from runtime.core.clock import Clock
@@ -26,7 +27,7 @@ from runtime.llm.client import (
     ModelProvider,
     Usage,
 )
-from runtime.llm.frames import Frame, FrameReader, error_data, packed, request_from
+from runtime.llm.frames import Frame, FrameReader, error_data, packed
 
 PAUSE_S = 0.02
 MAX_COUNTED = 1_000_000_000
@@ -84,7 +85,7 @@ class Relay:
     def _begin(self, frame: Frame, tasks: TaskGroup) -> None:
         number, scope = frame["ask"], anyio.CancelScope()
         self._answering[number] = scope
-        pending, request = _Pending(number, frame["model"]), request_from(frame["request"])
+        pending, request = _Pending(number, frame["model"]), convert(frame["request"], CompletionRequest)
         tasks.start_soon(self._answer, pending, request, scope)
 
     async def _answer(self, pending: _Pending, request: CompletionRequest, scope: anyio.CancelScope) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 
 import pytest
+from msgspec import convert
 
 from runtime.core.json_text import plain_data
 from runtime.llm.client import DESCRIBE, ChatMessage, CompletionRequest, ModelCompletion, PromptPicture, VisionRecord
-from runtime.llm.frames import request_from
 from runtime.llm.models import ModelRegistry
 from runtime.llm.worker.openai_server import messages_data
 from runtime.llm.worker.prices import ListedPrice
@@ -33,7 +33,7 @@ def test_the_mark_for_a_cache_is_at_the_last_part() -> None:
 
 def test_a_request_with_pictures_is_the_same_behind_the_socket() -> None:
     request = CompletionRequest((ChatMessage("system", "s"), SEEN))
-    assert request_from(plain_data(request)) == request
+    assert convert(plain_data(request), CompletionRequest) == request
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec import convert
 
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
 from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, ModelOptions, Service, VoiceRecording
-from runtime.llm.frames import packed_request, request_from
+from runtime.llm.frames import packed_request
 from runtime.llm.worker.services import MAX_SPEECH_BYTES
 from runtime.llm.worker.services import VoiceServer as Asked
 from tests.fakes.models.sounds import opus
@@ -96,7 +97,7 @@ def test_a_recording_is_packed_as_any_request() -> None:
     recording = VoiceRecording('a "data":"" name.ogg', "audio/ogg", base64.b64encode(bytes(range(256))).decode())
     request = CompletionRequest((), TRANSCRIBE, recording=recording)
     frame = json.loads(packed_request(7, 1, request)[4:])
-    assert (frame["ask"], frame["model"], request_from(frame["request"])) == (7, 1, request)
+    assert (frame["ask"], frame["model"], convert(frame["request"], CompletionRequest)) == (7, 1, request)
 
 
 REPLY = {"text": "Hello", "languages": [{"code": "en"}], "duration": 3, "usage": {"seconds": 3, "input_tokens": 7}}
