@@ -10,7 +10,7 @@ import anyio
 from PIL import Image
 
 from benchmarks.table import Row, show
-from gateway.features.files.intake import WorkerReader
+from gateway.features.files.node import WorkerReader
 from gateway.features.files.reading import Reading
 
 WIDTH, HEIGHT = 4000, 3000

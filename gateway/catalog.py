@@ -14,8 +14,7 @@ from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import AccessRules
 from gateway.access.people import Role
-from gateway.extensions.extension import ExtensionPlatform, PlatformParts
-from gateway.extensions.loading import handing_over, load_extensions, waiting_for
+from gateway.extensions.extension import ExtensionPlatform, PlatformParts, handing_over, load_extensions, waiting_for
 from gateway.inbound.commands import ALONE
 from gateway.settings.forms import revealed
 from gateway.settings.platforms import PlatformSettings

@@ -32,11 +32,11 @@ from gateway.assembly.foundation import (
     follow_models,
     jobs_of,
     limits_of,
+    node_context_of,
     with_shared_views,
 )
 from gateway.assembly.parts import Engine, open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
-from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.web_chat import first_owner_lines, room_rules, room_tables
 from gateway.capabilities import FEATURES

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def extension_names(settings: Settings) -> Collection[str]:
     """The names that extensions add for programs: of calls and of participants. Raises ConfigError."""
-    from gateway.extensions.loading import load_extensions
+    from gateway.extensions.extension import load_extensions
 
     found = load_extensions(settings.extensions.modules)
     return {*found.calls, *(name for one in found.loaded for name in one.participants)}

@@ -1,13 +1,16 @@
 """The routes for other programs: bus, tapes, participants, the console and the views of the gateway, and the options of
-the web server.
+the web server. And `/bus/v1` or `/tape/v1` alone, served by a process that holds no shard, no bot and no page.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import anyio
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 from starlette.applications import Starlette
@@ -19,7 +22,9 @@ from adapters.web.adapter import WebAdapter
 from adapters.web.codec import WebVisitor
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import AccessRequest
+from gateway.assembly.announcement import listed_under, url_here
 from gateway.assembly.foundation import GatewayFoundation
+from gateway.assembly.parts import open_archive, open_storage, own_folder
 from gateway.assembly.stores import (
     drains_in,
     feed_in,
@@ -45,6 +50,8 @@ from gateway.clients.views import FeatureDoor, GatewayView
 from gateway.console.door import LOGINS_TABLE, ConsoleDoor, ConsoleLogins
 from gateway.database import GatewayDatabase
 from gateway.feature import ClientGround, TapeGround, WebGround
+from gateway.observability.logs import LogOptions, LogWriter
+from gateway.observability.watching import SecretMasking
 from gateway.overview.decisions import DecisionRoutes, PeopleRoutes
 from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.models import ModelRoutes, ToolRoutes
@@ -53,23 +60,33 @@ from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SessionRoutes, TalkMaker
 from gateway.overview.status import PLATFORMS_TABLE, NodeRoutes, SeenPlatforms, SharedPlatforms, StatusRoute
 from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
+from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import PIN_NEWS, VERSIONS_TABLE
+from gateway.service import GatewayReady
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.forms import revealed
+from gateway.settings.tree import Settings, secrets
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.files import FileRoutes
-from gateway.web.guard import allowed_hosts
+from gateway.web.guard import RequestGuard, allowed_hosts, health_routes
 from gateway.web.identity import WebIdentities, persistent_secret
 from gateway.web.logins.door import OpenPages
-from runtime.core.clock import Clock
+from gateway.web.server import ServerRules
+from gateway.web.server import serve as serve_web
+from runtime.bus import Bus
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
 from runtime.core.ids import SessionId
+from runtime.core.texts import load_texts
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.model_calls import RedisModelCalls
 from runtime.tape.snapshot import TapeMoments
+
+Announce = Callable[[GatewayReady], None]
 
 
 def bus_of(foundation: GatewayFoundation, tasks: TaskGroup) -> ClientBus | None:
@@ -251,3 +268,76 @@ def tape_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequenc
     moments = _moments(ground, database)
     versions = versions_in(ground.connection, ground.clock)
     return SessionViews(admission, database.catalog, database.tapes, moments, ground.programs, versions, calls).routes()
+
+
+async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, port: int, *, on_ready: Announce) -> None:
+    """Serve the bus until cancelled. Raises ConfigError, also where there is no client, and ProgramError."""
+    clock, bus, masking = _begun(settings, "bus")
+    async with (
+        open_storage(settings, on_event=bus.publish) as connection,
+        open_archive(settings, on_event=bus.publish) as archive,
+        AsyncExitStack() as stack,
+        anyio.create_task_group() as tasks,
+    ):
+        routes, folder = routes_of(settings, programs), stack.enter_context(own_folder(settings, "bus"))
+        database, texts = (
+            GatewayDatabase(settings, connection, archive),
+            load_texts(settings.language, settings.texts_dir),
+        )
+        foundation = GatewayFoundation(
+            *(settings, routes, await compile_routes(settings, routes), connection, database, clock, bus, texts),
+            engine=None,
+            data_dir=folder,
+            debugger=None,
+            masking=masking,
+        )
+        clients = bus_of(foundation, tasks)
+        assert clients is not None  # there are clients
+        await _serve((settings, bus), "bus", (Mount(BUS, clients.app()), clients.doors), tasks, (host, port), on_ready)
+
+
+async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Announce) -> None:
+    """Serve tapes until cancelled. Raises ConfigError, also where there is no client."""
+    clock, bus, _ = _begun(settings, "tape service")
+    async with (
+        open_storage(settings, on_event=bus.publish) as connection,
+        open_archive(settings, on_event=bus.publish) as archive,
+        anyio.create_task_group() as tasks,
+    ):
+        (first,) = tapes_of(GatewayDatabase(settings, connection, archive), clock, tasks, lambda _: ())
+        await _serve((settings, bus), "tape", (first, ()), tasks, (host, port), on_ready)
+
+
+def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, SecretMasking]:
+    """The clock, the bus with the logs, and what they leave out. Raises ConfigError where there is no client."""
+    if not settings.clients:
+        raise ConfigError(f"There is no client for the {what} to serve. Add one under [clients.<name>].")
+    clock = SystemClock()
+    bus, masking = Bus(clock), SecretMasking(secrets(settings))
+    LogWriter(LogOptions(settings.logs.level, settings.logs.format), masking).attach(bus)
+    return clock, bus, masking
+
+
+async def _serve(
+    around: tuple[Settings, Bus],
+    role: str,
+    doors: tuple[Mount, Sequence[BaseRoute]],
+    tasks: TaskGroup,
+    place: tuple[str, int],
+    on_ready: Announce,
+) -> None:
+    """Serve these routes; the start prints the first of them."""
+    (settings, bus), (host, port), (first, others) = around, place, doors
+    app = Starlette(
+        routes=[first, *others, *health_routes(lambda: (), None)],
+        middleware=[Middleware(RequestGuard, hosts=allowed_hosts(host, settings.web.public_hosts))],
+    )
+    rules = ServerRules(settings.web.trusted_proxies, bus, role=role)
+    listens_at: int = await tasks.start(serve_web, app, host, port, rules)
+    url = f"{url_here(host, listens_at)}{first.path}"
+    lines = [*listed_under(role, [url]), *listed_under("clients", list(settings.clients))]
+    on_ready(GatewayReady(lines, _nothing_to_drain))
+
+
+async def _nothing_to_drain(_within_s: float | None) -> None:
+    """Clients come again, and read on from where they were."""

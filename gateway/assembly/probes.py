@@ -13,7 +13,7 @@ from adapters.adapter import HoldsConnections
 from gateway.assembly.parts import ask_keys, open_archive, open_sandbox
 from gateway.capabilities import FEATURES
 from gateway.catalog import AdapterGround, PlatformKind, catalog
-from gateway.extensions.loading import waiting_for
+from gateway.extensions.extension import waiting_for
 from gateway.feature import Feature
 from gateway.inbound.commands import menu
 from gateway.models.answers import ask, question_for
@@ -88,7 +88,7 @@ async def _ask_models(settings: Settings) -> str:
 
 
 async def _ask_extensions(settings: Settings) -> str | None:
-    from gateway.extensions.loading import load_extensions
+    from gateway.extensions.extension import load_extensions
 
     loaded = load_extensions(settings.extensions.modules).loaded
     lines = [", ".join(one.name for one in loaded)]

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
-from gateway.extensions.loading import load_extensions
+from gateway.extensions.extension import load_extensions
 from gateway.extensions.node import extending
 from gateway.feature import TriedGround
 from gateway.models.opening import check_programs, open_models

@@ -109,7 +109,7 @@ def _serve_alone(role: str, program: Sequence[Path], config: Path | None, host: 
         _look_first(program, place, role)
 
         async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
-            from gateway.assembly.alone import serve_bus, serve_tapes
+            from gateway.assembly.doors import serve_bus, serve_tapes
             from gateway.assembly.probes import reach_database
 
             await reach_database(settings, say)

@@ -30,11 +30,10 @@ from gateway.clients.journals import TAPES
 from gateway.clients.requests import KNOWN, BusClient
 from gateway.clients.scopes import ClientScopes
 from gateway.settings.clients import OWNER
-from gateway.web.forms import over_tls, small_json, source_of
+from gateway.web.app import ASSETS, files_at, page_at
+from gateway.web.app import PAGE as CHAT
 from gateway.web.identity import clean_name
-from gateway.web.logins.door import NOT_READ, TOO_MANY, LoginAttempts, refused
-from gateway.web.pages import ASSETS, files_at, page_at
-from gateway.web.pages import PAGE as CHAT
+from gateway.web.logins.door import NOT_READ, TOO_MANY, LoginAttempts, over_tls, refused, small_json, source_of
 from runtime.core.clock import Clock, aware
 from runtime.core.errors import StorageError
 from runtime.core.fairness import oldest_of_largest

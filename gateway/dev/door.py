@@ -14,10 +14,9 @@ from starlette.routing import BaseRoute, Route
 from adapters.web.codec import WebVisitor
 from gateway.dev.board import DevBoard
 from gateway.dev.folder import TEMPLATES, template
-from gateway.web.forms import small_json
+from gateway.web.app import ASSETS, PAGE, files_at, page_at
 from gateway.web.guard import LOOPBACK_HOSTS
-from gateway.web.logins.door import refused
-from gateway.web.pages import ASSETS, PAGE, files_at, page_at
+from gateway.web.logins.door import refused, small_json
 
 OWN = Path(__file__).parent / "page"
 _QUIET_S = 15.0

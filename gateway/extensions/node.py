@@ -7,7 +7,7 @@ from functools import partial
 
 from anyio.abc import TaskGroup
 
-from gateway.extensions.loading import LoadedExtensions
+from gateway.extensions.extension import LoadedExtensions
 from runtime.bus import Bus
 from runtime.channels.channel import ChannelRegistry
 from runtime.channels.extensions import ExtendedChannels

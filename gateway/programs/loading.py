@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from gateway.extensions.loading import load_extensions
+from gateway.extensions.extension import load_extensions
 from gateway.inbound.commands import COMMANDS
 from gateway.inbound.routing import Routes, build_routes, only
 from gateway.packaged import packaged

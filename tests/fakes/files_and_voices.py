@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.features.files.describing import FileDescriber
-from gateway.features.files.intake import TakenFile
-from gateway.features.files.node import files_part, unlimited
+from gateway.features.files.node import TakenFile, files_part, unlimited
 from gateway.features.voice.node import voices_part
 from runtime.bus import Bus
 from runtime.core.address import Address

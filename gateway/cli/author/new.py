@@ -64,7 +64,7 @@ def _is_plain(value: Any) -> bool:
 def write_plain(directory: Path) -> None:
     """Write parley.toml with every setting, .env.example and a first program; nothing is overwritten."""
     from gateway.dev.folder import ENV_EXAMPLE
-    from gateway.extensions.loading import load_extensions
+    from gateway.extensions.extension import load_extensions
     from gateway.packaged import packaged
 
     with plain_errors():

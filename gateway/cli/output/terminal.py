@@ -71,7 +71,7 @@ def _sections(modules: tuple[str, ...]) -> Mapping[str, type[PlatformSettings]]:
 
     if not modules and not installed():
         return {}
-    from gateway.extensions.loading import sections
+    from gateway.extensions.extension import sections
 
     return sections(modules)
 

@@ -7,6 +7,6 @@ from gateway.feature import Feature, LatePart
 approvals = Feature(
     "approvals",
     node=LatePart("approvals.register:open_node"),
-    views=LatePart("approvals.routes:question_routes"),
+    views=LatePart("approvals.register:question_routes"),
     status=LatePart("approvals.register:status"),
 )

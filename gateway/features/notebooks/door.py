@@ -18,7 +18,6 @@ from gateway.clients.journals import TAPES, ClientJournals, journal_of, tape_nam
 from gateway.clients.requests import BusClient, ClientAdmission, answer, body_of, one_for_each_path, refused
 from gateway.clients.views import ClientView, acts
 from gateway.feature import TapeGround
-from gateway.features.notebooks.reading import ReadingRoutes
 from gateway.features.notebooks.redis import notebooks_in
 from gateway.features.notebooks.search.routes import JournalSearch, SearchRoutes
 from gateway.features.notebooks.search.search import NotebookSearch
@@ -32,7 +31,7 @@ from gateway.features.notebooks.store import (
     cut,
     entry_line,
 )
-from gateway.features.notebooks.tapes import NamedTapes
+from gateway.features.notebooks.tapes import NamedTapes, ReadingRoutes
 from gateway.features.notebooks.writing import Body, Writers, WritingRoutes
 from gateway.web.app import ServiceMount
 from runtime.core.clock import Clock

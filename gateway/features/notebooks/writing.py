@@ -17,7 +17,6 @@ from starlette.responses import Response
 from gateway.clients.journals import ClientJournals, allowed, journal_of, tape_name
 from gateway.clients.requests import BusClient, answer, body_of
 from gateway.clients.views import ClientView, acts
-from gateway.features.notebooks.reading import MAX_NUMBER
 from gateway.features.notebooks.store import (
     ANCHOR,
     MAX_ENTRIES_AT_ONCE,
@@ -29,7 +28,7 @@ from gateway.features.notebooks.store import (
     NotebookStore,
     entry_line,
 )
-from gateway.features.notebooks.tapes import ANY_ANCHOR, NotebookTape
+from gateway.features.notebooks.tapes import ANY_ANCHOR, MAX_NUMBER, NotebookTape
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import MAX_NAME_CHARS
 from runtime.core.errors import HeadMoved

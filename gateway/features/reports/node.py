@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from gateway.feature import FeatureGround, ServingGround
-from gateway.features.reports.desk import FailureDesk, notices_in
+from gateway.features.reports.decisions import FailureDesk, notices_in
 from gateway.features.reports.inquiry import AskedModel, DebugTasks, Inquiry, calls_of, programs_of
 from gateway.settings.models import leads_to
 from runtime.core.address import CLIENT

@@ -18,8 +18,17 @@ from gateway.features.voice.facts import (
     VoiceSwitched,
     VoiceTranscribed,
 )
-from gateway.features.voice.listening import ModelListener, ReceivedSound, UnheardReply, VoiceTranscript
-from gateway.features.voice.speaking import VOICE_TABLE, VOICE_TYPE, ModelSpeaker, VoiceCommand, readable
+from gateway.features.voice.speech import (
+    VOICE_TABLE,
+    VOICE_TYPE,
+    ModelListener,
+    ModelSpeaker,
+    ReceivedSound,
+    UnheardReply,
+    VoiceCommand,
+    VoiceTranscript,
+    readable,
+)
 from gateway.models.answers import BilledModel, BilledPerson
 from gateway.outbound.pages import NodeFileAccess
 from runtime.core.background import OnDemand

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
-from gateway.extensions.loading import LoadedExtensions, load_extensions
+from gateway.extensions.extension import LoadedExtensions, load_extensions
 from gateway.extensions.node import extending
 from gateway.feature import TriedGround
 from gateway.settings.tree import Settings

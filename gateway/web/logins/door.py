@@ -1,12 +1,13 @@
 """The port of all log-ins: who a request comes from, and the routes by which people come and go; the pages that are
 open, which close at once when their person is not admitted any more; and the log-in by a name, and by the chat's
-password where it has one.
+password where it has one. And what every page with a log-in shares: small forms, bounded by origin and by number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from ipaddress import ip_address, ip_network
 from typing import Protocol
 
 import anyio
@@ -15,11 +16,12 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from adapters.capabilities import Budget
 from adapters.pacing.bucket import KeyedBudgets
 from adapters.web.codec import WebVisitor
-from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, ReservedNames, WebIdentities, clean_name
 from runtime.core.clock import Clock
+from runtime.core.json_text import read_json
 
 TOO_MANY = "Too many attempts. Wait a minute."
 NOT_READ = "The form could not be read."
@@ -27,6 +29,13 @@ AWAY = "The chat's store does not answer. Try again in a moment."
 
 _Admitted = Callable[[], Awaitable[bool]]
 """Whether the person of a page may still look at it."""
+_MAX_FORM_BYTES = 4_096
+
+LOGINS = Budget(rate_per_s=0.2, burst=10)
+"""Attempts to log in from one address, or from one IPv6 network of 64 bits, since a host has all of it."""
+
+ALL_LOGINS = Budget(rate_per_s=1.0, burst=100)
+"""Attempts to log in from all addresses together, where a password is asked for."""
 
 
 class LogIn(Protocol):
@@ -176,3 +185,36 @@ class PasswordLogIn:
     async def _logout(self, _: Request) -> Response:
         """Forget the person in this browser."""
         return parted(COOKIE)
+
+
+def source_of(request: Request) -> str:
+    """The address that a request comes from, of IPv6 its network."""
+    address = request.client.host if request.client else ""
+    try:
+        ip = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(ip_network((ip, 64), strict=False)) if ip.version == 6 else address
+
+
+def over_tls(request: Request) -> bool:
+    """Whether the browser uses TLS, to the gateway or to a proxy. Where no proxy is trusted, the page's origin
+    decides.
+    """
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
+
+
+async def small_json(request: Request) -> dict[str, str] | None:
+    """A JSON object of strings from the body; None when it is too big or anything else."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MAX_FORM_BYTES:
+            return None
+    try:
+        data = read_json(body)
+    except ValueError:
+        return None
+    if not isinstance(data, dict):
+        return None
+    return {key: value for key, value in data.items() if isinstance(value, str)}

@@ -18,9 +18,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from adapters.records import ChangedTogether
 from adapters.web.codec import WebVisitor
 from gateway.access.people import KnownPeople, Role, role_named
-from gateway.web.forms import small_json
 from gateway.web.identity import MAX_NAME, ReservedNames, clean_name
-from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, LoginAttempts, parted, refused, shown, welcomed
+from gateway.web.logins.door import (
+    AWAY,
+    NOT_READ,
+    TOO_MANY,
+    LoginAttempts,
+    parted,
+    refused,
+    shown,
+    small_json,
+    welcomed,
+)
 from gateway.web.logins.team import LOGIN_LASTS_S, LoginTeam, NotAdmitted, login_id, name_field
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError

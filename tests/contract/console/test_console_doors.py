@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from gateway.console.door import ASKS, COOKIE, LASTS_S, LINK_LASTS_S, LINKS_TABLE, MAX_LOGINS, ConsoleLogins, LoginLinks
 from gateway.features.notebooks import door as tapes_module
-from gateway.web.forms import LOGINS
+from gateway.web.logins.door import LOGINS
 from runtime.core.ids import AgentId, PersonId, SessionId, TapeId
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisNodeStore

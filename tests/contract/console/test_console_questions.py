@@ -11,7 +11,7 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from gateway.assembly.sessions import FollowedSessionStore
+from gateway.assembly.foundation import FollowedSessionStore
 from gateway.assembly.stores import records_in
 from gateway.features.approvals import register as open_questions
 from gateway.features.approvals.register import QUESTIONS_TABLE, QuestionRegister
@@ -124,7 +124,7 @@ async def test_a_client_without_the_scope_for_words_answers_and_reads_none(valke
 
 
 async def test_an_answer_that_is_sent_again_is_one_event(valkey_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.features.approvals.routes.SETTLED_WITHIN_S", 0.05)
+    monkeypatch.setattr("gateway.features.approvals.register.SETTLED_WITHIN_S", 0.05)
     async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
         await commit(world, asking(pos="5", options=()))
         for _ in range(2):

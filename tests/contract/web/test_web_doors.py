@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from gateway.web.forms import ALL_LOGINS, LOGINS
+from gateway.web.logins.door import ALL_LOGINS, LOGINS
 from tests.fakes.clock import FakeClock
 from tests.fakes.pages.web_chat import WebChat, web_chat
 

@@ -13,7 +13,7 @@ import pytest
 from starlette.applications import Starlette
 
 from gateway.console import door
-from gateway.web.pages import PAGE, files_at, page_at
+from gateway.web.app import PAGE, files_at, page_at
 from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import anyio
 import httpx
 
 from adapters.web.codec import WebVisitor
-from gateway.features.pushes.pusher import Pusher
+from gateway.features.pushes.door import Pusher
 from gateway.features.pushes.subscriptions import Subscriptions
 from runtime.core.clock import SystemClock
 from tests.fakes.observing.records import MemoryRecords

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from gateway.features.files.intake import TakenFile
+from gateway.features.files.node import TakenFile
 from runtime.core.address import Address
 from runtime.core.files import FILE_URL, file_id
 from runtime.core.message import Attachment, FilePart

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import anyio
 
-from gateway.features.voice.listening import ReceivedSound, UnheardReply, VoiceTranscript
+from gateway.features.voice.speech import ReceivedSound, UnheardReply, VoiceTranscript
 from gateway.models.answers import BilledPerson
 
 

@@ -24,7 +24,6 @@ from gateway.clients.journals import journal_of, may, tape_name
 from gateway.clients.requests import BusClient, answer, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.clients.views import ClientView, looks
-from gateway.features.notebooks.reading import MAX_NUMBER
 from gateway.features.notebooks.search.index import (
     Filters,
     IndexedEntry,
@@ -39,7 +38,7 @@ from gateway.features.notebooks.search.index import (
     words_of,
 )
 from gateway.features.notebooks.search.search import FoundEntries, NoIndex, NotebookSearch, utc_text
-from gateway.features.notebooks.tapes import NamedTapes, fact_data
+from gateway.features.notebooks.tapes import MAX_NUMBER, NamedTapes, fact_data
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number

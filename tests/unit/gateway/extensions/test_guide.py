@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.assembly.standalone import TerminalOutput, execute
-from gateway.extensions.loading import load_extensions, sections
+from gateway.extensions.extension import load_extensions, sections
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import load
 from runtime.execution.frames.loop import FrameLoop

@@ -11,7 +11,7 @@ import pytest
 from gateway.catalog import catalog
 from gateway.cli.author.new import secrets_example, section_example
 from gateway.cli.output.terminal import load_settings
-from gateway.extensions.loading import load_extensions, sections
+from gateway.extensions.extension import load_extensions, sections
 from gateway.settings.tree import changed, load, secrets
 from runtime.core.errors import ConfigError
 

@@ -11,9 +11,8 @@ import pytest
 from adapters.web.adapter import WebAdapter
 from gateway.assembly.probes import probes
 from gateway.catalog import AdapterGround, listed
-from gateway.extensions import loading
-from gateway.extensions.extension import Extension
-from gateway.extensions.loading import LoadedExtensions, handing_over
+from gateway.extensions import extension as declared
+from gateway.extensions.extension import Extension, LoadedExtensions, handing_over
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.texts import english
@@ -49,7 +48,7 @@ async def test_plain_and_async_functions_get_the_object_of_their_platform() -> N
 async def test_function_that_raises_or_does_not_end_is_told_of_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(loading, "EXTENDS_WITHIN_S", 0.01)
+    monkeypatch.setattr(declared, "EXTENDS_WITHIN_S", 0.01)
     extension = Extension("words", api=1)
     got: list[object] = []
 
@@ -83,7 +82,7 @@ async def test_extension_whose_platform_is_off_is_named_with_what_switches_it_on
     assert [(one["extension"], one["platform"], one["switch"]) for one in told(caplog)] == [
         ("words", "slack", "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN")
     ]
-    monkeypatch.setattr("gateway.extensions.loading.load_extensions", lambda _: LoadedExtensions((extension,)))
+    monkeypatch.setattr("gateway.extensions.extension.load_extensions", lambda _: LoadedExtensions((extension,)))
     [extended] = [one for one in await probes(settings) if one.name == "extended"]
     assert extended.ask is not None
     switch = "set PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"

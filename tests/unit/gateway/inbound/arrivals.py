@@ -14,10 +14,9 @@ from gateway.access.people import KnownPeople, OwnerNotices, Role
 from gateway.feature import EntrancePart
 from gateway.features.memories.books import Memories, Silence
 from gateway.features.memories.node import MemoryCommand
-from gateway.features.reports.decisions import Decisions, Outcome
-from gateway.features.reports.desk import CHOICES
+from gateway.features.reports.decisions import CHOICES, Decisions, Outcome
 from gateway.features.usage.ledger import Ledger
-from gateway.features.voice.speaking import VoiceCommand
+from gateway.features.voice.speech import VoiceCommand
 from gateway.inbound.earlier import HeardPlaces
 from gateway.inbound.entrance import CommandAnswer, ConversationOrigins, Entrance, GivenCommand
 from gateway.inbound.late import LateMessages

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from adapters.web.codec import WebVisitor
-from gateway.web.forms import small_json
 from gateway.web.guard import allowed_hosts
 from gateway.web.identity import ReservedNames, WebIdentities, clean_name, persistent_secret
+from gateway.web.logins.door import small_json
 from runtime.core.clock import SystemClock
 from tests.fakes.clock import FakeClock
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from pillow_heif import from_pillow
 
-from gateway.features.files.intake import WorkerReader
+from gateway.features.files.node import WorkerReader
 from gateway.features.files.reading import ReadLimits
 from gateway.features.files.worker import pictures
 from gateway.features.files.worker.limits import Found, NotRead

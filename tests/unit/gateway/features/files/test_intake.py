@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.web.adapter import WebAdapter
-from gateway.features.files.intake import StoredFileIntake
+from gateway.features.files.node import StoredFileIntake
 from gateway.features.files.reading import FileRemark, Reading, ReadPart
 from gateway.features.files.settings import FileSettings
 from gateway.outbound.pages import NodeFileAccess

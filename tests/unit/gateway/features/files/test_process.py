@@ -11,7 +11,7 @@ from typing import Literal
 import anyio
 import pytest
 
-from gateway.features.files.intake import WorkerReader
+from gateway.features.files.node import WorkerReader
 from gateway.features.files.reading import FileRemark, ReadLimits
 from tests.fakes.documents import pdf_bomb, pdf_of_itself, picture, pixel_bomb, word
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 import anyio
 import pytest
 
-from gateway.features.pushes.pusher import MAX_WAITING, Pusher
+from gateway.features.pushes.door import MAX_WAITING, Pusher
 from gateway.features.pushes.subscriptions import LISTED_S, Subscription, Subscriptions, Wishes
 from runtime.core.errors import StorageUnavailable
 from runtime.core.room import RoomMessage

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.features.reports.desk import AGAIN, LEAVE
+from gateway.features.reports.decisions import AGAIN, LEAVE
 from gateway.features.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry, calls_of, programs_of, task_of
 from gateway.features.reports.settings import ReportSettings
 from runtime.core.address import address_of

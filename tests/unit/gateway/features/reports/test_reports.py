@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from gateway.access.people import OwnerNotices
 from gateway.features.reports.account import _OF_TYPE, _TEXTS, UNKNOWN, Accounts, cause_of
-from gateway.features.reports.decisions import Decisions
-from gateway.features.reports.desk import AGAIN, LEAVE, TOLD_LATE, FailureDesk, ReportNotices
+from gateway.features.reports.decisions import AGAIN, LEAVE, TOLD_LATE, Decisions, FailureDesk, ReportNotices
 from gateway.features.reports.inquiry import AskedModel, DebugTasks, task_of
 from gateway.observability.watching import SecretMasking
 from runtime.bus import Bus

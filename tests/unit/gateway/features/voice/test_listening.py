@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.features.voice.listening import ModelListener, ReceivedSound, UnheardReply, VoiceTranscript
 from gateway.features.voice.settings import VoiceSettings
+from gateway.features.voice.speech import ModelListener, ReceivedSound, UnheardReply, VoiceTranscript
 from gateway.models.answers import BilledModel, BilledPerson
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout, LLMUnavailable

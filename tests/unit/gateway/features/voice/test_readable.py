@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.features.voice.speaking import readable
+from gateway.features.voice.speech import readable
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.adapter import Inbound
 from gateway.access.people import Role
-from gateway.features.voice.speaking import ModelSpeaker, VoiceCommand
+from gateway.features.voice.speech import ModelSpeaker, VoiceCommand
 from gateway.inbound.entrance import GivenCommand
 from gateway.models.answers import BilledModel
 from runtime.core.address import Address

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from gateway.features.voice.speaking import VOICE_TYPE
+from gateway.features.voice.speech import VOICE_TYPE
 from runtime.core.files import FILE_URL, file_id
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import Scripted, World, live
