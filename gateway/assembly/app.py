@@ -61,8 +61,8 @@ from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
 from gateway.programs.reloading import ProgramSet, ReloadSource
 from gateway.service import ClusterMember, GatewayReady, GatewayService, ServedPlatform, ServingNode
 from gateway.settings.tree import Settings, secrets
+from gateway.web.files import hook_routes
 from gateway.web.guard import build_health, health_routes
-from gateway.web.hooks import hook_routes
 from gateway.web.server import ServerRules, listen
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus

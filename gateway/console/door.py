@@ -5,7 +5,6 @@ Log-ins, and links that let in an owner once, are records that every node reads:
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import secrets
@@ -37,6 +36,7 @@ from gateway.web.logins.door import NOT_READ, TOO_MANY, LoginAttempts, over_tls,
 from runtime.core.clock import Clock, aware
 from runtime.core.errors import StorageError
 from runtime.core.fairness import oldest_of_largest
+from runtime.core.ids import digest_of
 from runtime.events.happening import Tell
 from runtime.events.service import ConsoleActed, ConsoleEntered, ConsoleLeft, ConsoleRefused
 
@@ -87,7 +87,7 @@ class ConsoleLogins:
     """Makes, finds and ends log-ins. `passwords` are those of the roles. Raises StorageUnavailable."""
 
     def __init__(self, passwords: Mapping[str, str], records: Records, clock: Clock) -> None:
-        self._proofs = {OWNER: ""} | {role: _digest(password) for role, password in passwords.items()}
+        self._proofs = {OWNER: ""} | {role: digest_of(password) for role, password in passwords.items()}
         self._records = records
         self._clock = clock
 
@@ -97,7 +97,7 @@ class ConsoleLogins:
 
     def role_of(self, password: str) -> str | None:
         """The role of a password. It is compared with every role's, whether one is found or not."""
-        given, found = _digest(password), None
+        given, found = digest_of(password), None
         for role, proof in self._proofs.items():
             if hmac.compare_digest(proof, given):
                 found = role
@@ -108,17 +108,17 @@ class ConsoleLogins:
         await self._make_room()
         secret = secrets.token_urlsafe(32)
         login = Login(role, self._proofs[role], self._clock.now() + timedelta(seconds=LASTS_S), name)
-        await self._records.put(_digest(secret), login.text())
+        await self._records.put(digest_of(secret), login.text())
         return secret
 
     async def find(self, secret: str | None) -> Login | None:
         """The log-in of this secret; None where there is none, it has ended, or its password is another one now."""
-        kept = await self._records.get(_digest(secret)) if secret else None
+        kept = await self._records.get(digest_of(secret)) if secret else None
         login = readable("log-in", kept, _login)
         return login if login is not None and self._holds(login) else None
 
     async def end(self, secret: str) -> None:
-        await self._records.remove(_digest(secret))
+        await self._records.remove(digest_of(secret))
 
     async def end_all(self, role: str) -> None:
         kept = await self._records.all()
@@ -163,12 +163,12 @@ class LoginLinks:
             if not self._is_open(kept):
                 await self._records.remove(name)
         secret = secrets.token_urlsafe(24)
-        await self._records.put(_digest(secret), (self._clock.now() + timedelta(seconds=LINK_LASTS_S)).isoformat())
+        await self._records.put(digest_of(secret), (self._clock.now() + timedelta(seconds=LINK_LASTS_S)).isoformat())
         return secret
 
     async def follow(self, secret: str) -> bool:
         """Whether this is the secret of a link that nobody has followed. Nobody can follow it from now on."""
-        name, used = _digest(secret), f"{_USED}{secrets.token_urlsafe(8)}"  # of two at once, one finds the other's
+        name, used = digest_of(secret), f"{_USED}{secrets.token_urlsafe(8)}"  # of two at once, one finds the other's
         kept = await self._records.get(name)
         return self._is_open(kept) and await self._records.change({name: (kept, used)})
 
@@ -183,10 +183,6 @@ _USED = "used "
 def _login(text: str) -> Login:
     data = json.loads(text)
     return Login(str(data["role"]), str(data["proof"]), aware(data["until"]), str(data.get("name", "")))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def client_of(login: Login, *, acts: bool, private: bool) -> BusClient:

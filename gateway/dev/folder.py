@@ -189,7 +189,7 @@ def files_of(wanted: WantedFolder, folder: Path) -> dict[str, str]:
     if wanted.platform:
         settings += _PLATFORM.format(platform=wanted.platform)
     given = {key: value for key, value in (wanted.secrets or {}).items() if value}
-    unit = f"{_unit_name(folder)}.service"
+    unit = f"{re.sub(r'[^a-zA-Z0-9-]+', '-', folder.name).strip('-') or 'parley'}.service"
     files = {
         f"{name}.pb": template.program.read_text(encoding="utf-8"),
         f"{name}.test.md": template.talks.read_text(encoding="utf-8"),
@@ -227,10 +227,6 @@ def _missing(secrets: Mapping[str, str], said: str) -> str:
 def _parley() -> str:
     beside = Path(sys.executable).with_name("parley")
     return str(beside) if beside.exists() else f"{sys.executable} -m gateway"
-
-
-def _unit_name(folder: Path) -> str:
-    return re.sub(r"[^a-zA-Z0-9-]+", "-", folder.name).strip("-") or "parley"
 
 
 def _quoted(text: str) -> str:

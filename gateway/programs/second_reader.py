@@ -9,7 +9,6 @@ What it names is a warning. It never changes what a program does.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from gateway.programs.explanation import Line, explanation_of, leads_back, row_o
 from gateway.programs.reloading import ProgramReloading, ReloadResult
 from gateway.settings.tree import Settings
 from runtime.core.errors import CompileError, LLMError
+from runtime.core.ids import digest_of
 from runtime.core.plain_text import plain, whole_characters
 from runtime.core.signals import WakeSignal
 from runtime.events.happening import Tell
@@ -208,7 +208,8 @@ class SecondReader:
             await came.wait()
 
     def _kept(self, program: str, index: int, text: str) -> _Kept:
-        return _Kept(self._folder / f"second_reader_{_digest(program)}_{index}.json", _digest(_TASK, self._named, text))
+        asked = digest_of(_TASK, self._named, text)[:32]
+        return _Kept(self._folder / f"second_reader_{digest_of(program)[:32]}_{index}.json", asked)
 
 
 class _Kept(Struct, frozen=True):
@@ -268,7 +269,3 @@ def named_in(answer: str, count: int) -> dict[int, str]:
         if 0 < int(match[1]) <= count:
             found.setdefault(int(match[1]), " ".join(match[2].split()))
     return found
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]

@@ -5,6 +5,7 @@ Those of participants are texts that know what they are: ask `isinstance`, never
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from typing import NewType
@@ -151,3 +152,8 @@ def direct_channel_id(one: ParticipantId, other: ParticipantId) -> ChannelId:
 
 def meeting_channel_id(meeting: MeetingId) -> ChannelId:
     return ChannelId(f"meeting_{meeting}")
+
+
+def digest_of(*parts: str) -> str:
+    """64 letters that follow from texts, of any length and from anybody."""
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()

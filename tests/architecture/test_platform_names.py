@@ -33,7 +33,7 @@ IN_WORDS = {
     "runtime/storage/redis/records.py": "an example of a table's name",
     "gateway/settings/execution.py": "which condition of a route is about which platform's word for a space",
     "gateway/inbound/commands.py": "the source of a limit",
-    "gateway/web/hooks.py": "the source of a limit",
+    "gateway/web/files.py": "the source of a limit",
     "gateway/observability/watching.py": "whose tokens look so that they are masked wherever they stand",
 }
 """Only in docstrings and help: these lines can be left out and the code does the same."""

@@ -51,6 +51,8 @@ def compile_programs(  # noqa: PLR0913 - options of a command
     as_json: Annotated[bool, typer.Option("--json", help="Print the result, or the errors, as JSON.")] = False,
 ) -> None:
     """Show PROGRAM as PBAsm, and what is wrong with it and where (exit code 2)."""
+    import anyio
+
     from runtime.language.diagnostics import ProgramRejected
 
     with plain_errors():
@@ -58,7 +60,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
         try:
             if lock:
                 _lock(settings, program)
-            result = _compile(settings, program)
+            result = anyio.run(compiled, settings, program, partial(_tell, settings.compiler))
         except ProgramRejected as rejected:
             if not as_json:
                 raise
@@ -94,12 +96,6 @@ def _end(found: Sequence[Diagnostic]) -> None:
     """Raise Exit where something found is an error."""
     if any(one.severity == "error" for one in found):
         raise typer.Exit(BAD_INPUT)
-
-
-def _compile(settings: Settings, programs: Sequence[Path]) -> CompileResult:
-    import anyio
-
-    return anyio.run(compiled, settings, programs, partial(_tell, settings.compiler))
 
 
 async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgress) -> CompileResult:

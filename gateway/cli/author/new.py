@@ -126,10 +126,12 @@ def new(
     if plain:
         write_plain(folder or Path())
         return
+    from gateway.catalog import catalog
     from gateway.dev.folder import WantedFolder, files_of, variables_in
+    from gateway.settings.tree import Settings
 
     asks = not yes and sys.stdin is not None and sys.stdin.isatty()
-    switches = _switches()
+    switches = {name: kind.switch for name, kind in catalog(Settings()).items()}
     chosen = _template(template, asks=asks)
     place = _platform(platform, switches, asks=asks)
     names = variables_in(switches.get(place, ""))
@@ -143,13 +145,6 @@ def new(
         secrets = {}
     _prove(where / f"{chosen.name}.test.md", proves=f"{chosen.name}.pb" in written)
     _next(where, place, names, secrets)
-
-
-def _switches() -> Mapping[str, str]:
-    from gateway.catalog import catalog
-    from gateway.settings.tree import Settings
-
-    return {name: kind.switch for name, kind in catalog(Settings()).items()}
 
 
 def _template(name: str | None, *, asks: bool) -> ProgramTemplate:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -41,7 +40,7 @@ from gateway.jobs.runner import Job, every
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ContentLocked
-from runtime.core.ids import SessionId
+from runtime.core.ids import SessionId, digest_of
 from runtime.events.service import NotebooksRetired
 from runtime.storage.encoding.sealing import notebook_binding
 from runtime.storage.redis.client.connection import RedisConnection, load_script
@@ -118,7 +117,7 @@ class RedisNotebooks:
                 keys.branches,
                 keys.entries,
                 keys.anchors,
-                keys.append(mark if key is None else f"key {_digest(key)}"),
+                keys.append(mark if key is None else f"key {digest_of(key)[:32]}"),
                 keys.shard.notebooks,
                 keys.shard.notebook_news,
             ],
@@ -295,11 +294,6 @@ def _merged_fields(merging: Merging | None) -> tuple[str, str, str]:
     was = merging.before
     before = "" if was is None else f"{was.branch} {was.last} {was.head}"
     return f"{_MERGED}{merging.notebook}", before, f"{merging.branch} {merging.last}"
-
-
-def _digest(text: str) -> str:
-    """A short name for a text of any length."""
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def notebooks_in(database: GatewayDatabase) -> RedisNotebooks:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from anyio.abc import TaskGroup
-from msgspec import Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -193,13 +193,6 @@ def notices_in(ground: FeatureGround, serving: ServingGround) -> ReportNotices:
     return ReportNotices(RedisReports(ground.connection), accounts, serving.owners, ground.texts)
 
 
-class _Beginning(Struct, frozen=True):
-    """The last fact before the exchange, and what was said first in it."""
-
-    seq: int
-    words: MessageHeard
-
-
 class Decisions:
     """Decisions of owners about reports. Raises InboxFull and StorageUnavailable.
 
@@ -240,46 +233,32 @@ class Decisions:
             return "gone"
         if report.decided == "again":
             return "done"
-        beginning = await self._beginning(report)
-        if beginning is None:
+        seq, words = await self._beginning(report)
+        if words is None:
             return "gone"
-        for event in self._events(report, found.record, beginning):
+        for event in self._events(report, found.record, seq, words):
             await self._inbox.add(event)
         await self._store.decide(number, "again")
         return "again"
 
-    async def _beginning(self, report: Report) -> _Beginning | None:
+    async def _beginning(self, report: Report) -> tuple[int, MessageHeard | None]:
+        """The last fact before the exchange, and what was said first in it; None where that cannot be read."""
         words: MessageHeard | None = None
-        try:
+        with suppress(ArchiveUnavailable, ContentLocked):
             async for fact in self._tapes.read_back(SessionId(report.session), before=report.seq):
                 words = read_as(fact, MessageHeard) or words
-                begun = read_as(fact, ExchangeBegun)
-                if begun is not None:
-                    return None if words is None else _Beginning(begun.seq, words)
-        except (ArchiveUnavailable, ContentLocked):
-            return None
-        return None
+                if (begun := read_as(fact, ExchangeBegun)) is not None:
+                    return begun.seq, words
+        return 0, None
 
-    def _events(self, report: Report, record: SessionRecord, beginning: _Beginning) -> list[InboxEvent]:
-        words, now = beginning.words, self._clock.now()
-        said = InboxEvent(
-            f"again.{report.number}",
-            record.address,
-            words.person,
-            words.name,
-            words.text,
-            now,
-            private=words.private,
-            program=record.program,
-        )
-        if not beginning.seq:
-            return [_of_kind(said, "new", words.text)]
-        origin = ForkOrigin(record.at(beginning.seq), record.address)
-        return [_of_kind(said, FORK, str(origin)), said]
-
-
-def _of_kind(said: InboxEvent, kind: str, text: str) -> InboxEvent:
-    return replace(said, id=f"{said.id}.{kind}", kind=kind, text=text)
+    def _events(self, report: Report, record: SessionRecord, seq: int, words: MessageHeard) -> list[InboxEvent]:
+        id_, about = f"again.{report.number}", (record.address, words.person, words.name)
+        how: dict[str, Any] = {"private": words.private, "program": record.program}
+        said = InboxEvent(id_, *about, words.text, self._clock.now(), **how)
+        if not seq:
+            return [replace(said, id=f"{id_}.new", kind="new")]
+        origin = ForkOrigin(record.at(seq), record.address)
+        return [replace(said, id=f"{id_}.{FORK}", kind=FORK, text=str(origin)), said]
 
 
 def decisions_in(database: GatewayDatabase, clock: Clock) -> Decisions:

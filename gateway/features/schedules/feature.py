@@ -12,5 +12,5 @@ schedules = Feature(
     lines=LatePart("schedules.cron:lines"),
     node=LatePart("schedules.node:open_node"),
     jobs=LatePart("schedules.cron:jobs_of"),
-    views=LatePart("schedules.routes:schedule_routes"),
+    views=LatePart("schedules.cron:schedule_routes"),
 )

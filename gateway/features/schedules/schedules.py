@@ -124,11 +124,11 @@ class Schedules:
         self._lease(conversation)
         found = next((kept for kept in await self._store.all(conversation) if kept.number == number), None)
         if found is not None:
-            await self._runs.pause(found.event, paused=paused)
+            await self._runs.store.pause(kept_key(found.event), paused=paused)
         return found
 
     async def is_paused(self, kept: KeptSchedule) -> bool:
-        return await self._runs.is_paused(kept.event)
+        return await self._runs.store.is_paused(kept_key(kept.event))
 
     async def set_zone(self, conversation: Address, zone: ZoneInfo) -> None:
         """Set the time zone of a conversation: what is to come at "9" comes when it is 9 there."""
@@ -206,7 +206,7 @@ class Runs:
     """The runs of all schedules, as this node sees them. Everything may be done again after a crash."""
 
     def __init__(self, store: RunStore, clock: Clock, tell: TellFailing = nobody) -> None:
-        self._store = store
+        self.store = store
         self._clock = clock
         self._tell = tell
 
@@ -219,31 +219,24 @@ class Runs:
         status: RunStatus = "skipped" if why else "waiting"
         now_s = self._clock.now().timestamp()
         run = ScheduleRun(event.id, of.due.timestamp(), status, now_s, now_s if why else None, why)
-        return (await self._store.begin(of.schedule, run)).status != "skipped"
+        return (await self.store.begin(of.schedule, run)).status != "skipped"
 
     async def _why_not(self, event: InboxEvent, of: RunOf, rules: RunRules) -> str:
         now_s = self._clock.now().timestamp()
-        if await self._store.is_paused(of.schedule):
+        if await self.store.is_paused(of.schedule):
             return "paused"
         if rules.missed == "skip" and now_s - of.due.timestamp() > MISSED_AFTER_S:
             return "missed"
         if rules.overlap == "skip":
-            others = [run for run in await self._store.of(of.schedule) if run.id != event.id and not run.over]
+            others = [run for run in await self.store.of(of.schedule) if run.id != event.id and not run.over]
             if any(now_s - run.at_s < AT_WORK_AT_MOST_S for run in others):
                 return "overlap"
         return ""
 
-    async def pause(self, event: InboxEvent, *, paused: bool) -> None:
-        """Have the schedule that is kept as this event skip its times, or no longer."""
-        await self._store.pause(kept_key(event), paused=paused)
-
-    async def is_paused(self, event: InboxEvent) -> bool:
-        return await self._store.is_paused(kept_key(event))
-
     async def begun(self, run: str, address: Address, session: SessionId) -> None:
         known = await self._known(run, address)
         if known is not None and not known[1].over:
-            await self._store.put(known[0].schedule, replace(known[1], status="working", session=session))
+            await self.store.put(known[0].schedule, replace(known[1], status="working", session=session))
 
     async def ended(self, run: str, address: Address, status: RunStatus, *, why: str = "", seq: int = 0) -> None:
         """A run is over. Its first end counts."""
@@ -254,13 +247,13 @@ class Runs:
         if not kept.over:
             now_s = self._clock.now().timestamp()
             kept = replace(kept, status=status, ended_s=now_s, why=why, seq=seq)
-            await self._store.put(of.schedule, kept)
-        if kept.status == "failed" and _failures(await self._store.of(of.schedule), run) == FAILURES:
+            await self.store.put(of.schedule, kept)
+        if kept.status == "failed" and _failures(await self.store.of(of.schedule), run) == FAILURES:
             await self._tell(Failing(of.schedule, address, kept))
 
     async def _known(self, run: str, address: Address) -> tuple[RunOf, ScheduleRun] | None:
         of = run_of(run, address)
-        kept = [] if of is None else [one for one in await self._store.of(of.schedule) if one.id == run]
+        kept = [] if of is None else [one for one in await self.store.of(of.schedule) if one.id == run]
         return None if of is None or not kept else (of, kept[0])
 
 

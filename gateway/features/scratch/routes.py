@@ -7,7 +7,6 @@ A copy is a session of its own, which goes on from facts of the other one. Nothi
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -26,7 +25,7 @@ from gateway.clients.views import FeatureDoor, GatewayView, acts
 from gateway.feature import FeatureGround
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.clock import Clock
-from runtime.core.ids import AgentId, SessionId
+from runtime.core.ids import AgentId, SessionId, digest_of
 from runtime.sessions.commands.alter import VariableAlteration
 from runtime.sessions.commands.fork import ForkOrigin
 from runtime.stores.catalog import SessionCatalog
@@ -89,7 +88,7 @@ class ScratchRooms(Struct, frozen=True):
         rest, words = await self._rest(state, record, seq)
         if not rest:
             raise NotPossible("There is nothing to copy before this: the conversation had not come to rest yet.")
-        copy = SessionId(_digest(client.source, session, key))
+        copy = SessionId(digest_of(client.source, session, key)[:_ID_CHARS])
         origin = ForkOrigin(record.at(rest), None)
         await self.inbox.add(self._event(client, record, copy, FORK, str(origin), key))
         return Copy(copy, rest, words, await self._begun(copy))
@@ -142,7 +141,7 @@ class ScratchRooms(Struct, frozen=True):
         self, client: BusClient, record: SessionRecord, copy: SessionId, kind: str, text: str, key: str
     ) -> InboxEvent:
         address = record.address if kind != FORK else Address(SCRATCH, copy)
-        id_ = f"{kind}.{_digest(client.source, copy, key)}"
+        id_ = f"{kind}.{digest_of(client.source, copy, key)[:_ID_CHARS]}"
         return InboxEvent(
             id_,
             address,
@@ -176,10 +175,6 @@ class ScratchRooms(Struct, frozen=True):
                     await following.news()
             return True
         return False
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:_ID_CHARS]
 
 
 class ScratchRoutes(GatewayView, frozen=True):

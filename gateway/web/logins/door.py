@@ -46,6 +46,7 @@ class LogIn(Protocol):
 
     def device(self, connection: HTTPConnection, /) -> str:
         """What the log-in of a request is known by, which is no secret; empty where people have no log-ins here."""
+        return ""
 
     async def is_logged_in(self, person_id: str, device: str, /) -> bool:
         """Whether a person is logged in still by this log-in. Raises StorageUnavailable."""
@@ -55,6 +56,7 @@ class LogIn(Protocol):
 
     def routes(self) -> Sequence[Route]:
         """Where people come and go."""
+        return ()
 
 
 class LoginAttempts:
@@ -140,8 +142,8 @@ class OpenPages:
             await self.check(person)
 
 
-class PasswordLogIn:
-    """Everybody who knows the password; a person is a browser. Implements `LogIn`."""
+class PasswordLogIn(LogIn):
+    """Everybody who knows the password; a person is a browser."""
 
     def __init__(self, identities: WebIdentities, reserved: ReservedNames, clock: Clock) -> None:
         self._identities = identities
@@ -150,9 +152,6 @@ class PasswordLogIn:
 
     async def person(self, connection: HTTPConnection, /) -> WebVisitor | None:
         return self._identities.person(connection.cookies.get(COOKIE))
-
-    def device(self, _: HTTPConnection, /) -> str:
-        return ""
 
     async def is_logged_in(self, _person_id: str, _device: str, /) -> bool:
         return True

@@ -11,7 +11,6 @@ taken by nobody. Secrets are stored as digests.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,6 +24,7 @@ from adapters.web.codec import WebVisitor
 from gateway.access.people import KnownPeople, Role, role_named
 from gateway.web.identity import ReservedNames, clean_name, likeness
 from runtime.core.clock import Clock, aware
+from runtime.core.ids import digest_of
 
 TEAM_TABLE = "web:team"
 
@@ -115,10 +115,10 @@ class LoginTeam:
         `attempt` is a secret that the browser makes: whoever has it can repeat what was not answered. Raises
         NotAdmitted.
         """
-        key = f"link:{_digest(secret)}"
+        key = f"link:{digest_of(secret)}"
         kept = await self._records.get(key)
         used = readable(key, kept, _read_link)
-        if kept is not None and used is not None and used.get("attempt") == _digest(attempt):
+        if kept is not None and used is not None and used.get("attempt") == digest_of(attempt):
             return await self._again(key, kept, used)
         link = await self._open_link(secret)
         id_ = link.get("person") or f"web:{secrets.token_urlsafe(9)}"
@@ -129,7 +129,7 @@ class LoginTeam:
         else:
             person = WebVisitor(id_, self._checked(name))
             login = await self._newcomer(person, link["role"], changes)
-        used = {**link, "attempt": _digest(attempt), "used_by": id_, "login": _digest(login)}
+        used = {**link, "attempt": digest_of(attempt), "used_by": id_, "login": digest_of(login)}
         if not await self._records.change({**changes, key: (kept, json.dumps(used))}):
             await self._open_link(secret)
             raise NotAdmitted(_TAKEN.format(name=person.name))
@@ -189,7 +189,7 @@ class LoginTeam:
 
     async def log_out(self, login: str) -> None:
         """End one log-in, on all the pages of its device."""
-        key = f"login:{_digest(login)}"
+        key = f"login:{digest_of(login)}"
         kept = await self._records.get(key)
         await self._records.remove(key)
         if (data := readable(key, kept, _read_login)) is not None:
@@ -217,7 +217,7 @@ class LoginTeam:
             await self._records.remove(name)
         secret, now = secrets.token_urlsafe(24), self._clock.now()
         text = json.dumps({**about, "ends_at": (now + timedelta(seconds=lasts_s)).isoformat()})
-        await self._records.put(f"link:{_digest(secret)}", text)
+        await self._records.put(f"link:{digest_of(secret)}", text)
         return secret
 
     async def _waiting_links(self) -> dict[str, dict[str, str]]:
@@ -236,7 +236,7 @@ class LoginTeam:
         return dict(sorted(waiting.items(), key=lambda one: aware(one[1]["ends_at"])))
 
     async def _open_link(self, secret: str) -> dict[str, str]:
-        name = f"link:{_digest(secret)}"
+        name = f"link:{digest_of(secret)}"
         link = readable(name, await self._records.get(name), _read_link)
         if link is None:
             raise NotAdmitted("This link is not known, or it has ended. Ask for a new one.")
@@ -260,7 +260,7 @@ class LoginTeam:
         changes: _Changes = {unheard: (before, None)}
         person = await self._known(used["used_by"])
         login = await self._log_in(person.id, changes)
-        changes[key] = (kept, json.dumps({**used, "login": _digest(login)}))
+        changes[key] = (kept, json.dumps({**used, "login": digest_of(login)}))
         if not await self._records.change(changes):
             raise NotAdmitted("Two devices log in at this moment. Try again.")
         return _LoggedIn(person, login)
@@ -271,7 +271,7 @@ class LoginTeam:
             raise NotAdmitted(_TAKEN.format(name=person.name))
         changes[claim] = (None, person.id)
         login = self._new_login(person.id, changes)
-        data = {"names": [person.name], "logins": [_digest(login)], "role": role}
+        data = {"names": [person.name], "logins": [digest_of(login)], "role": role}
         changes[f"person:{person.id}"] = (None, json.dumps(data))
         return login
 
@@ -289,13 +289,13 @@ class LoginTeam:
         for oldest in living[: max(0, len(living) - MAX_LOGINS + 1)]:
             changes[f"login:{oldest}"] = (await self._records.get(f"login:{oldest}"), None)
             living.remove(oldest)
-        changes[f"person:{person_id}"] = (kept, json.dumps({**data, "logins": [*living, _digest(login)]}))
+        changes[f"person:{person_id}"] = (kept, json.dumps({**data, "logins": [*living, digest_of(login)]}))
         return login
 
     def _new_login(self, person_id: str, changes: _Changes) -> str:
         login = secrets.token_urlsafe(32)
         ends_at = self._clock.now() + timedelta(seconds=LOGIN_LASTS_S)
-        changes[f"login:{_digest(login)}"] = (
+        changes[f"login:{digest_of(login)}"] = (
             None,
             json.dumps({"person": person_id, "ends_at": ends_at.isoformat()}),
         )
@@ -367,12 +367,8 @@ def name_field(name: str) -> str:
 
 def login_id(login: str) -> str:
     """What a log-in is known by; its secret cannot be had from it."""
-    return _digest(login)
+    return digest_of(login)
 
 
 def _listed(data: Mapping[str, Any]) -> str:
     return ", ".join(data["names"])
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()

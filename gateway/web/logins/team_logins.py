@@ -23,6 +23,7 @@ from gateway.web.logins.door import (
     AWAY,
     NOT_READ,
     TOO_MANY,
+    LogIn,
     LoginAttempts,
     parted,
     refused,
@@ -68,8 +69,8 @@ def _answering(answer: Answer) -> Callable[[InvitedLogIn, Request], Awaitable[Re
     return route
 
 
-class InvitedLogIn:
-    """The people of a team. Implements `LogIn`."""
+class InvitedLogIn(LogIn):
+    """The people of a team."""
 
     def __init__(self, team: LoginTeam, clock: Clock) -> None:
         self._team = team
@@ -195,8 +196,8 @@ class MarkProxied:
         await self._app(scope, receive, send)
 
 
-class ProxiedLogIn:
-    """The people whom the proxy names. Implements `LogIn`.
+class ProxiedLogIn(LogIn):
+    """The people whom the proxy names.
 
     A person is what the header says, such as `ada@example.com`; the name is the part before the @. Where that is an
     agent's, or somebody's who came before, it is the whole address, or what fits with a part of the person's id. Who is
@@ -222,18 +223,12 @@ class ProxiedLogIn:
             return None
         return WebVisitor(id_, await self._name(id_, who))
 
-    def device(self, _: HTTPConnection, /) -> str:
-        return ""
-
     async def is_logged_in(self, person_id: str, _device: str, /) -> bool:
         known = await self._people.find(person_id)
         return known is None or known.role is not Role.BLOCKED
 
     async def about(self, _: WebVisitor | None, /) -> Mapping[str, object]:
         return {"need_password": False, "login": "proxy"}
-
-    def routes(self) -> Sequence[Route]:
-        return []
 
     async def _name(self, person_id: str, who: str) -> str:
         short = clean_name(who.partition("@")[0])

@@ -16,7 +16,7 @@ from adapters.telegram.inbound.intake import TelegramWebhook
 from adapters.telegram.options import TelegramOptions
 from adapters.web.adapter import WebAdapter
 from gateway.web.app import build_web
-from gateway.web.hooks import hook_routes
+from gateway.web.files import hook_routes
 from gateway.web.server import serve as serve_web
 from runtime.core.clock import SystemClock
 from tests.contract.telegram.speaking import ask, new_adapter

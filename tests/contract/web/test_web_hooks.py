@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from adapters.adapter import HttpAnswer, HttpRequest
-from gateway.web import hooks
-from gateway.web.hooks import MAX_BODY_BYTES
+from gateway.web import files as hooks
+from gateway.web.files import MAX_BODY_BYTES
 from runtime.core.errors import StorageUnavailable
 from tests.fakes.pages.web_chat import web_chat
 
@@ -101,7 +101,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_refused(monkeypatch: pytes
 
 
 async def test_more_requests_than_can_be_held_are_to_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks, "AT_ONCE", 1)
+    monkeypatch.setattr(hooks, "HOOKS_AT_ONCE", 1)
     arrived, go_on = anyio.Event(), anyio.Event()
 
     class Slow(Receiver):

@@ -16,9 +16,8 @@ from adapters.web.codec import WebVisitor
 from gateway.features.pushes.door import PushDoor
 from gateway.features.pushes.subscriptions import Subscriptions
 from gateway.web.app import build_web
-from gateway.web.files import FileRoutes
+from gateway.web.files import FileRoutes, hook_routes
 from gateway.web.guard import health_routes
-from gateway.web.hooks import hook_routes
 from gateway.web.identity import COOKIE, ReservedNames, WebIdentities
 from gateway.web.logins.door import LogIn, OpenPages, PasswordLogIn
 from gateway.web.server import ServerRules, serve

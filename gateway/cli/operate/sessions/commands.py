@@ -17,17 +17,17 @@ from gateway.cli.operate.database import (
     say_json,
     say_table,
     size,
+    standard_output,
     when,
+    whole_file,
     with_database,
 )
 from gateway.cli.operate.sessions.save_test import save_test
 from gateway.cli.output.terminal import BAD_INPUT, DATA_DIR, ConfigOption, note, plain_errors, say
 from gateway.features.notebooks.cli import COLUMNS, delete_old, old_notebooks
+from runtime.core.ids import SessionId
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from typing import TextIO
-
     from gateway.database import GatewayDatabase
     from gateway.jobs.retention import ErasedData, RetentionResult, RetentionStep
     from runtime.stores.catalog import KnownSession, WholeSession
@@ -137,7 +137,8 @@ def export_session(
 
         whole = (await _both(database, session))[1]
         files = 0
-        with _written(output or f"{session}.jsonl") as file:
+        written = standard_output() if output == "-" else whole_file(Path(output or f"{session}.jsonl"))
+        with written as file:
             async for line in database.session_file(whole, SystemClock().now()):
                 file.write(line)
                 files += line.startswith('{"file"')
@@ -200,7 +201,7 @@ def delete(
         return
 
     async def ask(database: GatewayDatabase) -> None:
-        if not await database.erasure.sessions([_id(session)], force=force):
+        if not await database.erasure.sessions([SessionId(session)], force=force):
             raise await no_session(database, session)
 
     with_database(config, ask)
@@ -254,23 +255,11 @@ def _say_erased(person: str, erased: ErasedData) -> None:
 
 
 async def _both(database: GatewayDatabase, session: str) -> tuple[KnownSession, WholeSession]:
-    known = await database.catalog.find(_id(session))
-    whole = await database.catalog.whole(_id(session))
+    known = await database.catalog.find(SessionId(session))
+    whole = await database.catalog.whole(SessionId(session))
     if known is None or whole is None:
         raise await no_session(database, session)
     return known, whole
-
-
-def _id(session: str) -> Any:
-    from runtime.core.ids import SessionId
-
-    return SessionId(session)
-
-
-def _written(name: str) -> AbstractContextManager[TextIO]:
-    from gateway.cli.operate.database import standard_output, whole_file
-
-    return standard_output() if name == "-" else whole_file(Path(name))
 
 
 def _row(known: KnownSession) -> tuple[str, ...]:
