@@ -188,11 +188,12 @@ class Questioner:
         told = self.told(text, names)
         length = "" if _says_how_long(text) else _SHORT
         this = "exactly this, all of it" if self._speaker else "this"
-        example = direct_speech(text, names) if self._speaker and to == "the person" else None
+        example = _spoken(text, to, names) if self._speaker else ""
         such_as = f' For example: "{example}"' if example else ""
         task = f"{LineForm.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF.format(length=length)}"
         if self._speaker and to != "the person":
-            task = f"{LineForm.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH.format(length=length)}"
+            brief = _BRIEF_SPEECH.format(length=length)
+            task = f"{LineForm.SPEAK.format(whom=to)} {self._speaker}: {told}.{such_as} {brief}"
         filled = VARIABLE.sub(lambda found: _filled(found, names), text)
         bare = (part.words.text, text, told, filled) if is_instruction(part.words.text) else ()
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
@@ -282,6 +283,17 @@ class Questioner:
 
     def type_of(self, variable: VariableTarget) -> str:
         return variable.type or self._types.get(variable.name, "")
+
+
+def _spoken(text: str, to: str, names: Mapping[str, Any]) -> str:
+    """What a step says to these, as its agent may say it; "" where its sentence does not tell that."""
+    named = None if to == "the person" else phrase("addressed").begins(text)
+    if named is None:
+        return direct_speech(text, names) or ""
+    said, whom = direct_speech(f"{named['does']} them {named.rest}", names) or "", named["whom"]
+    if said and to == "all in the meeting" and whom != "meeting":
+        return f"{whom}, {said if said.startswith('I ') else said[0].lower() + said[1:]}"
+    return said
 
 
 def _filled(found: re.Match[str], names: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from runtime.language.vocabulary.word_list import WORD
 
 _VARIABLE = re.compile(r"\$([^\W\d]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([^\W\d]\w*)\}")
 _FORMS = phrases_of("Direct speech")
-"""Authors' sentences by their direct speech. In `what`, "they" becomes "you", and "you" becomes "I"."""
+"""Authors' sentences by their direct speech. In their parts, "they" becomes "you", and "you" becomes "I"."""
 
 _TURNED: Mapping[str, str] = {
     "they": "you",
@@ -19,11 +19,18 @@ _TURNED: Mapping[str, str] = {
     "their": "your",
     "theirs": "yours",
     "themselves": "yourself",
-    "you": "I",
     "your": "my",
     "yours": "mine",
     "yourself": "myself",
 }
+_BEFORE_ME = frozenset(
+    {
+        *("to", "for", "with", "from", "of", "by", "at", "on", "about", "tell", "call", "give", "help", "show", "ask"),
+        *("write", "send", "let", "see", "contact", "reach", "email", "remind", "bring", "meet", "trust", "forgive"),
+    }
+)
+"""Words before a *you* that is *me*, and not *I*."""
+_BE: Mapping[str, str] = {"are": "am", "were": "was"}
 
 
 def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
@@ -35,38 +42,48 @@ def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
 
 def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
     """The words of a message, if its sentence states nearly all of them; None for others. `names` are the values."""
-    told = _valued(phrase("kept behind speech").left_out_of(text.strip().rstrip(".")).rstrip(), names)
-    if told is None:
-        return None
-    said = [_sentence(clause) for clause in phrase("next message").between(told)]
-    return " ".join(one for one in said if one) if all(said) else None
+    theirs = "their".join(phrase("of the person").between(text.strip().rstrip(".")))
+    bare = phrase("kept behind speech").left_out_of(theirs).rstrip()
+    values: dict[str, str] = {}
+    for found in _VARIABLE.finditer(bare):
+        value = names.get(found[1] or found[2], (found[1] or found[2]).replace("_", " "))
+        if not isinstance(value, str | int | float) or isinstance(value, bool) or "\n" in str(value):
+            return None
+        values[found[1] or found[2]] = str(value)
+    told = _VARIABLE.sub(lambda found: f"${found[1] or found[2]}", bare)
+    said = [_sentence(clause, values) for clause in phrase("next message").between(told)]
+    return " ".join(said) if all(said) else None  # type: ignore[arg-type]
 
 
-def _valued(text: str, names: Mapping[str, Any]) -> str | None:
-    """A text with the values of its variables, and the names of unset ones; None if a value is no word."""
-    found = [found[1] or found[2] for found in _VARIABLE.finditer(text)]
-    if any(
-        not isinstance(names.get(name, ""), str | int | float) or isinstance(names.get(name), bool) for name in found
-    ):
-        return None
-
-    def value(one: re.Match[str]) -> str:
-        name = one[1] or one[2]
-        return str(names[name]) if name in names else name.replace("_", " ")
-
-    return _VARIABLE.sub(value, text)
-
-
-def _sentence(clause: str) -> str | None:
+def _sentence(clause: str, values: Mapping[str, str]) -> str | None:
     """The direct speech of one clause; None if it refers to the person in another way, or has an unknown form."""
+    alone = phrase("told as it is").is_all_of(clause.strip())
+    if alone and (value := values[alone["what"][1:]]).endswith((".", "!", "?")):
+        return value
     found, form = next(
         ((found, form) for form, one in _FORMS.items() if (found := one.begins(clause.strip()))), (None, "")
     )
     if found is None or "\n" in found["what"] or phrase("the person").inside(found["what"]):
         return None
-    turned = WORD.sub(lambda word: _TURNED.get(word[0].lower(), word[0]), found["what"])
-    said = form.format(what=turned, verb=found["verb"], word=found["word"])
-    return said[0].upper() + said[1:]
+    parts = {name: _turned(found[name]) for name in ("what", "who", "verb")}
+    said = form.format(word=_turned(found["word"].replace("_", " ")), **parts)
+    said = _VARIABLE.sub(lambda name: values[name[1]], said)
+    return said[0].upper() + (said[1:-1] if said[-2:-1] in (".", "!", "?") else said[1:])
+
+
+def _turned(text: str) -> str:
+    """A text as one says it to the other."""
+    before = said = ""
+
+    def turned(found: re.Match[str]) -> str:
+        nonlocal before, said
+        last, before = before, found[0].lower()
+        named = text[: found.start()].endswith("$")
+        mine = _BE.get(before, found[0]) if said == "I" else "me" if last in _BEFORE_ME else "I"
+        said = found[0] if named else mine if before == "you" or said == "I" else _TURNED.get(before, found[0])
+        return said
+
+    return WORD.sub(turned, text)
 
 
 def is_instruction(text: str) -> bool:
