@@ -173,7 +173,9 @@ class _AgentRoutes(ClientView, frozen=True):
         """The tasks that a client may see, and the mark of further ones."""
 
         async def seen(known: KnownSession) -> KnownSession | None:
-            return known if _may_see(client, known) else None
+            record = known.record
+            may = session_of(record.address) is not None and client.scopes.may_use("read", record.program)
+            return known if may else None
 
         after, limit = request.query_params.get("after", ""), whole(request, "limit", 500, _MOST, least=1)
         try:
@@ -187,10 +189,6 @@ def _alive(living: LivingNodes) -> list[dict[str, Any]]:
         {"name": name, "status": "alive", "alive_for_s": round(left_s, 3)}
         for name, left_s in sorted(living.nodes.items())
     ]
-
-
-def _may_see(client: BusClient, known: KnownSession) -> bool:
-    return session_of(known.record.address) is not None and client.scopes.may_use("read", known.record.program)
 
 
 def _task(known: KnownSession) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import json
 import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -72,9 +72,6 @@ class FeedSubscription:
     def reader(self) -> Reader:
         return Reader(self.client.scopes.events_read, self.wanted.types, self.wanted.subject)
 
-    def sees(self, event: CloudEvent) -> bool:
-        return self.reader.sees(event)
-
     async def shown(self, event: CloudEvent) -> dict[str, Any]:
         """An event as this client may have it: with its words, or without. Raises StorageUnavailable."""
         scopes, session = self.client.scopes, session_in(event.source)
@@ -109,7 +106,7 @@ class FeedSubscription:
             passed: list[LoggedEvent] = []
             for logged in sorted(read, key=_place):
                 passed.append(logged)
-                seen += [logged] if self.sees(logged.event) else []
+                seen += [logged] if self.reader.sees(logged.event) else []
                 if len(seen) == at_most:
                     break
             self.cursor = moved(self.cursor, passed)
@@ -242,28 +239,24 @@ class ClientReaders:
                 await self._remove()
 
     async def _write(self, readers: Sequence[Reader]) -> None:
+        if not readers:
+            await self._remove()
+            return
+        expiry = (self._clock.now() + timedelta(seconds=VALID_S)).timestamp()
+        data = {"until": expiry, "readers": [plain_data(reader) for reader in readers]}
         try:
-            if not readers:
-                await self._remove()
-                return
-            expiry = (self._clock.now() + timedelta(seconds=VALID_S)).timestamp()
-            data = {"until": expiry, "readers": [plain_data(reader) for reader in readers]}
             await self._records.put(self._process, json.dumps(data))
         except StorageUnavailable:
             self._changed.set()  # it is written as soon as that is possible
 
     async def _remove(self) -> None:
-        try:
+        with suppress(StorageUnavailable):  # it runs out
             await self._records.remove(self._process)
-        except StorageUnavailable:
-            return  # it runs out
 
 
 def _read(text: str) -> tuple[float, Sequence[Reader]]:
     """Until when a process's readers are there, and they."""
     written = json.loads(text)
-    return float(written["until"]), [_reader(one) for one in written["readers"]]
-
-
-def _reader(data: Any) -> Reader:
-    return Reader(tuple(data["may"]), tuple(data["types"]), data["subject"])
+    return float(written["until"]), [
+        Reader(tuple(one["may"]), tuple(one["types"]), one["subject"]) for one in written["readers"]
+    ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -21,13 +21,13 @@ from runtime.core.address import CLIENT, Address, session_of
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.stores.catalog import KnownSession, SessionCatalog
+from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent, KnownEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.state.people import MAX_EXCHANGES
-from runtime.tape.tape import Fact
+from runtime.tape.tape import TapeStore
 
 TAPES = "/tape/v1"
 """Where the routes of tapes are mounted."""
@@ -101,18 +101,14 @@ class ClientJournals(Struct, frozen=True):
         return {"accepted": int(new), "known": int(not new)}
 
 
-def may(client: BusClient, action: Any, name: str) -> bool:
-    return client.scopes.may_tape(action, name)
-
-
 def tape_name(client: BusClient, action: str, request: Request) -> str:
     """The tape of a request's path. Raises HTTPException: 403 where the client has no scope for it."""
     return allowed(client, action, str(request.path_params["tape"]))
 
 
-def allowed(client: BusClient, action: str, name: str) -> str:
+def allowed(client: BusClient, action: Any, name: str) -> str:
     """The name, where the client may do this with the tape of that name. Raises HTTPException."""
-    if not may(client, action, name):
+    if not client.scopes.may_tape(action, name):
         raise HTTPException(403, f"{client.name} has no scope to {action} this tape.")
     return name
 
@@ -122,19 +118,7 @@ def journal_of(name: str) -> SessionId | None:
     return SessionId(name.removeprefix(JOURNAL)) if name.startswith(JOURNAL) else None
 
 
-class Finds(Protocol):
-    """Finds sessions, as `runtime.stores.catalog.SessionCatalog` does it."""
-
-    async def find(self, session: SessionId, /) -> KnownSession | None: ...
-
-
-class _Facts(Protocol):
-    """Reads the facts of sessions, as `runtime.tape.tape.TapeStore` does it."""
-
-    def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]: ...
-
-
-async def is_closed_task(tapes: _Facts, task: SessionId) -> bool | None:
+async def is_closed_task(tapes: TapeStore, task: SessionId) -> bool | None:
     """Whether a task was ordered in a closed room, also where that cannot be read; None while it has no order."""
     try:
         async for fact in tapes.read_session(task, until=_FIRST_FACTS):
@@ -150,7 +134,7 @@ class ClosedRooms:
     """The sessions of closed rooms: those at their addresses, the tasks that were ordered there, and every
     session that goes on from one of these. Raises StorageUnavailable."""
 
-    def __init__(self, catalog: Finds, tapes: _Facts) -> None:
+    def __init__(self, catalog: SessionCatalog, tapes: TapeStore) -> None:
         self._catalog = catalog
         self._tapes = tapes
         self._known: OrderedDict[SessionId, bool] = OrderedDict()
@@ -164,14 +148,15 @@ class ClosedRooms:
 
     async def holds(self, record: SessionRecord) -> bool:
         """As `has`, of a session that is known."""
-        if record.id not in self._known:
+        found = self._known.get(record.id)
+        if found is None:
             found = await self._look(record)
             if found is None:
                 return True
             self._known[record.id] = found
-            while len(self._known) > _KEPT:
+            if len(self._known) > _KEPT:
                 self._known.popitem(last=False)
-        return self._known[record.id]
+        return found
 
     async def at(self, address: Address) -> bool:
         """Whether an address is a closed room, or that of a task of one."""

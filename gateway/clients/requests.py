@@ -161,34 +161,31 @@ def chosen(request: Request, name: str, *values: str) -> str:
     return value
 
 
-def by_method(path: str, **handlers: Callable[[Request], Awaitable[Response]]) -> Route:
-    """One route for all methods of a path, so that a refusal of any other names all of them. GET answers HEAD too."""
-
-    async def answer_one(request: Request) -> Response:
-        return await handlers["GET" if request.method == "HEAD" else request.method](request)
-
-    return Route(path, answer_one, methods=list(handlers))
-
-
 def one_for_each_path(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
     """The routes, with those of one path made one by their methods.
 
     Fixed paths come before those with a part that varies, so that a refusal names the methods of the path itself.
     """
+    every = list(routes)
     ways: dict[str, list[Route]] = {}
-    others: list[BaseRoute] = []
-    for route in routes:
+    for route in every:
         if isinstance(route, Route):
             ways.setdefault(route.path, []).append(route)
-        else:
-            others.append(route)
+    others = [route for route in every if not isinstance(route, Route)]
     fixed_first = sorted(ways.items(), key=lambda way: "{" in way[0])
     return [*others, *(same[0] if len(same) == 1 else _joined(path, same) for path, same in fixed_first)]
 
 
 def _joined(path: str, routes: Sequence[Route]) -> Route:
-    answers = {method: route.endpoint for route in routes for method in (route.methods or set()) - {"HEAD"}}
-    return by_method(path, **answers)
+    """One route for all methods of a path, so that a refusal of any other names all of them. GET answers HEAD too."""
+    handlers: dict[str, Callable[[Request], Awaitable[Response]]] = {
+        method: route.endpoint for route in routes for method in (route.methods or set()) - {"HEAD"}
+    }
+
+    async def answer_one(request: Request) -> Response:
+        return await handlers["GET" if request.method == "HEAD" else request.method](request)
+
+    return Route(path, answer_one, methods=list(handlers))
 
 
 def answer(data: Any, status: int = 200) -> Response:
@@ -205,7 +202,6 @@ async def refused(_request: Request, error: Exception) -> Response:
 
 
 def limit_of(request: Request) -> int:
-    """The `limit` of a request."""
     return int(number(request, "limit", 50, MOST)) or 1
 
 

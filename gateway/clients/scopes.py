@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -30,8 +30,8 @@ JOURNAL = "sessions."
 
 _WHAT = ("events", "tasks", "tapes")
 
-_OF_GATEWAY = frozenset({"gateway:read", "gateway:write"})
-"""The scopes of who sees the whole gateway, and of who runs it."""
+_ALONE = frozenset({CONTENT, PRIVATE, "gateway:read", "gateway:write"})
+"""Scopes that name nothing; the last two are those of who sees the whole gateway, and of who runs it."""
 
 _FORMS = (
     "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, triggers:<program>, "
@@ -80,13 +80,11 @@ def scopes_from(texts: Iterable[str]) -> ClientScopes:
     """The scopes of the settings. Raises ValueError for what is none."""
     found: dict[str, list[str]] = {f"{what}:{how}": [] for what in _WHAT for how in ("read", "write")}
     found["triggers"] = []
-    words, whole = set[str](), set[str]()
+    alone: dict[str, bool] = {}
     for text in texts:
         kind, _, target = text.rpartition(":")
-        if text in (CONTENT, PRIVATE):
-            words.add(text)
-        elif text in _OF_GATEWAY:
-            whole.add(text.replace(":", "_"))
+        if text in _ALONE:
+            alone[text.replace(":", "_")] = True
         elif kind not in found or not target:
             raise ValueError(f'there is no scope "{text}"; there are: {_FORMS}')
         elif kind.startswith("events") and not is_pattern(target):
@@ -96,16 +94,8 @@ def scopes_from(texts: Iterable[str]) -> ClientScopes:
             )
         else:
             found[kind].append(target)
-    triggers = tuple(found.pop("triggers"))
-    patterns = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
-    return ClientScopes(
-        **patterns,
-        triggers=triggers,
-        content=CONTENT in words,
-        private=PRIVATE in words,
-        gateway_read="gateway_read" in whole,
-        gateway_write="gateway_write" in whole,
-    )
+    patterns: dict[str, Any] = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
+    return ClientScopes(**patterns | alone)
 
 
 def refusals_of(scopes_of: Callable[[str], ClientScopes | None], *, console: bool) -> Callable[[InboxEvent], str]:

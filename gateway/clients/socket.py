@@ -50,34 +50,29 @@ class _Ending(Struct, frozen=True):
 _LEFT = _Ending(1000, "")
 
 
-class SocketRoute:
-    def __init__(self, admission: ClientAdmission, feed: EventFeed, publishing: Publishing, clock: Clock) -> None:
-        self._admission = admission
-        self._feed = feed
-        self._publishing = publishing
-        self._clock = clock
+class SocketRoute(Struct, frozen=True):
+    admission: ClientAdmission
+    feed: EventFeed
+    publishing: Publishing
+    clock: Clock
 
     async def attend(self, socket: WebSocket) -> None:
         """Serve one client until it leaves."""
         try:
-            client = self._admission.client(socket)
+            client = self.admission.client(socket)
         except HTTPException as error:
             refusal = JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
             await socket.send_denial_response(refusal)
             return
         await socket.accept()
-        await _Visit(client, SocketLink(socket), self._feed, self._publishing, self._clock).run()
+        await _Visit(client, SocketLink(socket), self).run()
 
 
 class _Visit:
-    def __init__(
-        self, client: BusClient, link: SocketLink, feed: EventFeed, publishing: Publishing, clock: Clock
-    ) -> None:
+    def __init__(self, client: BusClient, link: SocketLink, route: SocketRoute) -> None:
         self._client = client
         self._link = link
-        self._feed = feed
-        self._publishing = publishing
-        self._clock = clock
+        self._route = route
         self._sent: deque[str] = deque()
         self._room = anyio.Event()
         self._delivering = anyio.CancelScope()
@@ -92,12 +87,9 @@ class _Visit:
 
     async def _listen(self, tasks: TaskGroup) -> None:
         while (said := await self._link.receive()) is not None:
+            frame: Mapping[str, Any] = {}
             try:
                 frame = _frame(said)
-            except ValueError as error:
-                await self._tell("bus.refused", {}, {"status": 400, "error": f"A frame is a JSON object: {error}."})
-                continue
-            try:
                 await self._take(frame, tasks)
             except Refused as error:
                 await self._tell("bus.refused", frame, {"status": error.status, "error": str(error)})
@@ -113,7 +105,7 @@ class _Visit:
         elif isinstance(type_, str) and type_.startswith(CONTROL):
             raise Refused(422, f"There is no control frame {type_}.")
         else:
-            await self._tell("bus.ack", frame, await self._publishing.publish(self._client, [frame]))
+            await self._tell("bus.ack", frame, await self._route.publishing.publish(self._client, [frame]))
 
     async def _subscribe(self, frame: Mapping[str, Any], data: Mapping[str, Any], tasks: TaskGroup) -> None:
         types, after = data.get("types", [">"]), data.get("after")
@@ -121,7 +113,7 @@ class _Visit:
             raise Refused(422, "types is a list of patterns, and after a cursor.")
         wanted = wanted_by(self._client, types, data.get("subject"))
         try:
-            cursor = await self._feed.place(after)
+            cursor = await self._route.feed.place(after)
         except ValueError as error:
             raise Refused(422, f"after: {error}.") from error
         self._delivering.cancel()
@@ -141,11 +133,11 @@ class _Visit:
         self._room.set()
 
     async def _deliver(self, wanted: WantedEvents, cursor: Cursor, scope: anyio.CancelScope, tasks: TaskGroup) -> None:
-        with scope, self._feed.reading(self._client, wanted, cursor) as subscription:
+        with scope, self._route.feed.reading(self._client, wanted, cursor) as subscription:
             try:
                 self._ending = await self._send_events(subscription)
             except EventsGone:
-                gone = gone_data(await self._feed.log.oldest())
+                gone = gone_data(await self._route.feed.log.oldest())
                 await self._tell("bus.refused", {}, {"status": 410, **gone})
                 self._ending = _Ending(CLOSE_GONE, "events after this place are no longer kept")
             tasks.cancel_scope.cancel()
@@ -170,15 +162,19 @@ class _Visit:
         self._count += 1
         about = frame.get("id")
         known = {"correlationid": about} if isinstance(about, str) else {}
-        event = CloudEvent(str(self._count), type_, _SOURCE, self._clock.now(), data=dict(data), extensions=known)
+        now = self._route.clock.now()
+        event = CloudEvent(str(self._count), type_, _SOURCE, now, data=dict(data), extensions=known)
         await self._link.send(write_json(event.as_data(content=False)))
 
 
 def _frame(said: str) -> Mapping[str, Any]:
-    """The object in a frame. Raises ValueError for anything else."""
-    frame = read_json(said)
+    """The object in a frame. Raises Refused for anything else."""
+    try:
+        frame = read_json(said)
+    except ValueError as error:
+        raise Refused(400, f"A frame is a JSON object: {error}.") from error
     if not isinstance(frame, dict):
-        raise ValueError("this is something else")
+        raise Refused(400, "A frame is a JSON object: this is something else.")
     return frame
 
 

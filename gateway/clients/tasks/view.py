@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from copy import copy
 from datetime import datetime
 from typing import Any
 
@@ -92,16 +93,10 @@ class TaskView(Struct):
 
     def copy(self) -> TaskView:
         """The same view, which goes on by itself."""
-        return replace(
-            self,
-            said=[*self.said],
-            asks={**self.asks},
-            pages={**self.pages},
-            calls={**self.calls},
-            speech={*self.speech},
-            growing={**self.growing},
-            ordered=[*self.ordered],
-        )
+        return replace(self, **{name: copy(getattr(self, name)) for name in self.__struct_fields__})
+
+    def tell(self, said: TaskUtterance) -> None:
+        self.said = [*self.said[-MAX_SAID + 1 :], said]
 
     def note(self, fact: Fact) -> None:
         """Take in the next fact; one that was taken in changes nothing."""
@@ -147,8 +142,7 @@ def _finished(view: TaskView, fact: Fact, content: PageFinished | PageClosed) ->
     if content.page in view.speech:
         view.speech.discard(content.page)
         view.growing.pop(content.page, None)
-        said = TaskUtterance(fact.seq, fact.at, content.text, own=True, page=content.page)
-        view.said = [*view.said[-MAX_SAID + 1 :], said]
+        view.tell(TaskUtterance(fact.seq, fact.at, content.text, own=True, page=content.page))
 
 
 def _closed(view: TaskView, fact: Fact, content: PageClosed) -> None:
@@ -158,14 +152,13 @@ def _closed(view: TaskView, fact: Fact, content: PageClosed) -> None:
 
 
 def _told(view: TaskView, fact: Fact, content: WordToOrderer) -> None:
-    said = TaskUtterance(fact.seq, fact.at, content.text, own=True, page=str(fact.seq))
-    view.said = [*view.said[-MAX_SAID + 1 :], said]
+    view.tell(TaskUtterance(fact.seq, fact.at, content.text, own=True, page=str(fact.seq)))
 
 
 def _heard(view: TaskView, fact: Fact, content: MessageHeard) -> None:
     whose = "" if view.home is None else f"in./clients/{view.home.conversation}."
     named = content.message.removeprefix(whose)
-    view.said = [*view.said[-MAX_SAID + 1 :], TaskUtterance(fact.seq, fact.at, content.text, own=False, id=named)]
+    view.tell(TaskUtterance(fact.seq, fact.at, content.text, own=False, id=named))
 
 
 def _asked(view: TaskView, _: Fact, content: QuestionAsked) -> None:

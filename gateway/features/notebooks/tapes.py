@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from gateway.clients.journals import ClosedRooms, journal_of, may, tape_name
+from gateway.clients.journals import ClosedRooms, journal_of, tape_name
 from gateway.clients.requests import STREAM_HEADERS, BusClient, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL, ClientScopes
 from gateway.clients.views import ClientView, looks
@@ -321,7 +321,7 @@ class ReadingRoutes(ClientView, frozen=True):
     async def _journals(self, client: BusClient, after: str, limit: int) -> tuple[Names, str]:
         async def readable(known: KnownSession) -> str | None:
             name = f"{JOURNAL}{known.record.id}"
-            return name if may(client, "read", name) else None
+            return name if client.scopes.may_tape("read", name) else None
 
         try:
             return await among_sessions(self.tapes.catalog, after, limit, readable, LOOKED_AT)
@@ -329,7 +329,8 @@ class ReadingRoutes(ClientView, frozen=True):
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
     async def _readable(self, client: BusClient, after: str) -> Names:
-        return [name for name in await self.tapes.notebooks.names() if name > after and may(client, "read", name)]
+        may_tape, names = client.scopes.may_tape, await self.tapes.notebooks.names()
+        return [name for name in names if name > after and may_tape("read", name)]
 
     async def _followed(self, request: Request, client: BusClient) -> Tape:
         """The tape that is to be followed; an empty one for a notebook that its first entry is yet to begin."""

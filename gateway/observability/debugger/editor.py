@@ -98,7 +98,6 @@ class Editor:
         self._inspection = Inspection(desk.threads, desk.sources, desk.expressions)
         self._later: Callable[[], None] | None = None
         self._over = False
-        self._begun: Mapping[str, Handler] = {"initialize": self._initialize, "disconnect": self._disconnect}
         self._handlers: Mapping[str, Handler] = {}
 
     async def run(self) -> None:
@@ -113,7 +112,8 @@ class Editor:
             request = await self._wire.read()
 
     async def _answer(self, request: Request) -> None:
-        handler = self._handlers.get(request.command) or self._begun.get(request.command)
+        begins: Mapping[str, Handler] = {"initialize": self._initialize, "disconnect": self._disconnect}
+        handler = self._handlers.get(request.command) or begins.get(request.command)
         try:
             if handler is None:
                 known = "begins with `initialize`" if not self._handlers else "knows no such request"

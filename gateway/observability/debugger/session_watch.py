@@ -296,14 +296,12 @@ class SessionWatch:
     async def _hits(self, editor: Attached, wanted: Breakpoint, moment: Moment) -> bool:
         """Whether a breakpoint stops the session; a log point writes its message instead."""
         names = self.names(moment.frame)
-        if wanted.condition:
-            try:
-                if not await self._post.expressions.value(wanted.condition, names):
-                    return False
-            except DebugError as error:
-                text = f"condition {wanted.condition}: {error}"
-                editor.said(self, moment.agent, text, category="console")
+        try:
+            if wanted.condition and not await self._post.expressions.value(wanted.condition, names):
                 return False
+        except DebugError as error:
+            editor.said(self, moment.agent, f"condition {wanted.condition}: {error}", category="console")
+            return False
         if not wanted.counts():
             return False
         if not wanted.log_message:

@@ -19,51 +19,13 @@ from runtime.events.frames import FrameAbout
 from runtime.llm.client import ChatMessage
 
 OPERATION: Final = "gen_ai.operation.name"
-PROVIDER: Final = "gen_ai.provider.name"
-CONVERSATION: Final = "gen_ai.conversation.id"
-WORKFLOW: Final = "gen_ai.workflow.name"
-AGENT_ID: Final = "gen_ai.agent.id"
-AGENT_NAME: Final = "gen_ai.agent.name"
-TOOL_NAME: Final = "gen_ai.tool.name"
-TOOL_TYPE: Final = "gen_ai.tool.type"
-CALL_ID: Final = "gen_ai.tool.call.id"
-CALL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
-CALL_RESULT: Final = "gen_ai.tool.call.result"
-MODEL: Final = "gen_ai.request.model"
-ANSWERED_BY: Final = "gen_ai.response.model"
-FIRST_TEXT_S: Final = "gen_ai.response.time_to_first_chunk"
-TOKENS_IN: Final = "gen_ai.usage.input_tokens"
-TOKENS_OUT: Final = "gen_ai.usage.output_tokens"
-TOKENS_CACHED: Final = "gen_ai.usage.cache_read.input_tokens"
-COST: Final = "gen_ai.usage.cost"
-INPUT_MESSAGES: Final = "gen_ai.input.messages"
-OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
-
-SESSION: Final = "session.id"
-USER: Final = "user.id"
-ERROR_TYPE: Final = "error.type"
-
 SPAN_KIND: Final = "openinference.span.kind"
 INPUT: Final = "input.value"
 INPUT_FORM: Final = "input.mime_type"
 OUTPUT: Final = "output.value"
 OUTPUT_FORM: Final = "output.mime_type"
 
-FRAME: Final = "parley.frame"
-MEETING: Final = "parley.meeting"
-PURPOSE: Final = "parley.purpose"
-STOPPED: Final = "parley.stopped"
-WAITS_FOR: Final = "parley.waits_for"
-WAITED_S: Final = "parley.waited_s"
-PLATFORM: Final = "parley.platform"
-DELIVERED: Final = "parley.delivered"
-STEP: Final = "parley.step"
-TRIGGER: Final = "parley.trigger"
-RULE: Final = "parley.rule"
-
-INVOKE_WORKFLOW: Final = "invoke_workflow"
 INVOKE_AGENT: Final = "invoke_agent"
-EXECUTE_TOOL: Final = "execute_tool"
 CHAT: Final = "chat"
 
 _MAX_CHARS = 50_000
@@ -80,23 +42,23 @@ def title_of(about: FrameAbout) -> str:
 
 
 def whose(about: FrameAbout) -> dict[str, str]:
-    told: dict[str, str | None] = {SESSION: about.session_id, CONVERSATION: about.conversation}
-    told |= {USER: about.participant_id, MEETING: about.meeting_id}
+    told: dict[str, str | None] = {"session.id": about.session_id, "gen_ai.conversation.id": about.conversation}
+    told |= {"user.id": about.participant_id, "parley.meeting": about.meeting_id}
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
 def agent_of(about: FrameAbout) -> dict[str, str]:
-    return {AGENT_NAME: about.agent, AGENT_ID: str(about.agent_id)}
+    return {"gen_ai.agent.name": about.agent, "gen_ai.agent.id": str(about.agent_id)}
 
 
 def attributes_of(about: FrameAbout) -> dict[str, str]:
-    found = whose(about) | agent_of(about) | {FRAME: about.frame}
+    found = whose(about) | agent_of(about) | {"parley.frame": about.frame}
     if about.kind == "llm":
         return found | {OPERATION: INVOKE_AGENT, SPAN_KIND: "CHAIN"}
-    found |= {OPERATION: EXECUTE_TOOL, SPAN_KIND: "TOOL", TOOL_NAME: title_of(about)}
+    found |= {OPERATION: "execute_tool", SPAN_KIND: "TOOL", "gen_ai.tool.name": title_of(about)}
     return found | {
-        TOOL_TYPE: "extension" if about.kind == "remote" else "function",
-        CALL_ID: about.frame,
+        "gen_ai.tool.type": "extension" if about.kind == "remote" else "function",
+        "gen_ai.tool.call.id": about.frame,
     }
 
 
@@ -109,16 +71,16 @@ class SpanContent:
 
     def input(self, arguments: Any, name: str) -> Mapping[str, str]:
         """The arguments of a playbook, also as the attribute `name`."""
-        if not self._on or arguments is None:
-            return {}
-        text = self._data(arguments)
-        return {INPUT: text, INPUT_FORM: _JSON, name: text}
+        return {} if arguments is None else self._data(arguments, INPUT, INPUT_FORM, name)
 
     def output(self, value: Any, name: str) -> Mapping[str, str]:
+        return self._data(value, OUTPUT, OUTPUT_FORM, name)
+
+    def _data(self, value: Any, key: str, form: str, name: str) -> Mapping[str, str]:
         if not self._on:
             return {}
-        text = self._data(value)
-        return {OUTPUT: text, OUTPUT_FORM: _JSON, name: text}
+        text = self._text(json.dumps(value, ensure_ascii=False, default=str))
+        return {key: text, form: _JSON, name: text}
 
     def prompt(self, messages: Sequence[ChatMessage] | None) -> Mapping[str, str]:
         if not self._on or messages is None:
@@ -126,7 +88,7 @@ class SpanContent:
         told = [_message(message.role, self._text(message.content)) for message in messages]
         text = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         return {
-            INPUT_MESSAGES: json.dumps(told, ensure_ascii=False),
+            "gen_ai.input.messages": json.dumps(told, ensure_ascii=False),
             INPUT: self._text(text),
             INPUT_FORM: _TEXT,
         }
@@ -137,7 +99,7 @@ class SpanContent:
         said = self._text(text)
         answer = [_message("assistant", said) | {"finish_reason": "stop"}]
         return {
-            OUTPUT_MESSAGES: json.dumps(answer, ensure_ascii=False),
+            "gen_ai.output.messages": json.dumps(answer, ensure_ascii=False),
             OUTPUT: said,
             OUTPUT_FORM: _TEXT,
         }
@@ -145,9 +107,6 @@ class SpanContent:
     def failure(self, kind: str, text: str) -> tuple[str, str | None]:
         """An error's type, and its text, which may quote what was said."""
         return kind, self._text(text) if self._on else None
-
-    def _data(self, value: Any) -> str:
-        return self._text(json.dumps(value, ensure_ascii=False, default=str))
 
     def _text(self, text: str) -> str:
         text = self._masking.masked(text)

@@ -93,7 +93,7 @@ def within(span: Span) -> Context:
 
 def fail(span: Span, failed: tuple[str, str | None]) -> None:
     kind, text = failed
-    span.set_attribute(names.ERROR_TYPE, kind)
+    span.set_attribute("error.type", kind)
     span.set_status(Status(StatusCode.ERROR, text))
 
 
@@ -121,7 +121,7 @@ class PageSpans:
         if known is None or place is None or page in self._open:
             return
         make_room(self._open)
-        attributes = {**whose(known.about), names.PLATFORM: what.platform, names.SPAN_KIND: "CHAIN"}
+        attributes = {**whose(known.about), "parley.platform": what.platform, names.SPAN_KIND: "CHAIN"}
         above = within(NonRecordingSpan(place))
         self._open[page] = self._tracer.start_span(
             f"show {what.platform}", above, SpanKind.PRODUCER, attributes, start_time=nanoseconds(at)
@@ -132,7 +132,7 @@ class PageSpans:
         if span is None:
             return
         if isinstance(what, PageSettled):
-            span.set_attribute(names.DELIVERED, what.delivered)
+            span.set_attribute("parley.delivered", what.delivered)
         if isinstance(what, PageFailed):
             span.set_status(Status(StatusCode.ERROR))
         span.end(nanoseconds(at))

@@ -128,7 +128,7 @@ class Spans:
         if what.waits_for == "agents" or soon:
             return
         if known.span is not None:
-            known.span.set_attribute(names.WAITS_FOR, what.waits_for)
+            known.span.set_attribute("parley.waits_for", what.waits_for)
         known.waits = True
         if not known.at_work:
             self._park(key, known, at)
@@ -139,7 +139,7 @@ class Spans:
 
     def _on_returned(self, key: Key, known: OpenFrame, what: happened.FrameCompleted, at: datetime) -> None:
         span = self._open(key, known, at)
-        span.set_attributes(self._content.output(what.value, names.CALL_RESULT))
+        span.set_attributes(self._content.output(what.value, "gen_ai.tool.call.result"))
         self._leave(key, known, at)
 
     def _on_failed(self, key: Key, known: OpenFrame, what: happened.FrameFailed, at: datetime) -> None:
@@ -154,7 +154,7 @@ class Spans:
 
     def _on_stopped(self, key: Key, known: OpenFrame, _: happened.FrameStopped, at: datetime) -> None:
         if known.span is not None:
-            known.span.set_attribute(names.STOPPED, value=True)
+            known.span.set_attribute("parley.stopped", value=True)
         self._leave(key, known, at)
 
     def _on_asked(self, key: Key, known: OpenFrame, what: happened.LLMRequested, at: datetime) -> None:
@@ -166,12 +166,12 @@ class Spans:
     def _on_answered(self, key: Key, known: OpenFrame, what: happened.LLMAnswered, at: datetime) -> None:
         chat = self._chat_told_of(key, known, what, at)
         told = {
-            names.TOKENS_IN: what.tokens_in,
-            names.TOKENS_OUT: what.tokens_out,
-            names.TOKENS_CACHED: what.tokens_cached,
-            names.COST: what.cost_usd,
-            names.FIRST_TEXT_S: what.first_text_s,
-            names.WAITED_S: what.seconds,
+            "gen_ai.usage.input_tokens": what.tokens_in,
+            "gen_ai.usage.output_tokens": what.tokens_out,
+            "gen_ai.usage.cache_read.input_tokens": what.tokens_cached,
+            "gen_ai.usage.cost": what.cost_usd,
+            "gen_ai.response.time_to_first_chunk": what.first_text_s,
+            "parley.waited_s": what.seconds,
         }
         chat.set_attributes({name: value for name, value in told.items() if value is not None})
         chat.set_attributes(self._content.reply(what.reply))
@@ -198,18 +198,18 @@ class Spans:
             known.chat_model = what.model
             began = datetime.fromtimestamp(at.timestamp() - what.seconds, UTC)
             known.chat = self._chat(key, known, began)
-        known.chat.set_attribute(names.PURPOSE, what.purpose)
-        known.chat.set_attribute(names.ANSWERED_BY, what.model)
+        known.chat.set_attribute("parley.purpose", what.purpose)
+        known.chat.set_attribute("gen_ai.response.model", what.model)
         return known.chat
 
     def _mark(self, key: Key, known: OpenFrame, what: happened.InFrame, at: datetime) -> None:
         match what:
             case happened.StepExecuted():
-                attributes = {names.STEP: str(what.step)}
+                attributes = {"parley.step": str(what.step)}
             case happened.StepRejected():
-                attributes = {names.RULE: what.rule}
+                attributes = {"parley.rule": what.rule}
             case happened.TriggerFired():
-                attributes = {names.TRIGGER: what.trigger}
+                attributes = {"parley.trigger": what.trigger}
             case _:
                 attributes = {}
         self._open(key, known, at).add_event(what.name, attributes, nanoseconds(at))
@@ -235,7 +235,7 @@ class Spans:
         known.span = self._tracer.start_span(
             title_of(about), within(above), SpanKind.INTERNAL, attributes_of(about), links, nanoseconds(began)
         )
-        known.span.set_attributes(self._content.input(known.arguments, names.CALL_ARGUMENTS))
+        known.span.set_attributes(self._content.input(known.arguments, "gen_ai.tool.call.arguments"))
         known.since = None
         return known.span
 
@@ -243,7 +243,7 @@ class Spans:
         about, at = known.about, nanoseconds(began)
         if known.before is None:
             self._ids.next_trace = first_span(*key).trace_id
-        workflow = {names.OPERATION: names.INVOKE_WORKFLOW, names.WORKFLOW: about.program, names.SPAN_KIND: "CHAIN"}
+        workflow = {names.OPERATION: "invoke_workflow", "gen_ai.workflow.name": about.program, names.SPAN_KIND: "CHAIN"}
         program = self._tracer.start_span(
             about.program, Context(), SpanKind.INTERNAL, whose(about) | workflow, start_time=at
         )
@@ -257,9 +257,9 @@ class Spans:
     def _chat(self, key: Key, known: OpenFrame, began: datetime) -> Span:
         parent, model = self._open(key, known, began), known.chat_model
         provider, slash, _ = model.partition("/")
-        attributes = {names.OPERATION: names.CHAT, names.MODEL: model, names.SPAN_KIND: "LLM"}
+        attributes = {names.OPERATION: names.CHAT, "gen_ai.request.model": model, names.SPAN_KIND: "LLM"}
         if slash:
-            attributes[names.PROVIDER] = provider
+            attributes["gen_ai.provider.name"] = provider
         attributes |= whose(known.about) | agent_of(known.about)
         return self._tracer.start_span(
             f"{names.CHAT} {model}", within(parent), SpanKind.CLIENT, attributes, start_time=nanoseconds(began)

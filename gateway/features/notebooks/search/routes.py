@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.clients.journals import journal_of, may, tape_name
+from gateway.clients.journals import journal_of, tape_name
 from gateway.clients.requests import BusClient, answer, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.clients.views import ClientView, looks
@@ -165,14 +165,14 @@ class SearchRoutes(ClientView, frozen=True):
                 record
                 for record in records[first:]
                 if fnmatchcase(name := f"{JOURNAL}{record.id}", scope)
-                and may(client, "read", name)
+                and client.scopes.may_tape("read", name)
                 and (client.scopes.private or not await self.tapes.rooms.holds(record))
             ]
             return await self._facts(request, client, may_read, place, following=page.next)
         asked, filters, limit = _asked(request)
 
         def among(name: str) -> bool:
-            return fnmatchcase(name, scope) and may(client, "read", name)
+            return fnmatchcase(name, scope) and client.scopes.may_tape("read", name)
 
         try:
             return await _told(await self.search.in_all(among, asked, filters, limit))
