@@ -66,7 +66,7 @@ class Bus:
 
         return unsubscribe
 
-    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]:
+    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], object]) -> Callable[[], None]:
         """Call `handler` with each happening of `kind` and its time (UTC), until the returned function is called."""
 
         def hear(event: BusEvent) -> None:

@@ -24,8 +24,7 @@ from gateway.programs.versions import NoSuchVersion, VersionPins, taken_up
 from runtime.bus import Bus
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack
-from runtime.language.diagnostics import Span
-from runtime.language.program import AgentSpec, Program
+from runtime.language.program import Program
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ProgramAdopted, SessionBegun
@@ -41,10 +40,6 @@ _COUNTED = 100
 
 _PAGE = 200
 _AT_ONCE = 8
-
-
-def _spans(agent: AgentSpec) -> list[Span]:
-    return [agent.span, *(playbook.span for playbook in agent.playbooks)]
 
 
 def _about(program: Program) -> dict[str, Any]:
@@ -128,7 +123,8 @@ class ProgramRoutes(GatewayView, frozen=True):
             raise HTTPException(404, "There is no such program.")
         if not client.scopes.content:
             raise HTTPException(403, f"{client.name} has no scope content.")
-        files = dict.fromkeys(span.file for agent in program.agents for span in _spans(agent))
+        spans = [span for agent in program.agents for span in (agent.span, *(one.span for one in agent.playbooks))]
+        files = dict.fromkeys(span.file for span in spans)
         texts = [await run_sync(_file, file) for file in files]
         return answer({**_about(program), "files": texts})
 

@@ -167,10 +167,6 @@ def _pressed(strip: Strip, fact: Fact, content: MessageQueued) -> None:
         mark.lane = PEOPLE
 
 
-def _page(strip: Strip, fact: Fact, content: PageBegun) -> None:
-    strip.begin(f"said:{fact.seq}", "said", fact, name=content.to, frame=content.frame)
-
-
 def _grew(strip: Strip, _: Fact, content: PageGrew) -> None:
     mark = strip.marks.get(f"said:{content.page}")
     if mark is not None:
@@ -219,11 +215,6 @@ def _result(strip: Strip, fact: Fact, content: CallReturned) -> None:
         mark.result, mark.ok = ": ".join(content.error or [_short(content.value)]), content.error is None
 
 
-def _intended(strip: Strip, fact: Fact, content: EffectIntended) -> None:
-    key = f"effect:{content.frame}:{content.pos}"
-    strip.begin(key, "call", fact, name=content.name, frame=content.frame)
-
-
 def _waits(strip: Strip, fact: Fact, content: WaitBegun) -> None:
     key = f"wait:{content.frame}:{content.pos}"
     before = strip.marks.pop(key, None)
@@ -245,26 +236,6 @@ def _step(strip: Strip, fact: Fact, content: StepReached | StepReturned) -> None
     strip.point("step", fact, name=f"{at}:{content.op}", frame=content.frame)
 
 
-def _statement(strip: Strip, fact: Fact, content: StatementAccepted) -> None:
-    strip.answer(fact, "statement", content.source, content.frame)
-
-
-def _rejected(strip: Strip, fact: Fact, content: StatementRejected) -> None:
-    strip.trouble(fact, content.rule, f"{content.message}\n{content.source}".strip(), content.frame)
-
-
-def _failed(strip: Strip, fact: Fact, content: StatementFailed) -> None:
-    strip.trouble(fact, *content.error, content.frame)
-
-
-def _uncaught(strip: Strip, fact: Fact, content: FailureUncaught) -> None:
-    strip.trouble(fact, content.error_type, f"Nobody caught it: {content.raised_at}")
-
-
-def _broken(strip: Strip, fact: Fact, content: ProgramBroken) -> None:
-    strip.trouble(fact, "program", content.why)
-
-
 def _agent(strip: Strip, fact: Fact, content: AgentCreated) -> None:
     mark = strip.point("agent", fact, name=content.klass)
     mark.lane = str(content.id)
@@ -284,10 +255,6 @@ def _over(strip: Strip, fact: Fact, content: TaskOver) -> None:
     strip.end(f"task:{content.number}", "task", fact).ok = content.status == "completed"
 
 
-def _told(strip: Strip, fact: Fact, content: WordToTask | WordToOrderer) -> None:
-    strip.point("word", fact, name=content.whom, text=content.text)
-
-
 def _source(source: Mapping[str, Any] | None) -> str:
     """What is waited for."""
     if source is None:
@@ -304,10 +271,12 @@ def _short(value: Any) -> str:
     return value if isinstance(value, str) else write_json(value)[:MAX_TEXT]
 
 
-_TAKES: Mapping[type[FactContent], Callable[[Strip, Fact, Any], None]] = {
+_TAKES: Mapping[type[FactContent], Callable[[Strip, Fact, Any], object]] = {
     MessageHeard: _heard,
     MessageQueued: _pressed,
-    PageBegun: _page,
+    PageBegun: lambda strip, fact, content: strip.begin(
+        f"said:{fact.seq}", "said", fact, name=content.to, frame=content.frame
+    ),
     PageGrew: _grew,
     QuestionClosed: _closed_question,
     PageFinished: _finished,
@@ -316,20 +285,28 @@ _TAKES: Mapping[type[FactContent], Callable[[Strip, Fact, Any], None]] = {
     FrameStarted: _started,
     FrameReturned: _returned,
     CallReturned: _result,
-    EffectIntended: _intended,
+    EffectIntended: lambda strip, fact, content: strip.begin(
+        f"effect:{content.frame}:{content.pos}", "call", fact, name=content.name, frame=content.frame
+    ),
     WaitBegun: _waits,
     WaitEnded: _took,
     StepReached: _step,
     StepReturned: _step,
-    StatementAccepted: _statement,
-    StatementRejected: _rejected,
-    StatementFailed: _failed,
-    FailureUncaught: _uncaught,
-    ProgramBroken: _broken,
+    StatementAccepted: lambda strip, fact, content: strip.answer(fact, "statement", content.source, content.frame),
+    StatementRejected: lambda strip, fact, content: strip.trouble(
+        fact, content.rule, f"{content.message}\n{content.source}".strip(), content.frame
+    ),
+    StatementFailed: lambda strip, fact, content: strip.trouble(
+        fact, content.error[0], content.error[1], content.frame
+    ),
+    FailureUncaught: lambda strip, fact, content: strip.trouble(
+        fact, content.error_type, f"Nobody caught it: {content.raised_at}"
+    ),
+    ProgramBroken: lambda strip, fact, content: strip.trouble(fact, "program", content.why),
     AgentCreated: _agent,
     AgentStopped: _stopped,
     TaskOrdered: _ordered,
     TaskOver: _over,
-    WordToTask: _told,
-    WordToOrderer: _told,
+    WordToTask: lambda strip, fact, content: strip.point("word", fact, name=content.whom, text=content.text),
+    WordToOrderer: lambda strip, fact, content: strip.point("word", fact, name=content.whom, text=content.text),
 }

@@ -174,7 +174,8 @@ def _happened(fact: TalkFact, record: BeatRecord) -> bool:
         case HeardByAny():
             return any(fact.wording.fits(seen.text) for seen in record.seen)
         case ExpectedStep():
-            return any(_is_step(fact, place) for place in record.steps)
+            owner = (fact.agent, fact.playbook)
+            return any(place[:2] == owner and (not fact.number or place[2] == fact.number) for place in record.steps)
         case ExpectedCall():
             return any(_is_call(fact, call) for call in record.calls)
         case ExpectedEnd():
@@ -224,11 +225,6 @@ def _forbidden(fact: TalkFact, record: BeatRecord, first_agent: str) -> str:
         case ExpectedCall():
             return next((str(call) for call in record.calls if _is_call(fact, call)), "")
     return str(fact) if _happened(fact, record) else ""
-
-
-def _is_step(fact: ExpectedStep, place: tuple[str, str, str]) -> bool:
-    agent, playbook, number = place
-    return (agent, playbook) == (fact.agent, fact.playbook) and fact.number in ("", number)
 
 
 def _is_call(fact: ExpectedCall, call: SeenCall) -> bool:

@@ -93,9 +93,9 @@ class Holding:
         self._agents: dict[str, str] = {}
         self._state = SessionState()
         self._folded: tuple[SessionId | None, int] = (None, 0)
-        self._seats = TalkSeats(self._note_letter)
         self.files = TalkFiles()
         self._played = {participant_of(spec): spec.name for spec in program.agents}
+        self._seats = TalkSeats(lambda who, text: self._beat.letters.append((self._played.get(who, who), text)))
         for kind in _FAILURES:
             self._bus.hear(kind, self._note_failure)
         self._bus.hear(FrameOpened, self._note_call)
@@ -345,9 +345,6 @@ class Holding:
         self._beat.seen.append(seen)
         if len(self._beat.seen) > _MOST_MESSAGES:
             self._store.stir()
-
-    def _note_letter(self, participant: str, text: str) -> None:
-        self._beat.letters.append((self._played.get(participant, participant), text))
 
     def _note_call(self, what: FrameOpened, _at: datetime) -> None:
         self._agents[what.about.frame] = what.about.agent

@@ -63,13 +63,9 @@ _GRACE_S = 2.0
 Job: TypeAlias = "tuple[LoadedTalks, TalkScript]"
 
 
-def in_other_words(talk: TalkScript) -> TalkScript:
-    """The talk as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
+def in_other_words(beat: TalkTurn) -> TalkTurn:
+    """A beat as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
     same. Words with gaps and patterns stay."""
-    return replace(talk, beats=tuple(map(_judged_beat, talk.beats)))
-
-
-def _judged_beat(beat: TalkTurn) -> TalkTurn:
     shown: list[ExpectedWords | TranscriptGap] = []
     sentences: list[JudgedSentence] = []
     for one in beat.shown:
@@ -179,7 +175,7 @@ async def _hold(
     program, head = loaded.program, loaded.file.head
     tools = None if isinstance(answers, LiveAnswers) else loaded.tools(talk)
     if answers.judges:
-        talk = in_other_words(talk)
+        talk = replace(talk, beats=tuple(map(in_other_words, talk.beats)))
     first = next((agent.name for agent in program.agents if agent.kind is not AgentKind.HUMAN), "")
     async with Holding(program, talk, head, stage, answers, tools).open() as holding:
         for number, beat in enumerate(talk.beats):

@@ -109,11 +109,6 @@ def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list
     return found
 
 
-def is_group(facts: Sequence[Fact]) -> bool:
-    begun = next((content_of(fact.kind, fact.data) for fact in facts if fact.kind == "begin"), None)
-    return isinstance(begun, SessionBegun) and not begun.private
-
-
 class TalkShelf(Struct, frozen=True):
     """The talk file that a talk is added to, with its program; `loaded` is what it has, None where there is no file."""
 
@@ -145,7 +140,8 @@ async def shelf_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> 
 
 def _head_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> str:
     keys = [f"program: {os.path.relpath(program, path.parent)}"] if program is not None else []
-    if facts and is_group(facts):
+    begun = next((content_of(fact.kind, fact.data) for fact in facts if fact.kind == "begin"), None)
+    if isinstance(begun, SessionBegun) and not begun.private:
         keys.append("group: true")
     people = sorted({act.who for act in acts_of(facts) if isinstance(act, PersonLine | PressedChoice)})
     if people:

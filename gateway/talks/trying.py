@@ -26,7 +26,6 @@ from runtime.events.frames import (
     FrameRestored,
     FrameStopped,
     LLMRequested,
-    OfFrame,
 )
 from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion
 from runtime.llm.models import DEFAULT, SERVICES, ModelRegistry, NoModelClient
@@ -167,9 +166,9 @@ class ScriptedModel:
     def models(self, bus: Bus) -> tuple[ModelRegistry, str]:
         """The models of a gateway, and a line about them. The bus says who asks."""
         for begun in (FrameOpened, FrameRestored):
-            bus.hear(begun, self._note_frame)
+            bus.hear(begun, lambda what, _: self._agents.update({what.key: what.about.agent}))
         for ended in (FrameCompleted, FrameFailed, FrameStopped):
-            bus.hear(ended, self._forget_frame)
+            bus.hear(ended, lambda what, _: self._agents.pop(what.key, None))
         bus.hear(LLMRequested, self._note_question)
         clients: dict[str, LLMClient] = dict.fromkeys({DEFAULT, *self._settings.models} - {*SERVICES.values()}, self)
         clients["compile"] = NoModelClient("A scripted model compiles nothing.")
@@ -185,14 +184,8 @@ class ScriptedModel:
     def _times(self) -> Sequence[int]:
         return [file.stat().st_mtime_ns if file.exists() else 0 for file in self._files]
 
-    def _note_frame(self, what: OfFrame, _at: datetime) -> None:
-        self._agents[what.about.session_id, what.about.frame] = what.about.agent
-
-    def _forget_frame(self, what: OfFrame, _at: datetime) -> None:
-        self._agents.pop((what.about.session_id, what.about.frame), None)
-
     def _note_question(self, what: LLMRequested, _at: datetime) -> None:
-        self._asker = what.session_id, self._agents.get((what.session_id, what.frame), "")
+        self._asker = what.session_id, self._agents.get(what.key, "")
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[AnswerPieces]:

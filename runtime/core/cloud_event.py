@@ -110,7 +110,9 @@ def event_from(written: object, *, source: str, now: datetime) -> CloudEvent:
         datacontenttype=media_type,
         dataschema=_text(written, "dataschema"),
         data_base64=bytes_,
-        extensions=_extensions(written),
+        extensions={
+            name: _attribute(name, value) for name, value in written.items() if name not in _CORE and value is not None
+        },
     )
 
 
@@ -133,11 +135,6 @@ def _data(written: Mapping[str, Any]) -> tuple[str | None, Any, str | None]:
         with suppress(ValueError):
             return None, read_json(plain), None
     return media_type, None, coded
-
-
-def _extensions(written: Mapping[str, Any]) -> dict[str, Attribute]:
-    further = {name: value for name, value in written.items() if name not in _CORE and value is not None}
-    return {name: _attribute(name, value) for name, value in further.items()}
 
 
 def _attribute(name: str, value: object) -> Attribute:

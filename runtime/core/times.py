@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -115,21 +114,13 @@ def _repeated(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> SetTimes
         return _crontab(f"{minute} {hour} {int(found['day'])} * *")
     if found["daily"]:
         return _crontab(f"{minute} {hour} * * *")
-    days = "1-5" if found["weekdays"] else "0,6" if found["weekends"] else ",".join(_days_in(found))
-    return _crontab(f"{minute} {hour} * * {days}")
-
-
-def _days_in(found: re.Match[str]) -> Iterator[str]:
-    named = re.findall(rf"\b{_DAY}", found["each"] or found["plural"], re.IGNORECASE)
-    return (str(number) for number in sorted({_day_number(name) for name in named}))
+    named = re.findall(rf"\b{_DAY}", found["each"] or found["plural"] or "", re.IGNORECASE)
+    listed = ",".join(map(str, sorted({_day_number(name) for name in named})))
+    return _crontab(f"{minute} {hour} * * {'1-5' if found['weekdays'] else '0,6' if found['weekends'] else listed}")
 
 
 def _day_number(name: str) -> int:
     return next(number for number, day in enumerate(_DAYS) if day.startswith(name.lower()[:3]))
-
-
-def _hourly(_found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> SetTimes | None:
-    return SetTimes(cron="0 * * * *")
 
 
 def _interval(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> SetTimes | None:
@@ -231,7 +222,7 @@ def _form(pattern: str) -> re.Pattern[str]:
 _FORMS = (
     (_form(rf"{_REPEATED}(?:\s+|\s*,\s*){_CLOCK}"), _repeated),
     (_form(rf"{_CLOCK}\s+{_REPEATED}"), _repeated),
-    (_form(rf"(?:{_EACH}hour|hourly)(?!\s+(?:at|on)\b)"), _hourly),
+    (_form(rf"(?:{_EACH}hour|hourly)(?!\s+(?:at|on)\b)"), lambda _found, _now, _zone: SetTimes(cron="0 * * * *")),
     (_form(rf"{_EACH}(?:{_NUMBER}\s+)?(?P<unit>minute|hour)s?(?!\s+(?:at|on)\b)"), _interval),
     (_form(rf"in\s+{_NUMBER}\s+(?P<unit>second|minute|hour|day|week)s?"), _later),
     (_form(_ISO), _iso),

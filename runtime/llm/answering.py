@@ -291,7 +291,9 @@ class Thoughts:
             return self._without_mark(text, closed)
         if not whole:
             ends = range(max(0, len(text) - self._longest), len(text))
-            at = next((at for at in ends if self._may_end(text[at:])), len(text))
+            marks = tuple(self._forms.values())
+            may_end = (at for at in ends if any(mark.startswith(text[at:].casefold()) for mark in marks))
+            at = next(may_end, len(text))
             text, self._held = text[:at], text[at:]
         self._shown += text
         return text
@@ -314,9 +316,6 @@ class Thoughts:
 
     def _may_begin(self, text: str) -> bool:
         return any(mark.startswith(text.casefold()) for mark in self._forms)
-
-    def _may_end(self, text: str) -> bool:
-        return any(mark.startswith(text.casefold()) for mark in self._forms.values())
 
 
 def _pause_s(tried: int, error: LLMError) -> float:

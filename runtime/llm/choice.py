@@ -132,7 +132,8 @@ def _named(settings: ModelSettings, variables: Collection[str]) -> ModelChoice:
         name = f"openai/{name}"
     found = None
     if not settings.base_url:  # a provider's key never goes to a server of one's own
-        found = next((one for one, model in _PROVIDERS if one in variables and _same_provider(model, name)), None)
+        provider = f"{name.partition('/')[0]}/"
+        found = next((one for one, model in _PROVIDERS if one in variables and model.startswith(provider)), None)
     return _with_key(ModelChoice(name, "the settings name it", base_url=settings.base_url), settings, found)
 
 
@@ -146,10 +147,6 @@ def _with_key(choice: ModelChoice, settings: ModelSettings, variable: str | None
         api_key_file=settings.api_key_file,
         api_key_variable=settings.api_key_variable,
     )
-
-
-def _same_provider(model: str, name: str) -> bool:
-    return model.partition("/")[0] == name.partition("/")[0]
 
 
 def _nothing_found(ollama_models: Sequence[str] | None) -> str:

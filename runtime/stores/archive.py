@@ -82,11 +82,7 @@ def session_lines(whole: WholeSession) -> Iterator[str]:
     }
     yield _line({"session": about})
     for fact in whole.facts:
-        yield fact_line(fact)
-
-
-def fact_line(fact: Fact) -> str:
-    return _line({"fact": [fact.seq, fact.tape, fact.kind, fact.at.isoformat(), fact.data]})
+        yield _line({"fact": [fact.seq, fact.tape, fact.kind, fact.at.isoformat(), fact.data]})
 
 
 def file_line(id_: str, content: FileContent) -> str:

@@ -79,13 +79,10 @@ class _Lines:
         """The line of the spot that a line belongs to, else of the next spot, else of the last."""
         numbers = sorted(self.spots)
         at = bisect_right(numbers, line)
-        if at and (numbers[at - 1] == line or self._continues(numbers[at - 1], line)):
+        if at and self.continued.issuperset(range(numbers[at - 1] + 1, line + 1)):
             return numbers[at - 1]
         after = bisect_left(numbers, line)
         return next(iter(numbers[after : after + 1] or numbers[-1:]), None)
-
-    def _continues(self, first: int, line: int) -> bool:
-        return all(number in self.continued for number in range(first + 1, line + 1))
 
 
 class ProgramSources:

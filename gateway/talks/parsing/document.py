@@ -73,18 +73,12 @@ def source_of(content: bytes, path: Path) -> TalkSource:
         place = content[: error.start].count(b"\n") + 1
         raise _unreadable(path, "this is not UTF-8", "Save the file as UTF-8.", place) from error
     lines = _LINE_END.split(text)
-    end = _head_end(lines)
+    ends = (number for number, line in enumerate(lines[1:], 2) if line.strip() == "---")
+    end = next(ends, None) if lines[0].strip() == "---" else 0
     if end is None:
         raise _unreadable(path, "these lines about the talk are never closed", "End them with a line ---.")
     numbered = [SourceLine("" if number <= end else line, str(path), number) for number, line in enumerate(lines, 1)]
     return TalkSource(path, tuple(numbered), "\n".join(lines[1 : max(0, end - 1)]))
-
-
-def _head_end(lines: list[str]) -> int | None:
-    """The number of the line that ends the head, 0 without one; None where it is not ended."""
-    if lines[0].strip() != "---":
-        return 0
-    return next((number for number, line in enumerate(lines[1:], 2) if line.strip() == "---"), None)
 
 
 def _unreadable(path: Path, message: str, hint: str = "", line: int = 1) -> ProgramRejected:
@@ -99,7 +93,8 @@ def read_head(source: TalkSource) -> TalkHead:
     try:
         data = yaml.safe_load(source.head) or {}
     except yaml.YAMLError as error:
-        raise _unreadable(source.path, f"the lines between --- are not YAML: {_first_line(error)}", line=2) from error
+        why = str(error).split("\n", maxsplit=1)[0]
+        raise _unreadable(source.path, f"the lines between --- are not YAML: {why}", line=2) from error
     if not isinstance(data, dict):
         raise _unreadable(source.path, "the lines between --- are not keys with values", "Write `program: hello.pb`.")
     for key in data:
@@ -108,10 +103,6 @@ def read_head(source: TalkSource) -> TalkHead:
             hint = f"Did you mean `{near[0]}`?" if near else f"Known are: {', '.join(_KEYS)}."
             raise _unreadable(source.path, f"`{key}` is not a key of a talk", hint, _line_of(source, str(key)))
     return TalkHead(_programs(source, data), _start(source, data), _people(source, data), data.get("group") is True)
-
-
-def _first_line(error: object) -> str:
-    return str(error).split("\n", maxsplit=1)[0]
 
 
 def _line_of(source: TalkSource, key: str) -> int:

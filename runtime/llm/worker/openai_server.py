@@ -229,7 +229,7 @@ def messages_data(messages: tuple[ChatMessage, ...], model: str) -> list[dict[st
     accept four.
     """
     cacheable = [index for index, message in enumerate(messages) if message.cacheable]
-    marked = set(cacheable[-_MAX_CACHE_MARKS:]) if _is_anthropic(model) else set()
+    marked = set(cacheable[-_MAX_CACHE_MARKS:]) if "anthropic" in model or "claude" in model else set()
     return [
         {"role": message.role, "content": _content(message, index in marked)} for index, message in enumerate(messages)
     ]
@@ -262,10 +262,6 @@ async def _events(response: aiohttp.ClientResponse, other: bytearray) -> AsyncIt
             elif len(other) <= MAX_LINE_BYTES:
                 other += line + b"\n"
     other += rest
-
-
-def _is_anthropic(model: str) -> bool:
-    return "anthropic" in model or "claude" in model
 
 
 def _content(message: ChatMessage, marked: bool) -> str | list[dict[str, Any]]:

@@ -66,13 +66,10 @@ class ListedPrice:
         cost_usd = fresh_tokens * given + usage.cached_tokens * (cached or given)
         return replace(usage, cost_usd=cost_usd + usage.output_tokens * self._usd("output_cost_per_token"))
 
-    def of_seconds(self, seconds: float) -> float | None:
-        """The price of writing down so much of a recording, in US dollars; None where the row has none."""
-        return self._of("input_cost_per_second", seconds)
-
-    def of_characters(self, count: int) -> float | None:
-        """The price of speaking so many characters, in US dollars; None where the row has none."""
-        return self._of("input_cost_per_character", count)
+    def of_amount(self, key: str, amount: float) -> float | None:
+        """The price of so many seconds of a recording, or of so many characters to speak, by the key that the list has
+        for one of them, in US dollars; None where the row has none."""
+        return amount * self._usd(key) if key in self._row else None
 
     @property
     def window_tokens(self) -> int:
@@ -87,9 +84,6 @@ class ListedPrice:
     @property
     def sees(self) -> bool | None:
         return bool(self._row.get("supports_vision")) if self._row else None
-
-    def _of(self, key: str, amount: float) -> float | None:
-        return amount * self._usd(key) if key in self._row else None
 
     def _usd(self, key: str) -> float:
         return float(self._row.get(key) or 0.0)

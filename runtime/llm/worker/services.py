@@ -49,13 +49,12 @@ class VoiceServer(ServedModel):
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         """The transcript of the request's recording, or its text as speech; see the purposes of requests."""
         await self.warm_up()
+        recording = request.recording
         try:
-            if request.recording is not None:
-                async for part in self._written(request.recording):
-                    yield part
-            else:
-                async for part in self._spoken(request.messages[-1].content):
-                    yield part
+            async for part in (
+                self._spoken(request.messages[-1].content) if recording is None else self._written(recording)
+            ):
+                yield part
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise failures.unreachable(str(error) or type(error).__name__, self._options.name) from error
 
@@ -99,7 +98,7 @@ class VoiceServer(ServedModel):
         assert self._price is not None
         for start in range(0, len(data), _PIECE_BYTES):
             yield base64.b64encode(data[start : start + _PIECE_BYTES]).decode("ascii")
-        yield Usage(cost_usd=self._price.of_characters(len(text)))
+        yield Usage(cost_usd=self._price.of_amount("input_cost_per_character", len(text)))
 
     def _counted(self, found: Mapping[str, Any]) -> Usage:
         """What was used, by seconds or by tokens, as the server says."""
@@ -108,7 +107,7 @@ class VoiceServer(ServedModel):
         used = used if isinstance(used, dict) else {}
         seconds = used.get("seconds") or found.get("duration")
         if isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_S:
-            return Usage(cost_usd=self._price.of_seconds(float(seconds)))
+            return Usage(cost_usd=self._price.of_amount("input_cost_per_second", float(seconds)))
         given, made = used.get("input_tokens"), used.get("output_tokens")
         if not (isinstance(given, int) and isinstance(made, int)):
             return Usage()

@@ -108,9 +108,12 @@ class MemoryInbox:
             return False
         if len(waiting) >= self.bound:
             raise InboxFull(f"{self.bound} events wait in shard {shard}; the one from {conversation} was not accepted.")
-        if event.kind in CROWDING and self._waiting_in(conversation) >= self._conversation_bound:
+        others = [event_from_json(text) for text in waiting.values()]
+        of_conversation = sum(other.address.key == conversation for other in others)
+        if event.kind in CROWDING and of_conversation >= self._conversation_bound:
             raise crowded(conversation, self._conversation_bound)
-        if len(waiting) >= self._person_bound and self._has_used_share(event, waiting):
+        of_person = sum(other.person_id == event.person_id for other in others)
+        if has_share(event) and of_person >= self._person_bound:
             raise share_used(event.person_id, self._person_bound)
         self._append(waiting, event)
         self._seen[conversation, event.id] = self._count, event.program
@@ -123,14 +126,6 @@ class MemoryInbox:
             return None
         number, program = seen
         return KnownEvent(program, number in self._waiting.get(shard_of(address.key), {}))
-
-    def _waiting_in(self, conversation: str) -> int:
-        waiting = self._waiting[shard_of(conversation)].values()
-        return sum(event_from_json(text).address.key == conversation for text in waiting)
-
-    def _has_used_share(self, event: InboxEvent, waiting: Mapping[int, str]) -> bool:
-        of_person = sum(event_from_json(text).person_id == event.person_id for text in waiting.values())
-        return has_share(event) and of_person >= self._person_bound
 
     def _append(self, waiting: dict[int, str], event: InboxEvent) -> None:
         self._count += 1
@@ -206,22 +201,16 @@ class MemorySessionStore:
         if session is not None and replace(session.last_commit, lease=commit.lease) == commit:
             return
         if session is not None and session.record.replaced_by is not None:
-            raise TapeConflict(
-                f"Session {commit.session} was replaced, and accepts nothing more.",
-                expected=commit.expect,
-                actual=session.record.seq,
-            )
+            text = f"Session {commit.session} was replaced, and accepts nothing more."
+            raise TapeConflict(text, expected=commit.expect, actual=session.record.seq)
         known = self._sessions.get(commit.replaces or commit.session)
         if known is not None and commit.taken_in not in (None, known.record.taken_in):
             text = f"Session {known.record.id} was imported again from a file."
             raise TapeConflict(text, expected=commit.expect, actual=known.record.seq)
         actual = self._beginning(commit) if session is None else session.record.seq
         if actual != commit.expect or (session is None and commit.begin is None):
-            raise TapeConflict(
-                f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not started.",
-                expected=commit.expect,
-                actual=actual,
-            )
+            text = f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not started."
+            raise TapeConflict(text, expected=commit.expect, actual=actual)
         numbers = range(commit.expect + 1, commit.expect + 1 + len(commit.facts))
         for number, fact in zip(numbers, commit.facts, strict=True):
             if fact.seq != number:
@@ -245,11 +234,8 @@ class MemorySessionStore:
         parent = self._sessions.get(begin.parent.session)
         has = 0 if parent is None else parent.record.seq
         if parent is None or has < begin.parent.seq:
-            raise TapeConflict(
-                f"Session {commit.session} cannot continue {begin.parent.session}, which has {has} facts.",
-                expected=begin.parent.seq,
-                actual=has,
-            )
+            text = f"Session {commit.session} cannot continue {begin.parent.session}, which has {has} facts."
+            raise TapeConflict(text, expected=begin.parent.seq, actual=has)
         return begin.parent.seq
 
     def _apply(self, commit: Commit) -> None:

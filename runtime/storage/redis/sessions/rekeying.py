@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 
 from redis.asyncio import Redis
 
@@ -94,7 +95,9 @@ class DatabaseRekeying:
             ),
             "memory-vectors": lambda scope, id_, kept: self._memories.vector_anew(MemoryScope.of_key(scope), id_, kept),
             "room": lambda room, _, kept: self._rooms.anew(room, kept),
-            "said-message": lambda rest, _, kept: self._said_anew(conversation_of_said(rest), kept),
+            "said-message": lambda rest, _, kept: self._words.write(
+                conversation_of_said(rest), self._words.read(conversation_of_said(rest), kept)
+            ),
         }
         """The current form of a hash's field, by the kind of the key: given the key's rest, the field and its text."""
 
@@ -171,7 +174,10 @@ class DatabaseRekeying:
         while outcome == "grown" and after != last:
             last = after
             async for page in self._pages(key, after):
-                entries = [part for id_, fields in page for part in _command_parts(id_, renewed(id_, fields))]
+                entries: list[str | int] = []
+                for id_, fields in page:
+                    has = renewed(id_, fields)
+                    entries += [id_, 2 * len(has), *chain.from_iterable(has.items())]
                 if not await self._connection.run(_COPY, [key, copy], [_COPY_KEPT_S, *entries]):
                     return False
                 after = f"({page[-1][0]}"
@@ -225,9 +231,6 @@ class DatabaseRekeying:
             with suppress(ContentLocked):
                 changed = await self._replace(key, name, kept, anew(name, kept)) or changed
         return changed
-
-    def _said_anew(self, conversation: str, kept: str) -> str:
-        return self._words.write(conversation, self._words.read(conversation, kept))
 
     async def _renew_value(self, key: str, binding: AssociatedData) -> bool:
         """Renew a value. Where only some conversations are encrypted, an unencrypted value belongs to one of the
@@ -306,10 +309,6 @@ def _kind(key: str) -> str:
 
 def _number(entry_id: str) -> int:
     return int(entry_id.partition("-")[0])
-
-
-def _command_parts(id_: str, fields: Mapping[str, str]) -> list[str | int]:
-    return [id_, 2 * len(fields), *(part for field in fields.items() for part in field)]
 
 
 def _snapshots(fields: Mapping[str, str]) -> list[tuple[str, int, str]]:

@@ -58,7 +58,7 @@ class SessionRemoval:
         if keys is None:
             return False
         while True:
-            parent = await self._parent(keys, session)
+            parent = await self._connection.read("hget", keys.session(session), "parent")
             await self._free_forks(keys, session, force)
             tapes, contents = await _contents(self._connection, keys, session)
             which = [session, "1" if force else "", len(tapes), keys.model_call("")]
@@ -70,7 +70,7 @@ class SessionRemoval:
         await self._connection.write("ZREM", keys.timers, session)
         self._places.forget(session)
         if parent is not None:
-            await self.strike(parent, session)
+            await self.strike(SessionId(parent), session)
         return True
 
     async def sweep(self, keys: ShardKeys, session: SessionId) -> bool:
@@ -85,10 +85,6 @@ class SessionRemoval:
             *contents,
         ]
         return bool(await self._connection.run(_SWEEP, names, [len(tapes)]))
-
-    async def _parent(self, keys: ShardKeys, session: SessionId) -> SessionId | None:
-        found = await self._connection.read("hget", keys.session(session), "parent")
-        return None if found is None else SessionId(found)
 
     async def forget_forks(self, session: SessionId) -> None:
         """Delete the records of sessions that do not continue this one, or never did, because nobody could

@@ -126,7 +126,8 @@ class RedisTraces:
             for key in keys:
                 in_shard = SHARD_KEY.match(key)
                 if in_shard is not None and in_shard[2] in ("inbox", "dead", "schedules"):
-                    async for _, event in self._events_at(key, in_shard[2]):
+                    scheduled = in_shard[2] == "schedules"
+                    async for _, event in self._scheduled(key) if scheduled else self._events(key):
                         if event.kind == LOCKED and event.person_id != person:
                             raise ContentLocked(event.text)  # it may quote the person
                         names |= {event.person_name} if event.person_id == person else set()
@@ -187,9 +188,6 @@ class RedisTraces:
             return await self._remove(key)
         theirs = [number async for number, event in self._scheduled(key) if event.person_id == whose.person]
         return int(await self._connection.write("HDEL", key, *theirs)) if theirs else 0
-
-    def _events_at(self, key: str, kind: str) -> AsyncIterator[tuple[str, InboxEvent]]:
-        return self._scheduled(key) if kind == "schedules" else self._events(key)
 
     async def _scheduled(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
         """The events as which schedules are kept, with their numbers."""
