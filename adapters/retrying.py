@@ -1,4 +1,4 @@
-"""Calls that are repeated until a platform answers, with growing pauses between them."""
+"""Calls that are repeated until a platform answers, with growing pauses between them, and those that may fail."""
 
 from __future__ import annotations
 
@@ -64,3 +64,25 @@ class PlatformPatience:
                 if tried >= TIMES:
                     raise
                 await self.pause(error, at_least_s=error.retry_after_s if isinstance(error, RateLimited) else 0.0)
+
+
+class MayFail:
+    """Within, these errors end what is done there, and only the log says so. `tell` is a level of a module's log."""
+
+    def __init__(
+        self, tell: Callable[..., None], what: str, errors: tuple[type[Exception], ...] = (AdapterError,), **about: str
+    ) -> None:
+        self._tell = tell
+        self._what = what
+        self._errors = errors
+        self._about = about
+
+    def __enter__(self) -> None:
+        """Begin what may fail."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        if not isinstance(error, self._errors):
+            return False
+        told = str(error) if isinstance(error, AdapterError) else repr(error)
+        self._tell(self._what, extra={**self._about, "error": told})
+        return True

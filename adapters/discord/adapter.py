@@ -32,11 +32,11 @@ from adapters.discord.outbound.webhooks import DiscordWebhooks, UnconfirmedPosts
 from adapters.platform_clock import PlatformClock
 from adapters.recent import SingleMarks
 from adapters.records import Records
-from adapters.retrying import PlatformPatience
+from adapters.retrying import MayFail, PlatformPatience
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts, english
 
@@ -241,11 +241,9 @@ class DiscordAdapter:
         return DiscordIntake(ours, session, self._clock, self._marks)
 
     async def _offer_commands(self, us: DiscordBot) -> None:
-        try:
-            own = self._options
+        own = self._options
+        with MayFail(_log.warning, "Discord does not show the commands"):
             await self._api.offer_commands(us.application_id, offered(own.commands, own.programs, own.texts))
-        except AdapterError as error:
-            _log.warning("Discord does not show the commands", extra={"error": str(error)})
 
 
 async def _health(api: DiscordApi) -> str:

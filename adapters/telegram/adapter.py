@@ -15,6 +15,7 @@ from adapters.adapter import FileData, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
+from adapters.retrying import MayFail
 from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.api.failures import NotModified, NotWelcome
 from adapters.telegram.bots import Bots, OurBot, agent_bot_id
@@ -42,7 +43,7 @@ from adapters.telegram.outbound.sender import TelegramAlone, TelegramDrafts, Tel
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered
+from runtime.core.errors import AuthFailed, MessageGone, NotDelivered
 from runtime.core.message import Choice, Mark
 
 SHORT_LABEL: Final = 16
@@ -231,14 +232,11 @@ class TelegramAdapter:
         """Open a topic of the forum, or of the private chat, by the bot whose chat it is. Telegram knows no nonce for
         it.
         """
-        bot = self._roster.owner(None, to)
-        name = title[:MAX_TOPIC_NAME]
-        try:
+        bot, name = self._roster.owner(None, to), title[:MAX_TOPIC_NAME]
+        with MayFail(_log.info, "Telegram opens no topic here", (NotDelivered,)):
             topic = await self._sender.at_current(to, lambda chat_id: bot.api.open_topic(chat_id, name))
-        except NotDelivered as error:
-            _log.info("Telegram opens no topic here", extra={"error": str(error)})
-            return None
-        return replace(to, thread=str(topic))
+            return replace(to, thread=str(topic))
+        return None
 
     async def link(self, to: Address, /) -> str | None:
         """The address of a supergroup's topic, which its members can open."""
@@ -305,8 +303,10 @@ class TelegramAdapter:
         if hook is not None:
             await patience(self._clock).until_answered(lambda: bot.api.set_webhook(hook.url, hook.secret))
         else:
-            await _prepare("A webhook may be in the way of polling", bot.api.remove_webhook)
-        await _prepare("Telegram does not show the commands", lambda: self._offer_commands(bot))
+            with MayFail(_log.warning, "A webhook may be in the way of polling"):
+                await bot.api.remove_webhook()
+        with MayFail(_log.warning, "Telegram does not show the commands"):
+            await self._offer_commands(bot)
         if hook is None:
             start(intake.poll, bot, receiver)
 
@@ -340,14 +340,6 @@ class TelegramAdapter:
 def _rows(choices: Sequence[Choice]) -> list[Sequence[Choice]]:
     width = 3 if all(len(choice.label) <= SHORT_LABEL for choice in choices) else 1
     return [choices[at : at + width] for at in range(0, len(choices), width)]
-
-
-async def _prepare(otherwise: str, call: Callable[[], Awaitable[None]]) -> None:
-    """Make a call that is optional, because a server may not know it."""
-    try:
-        await call()
-    except AdapterError as error:
-        _log.warning(otherwise, extra={"error": str(error)})
 
 
 async def _closed(items: AsyncGenerator[Inbound, None], feed: UpdateFeed) -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from adapters.adapter import Adapter, CanDownload, FileData
 from adapters.pages.presenter import PagePresenter
 from adapters.pages.signs import PlatformReactions, TypingIndicator
+from adapters.retrying import MayFail
 from gateway.inbound.entrance import ConversationOrigins
 from runtime.channels.outbox import UNRECORDED, Done, LivePage, QuietPage, unheard
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, UNSEEN, Address, Speaker
@@ -64,11 +65,9 @@ class AnswerPage(QuietPage):
 
 async def answered_alone(presenter: PagePresenter, address: Address, person_id: str, text: str) -> bool:
     """Answer one person so that the others do not see it; False where that cannot be done."""
-    try:
+    with MayFail(_log.info, "An answer for one person is said to everybody"):
         return await presenter.answer_alone(address, person_id, text)
-    except AdapterError as error:
-        _log.info("An answer for one person is said to everybody", extra={"error": str(error)})
-        return False
+    return False
 
 
 class FollowedPage:
@@ -189,11 +188,9 @@ class NodeOutbound:
         presenter = self._presenters.get(to.platform)
         if presenter is None or person.partition(":")[0] != to.platform:
             return None
-        try:
+        with MayFail(_log.info, "A person cannot be written to in private", person=person):
             return await presenter.private_with(to, person)
-        except AdapterError as error:
-            _log.info("A person cannot be written to in private", extra={"person": person, "error": str(error)})
-            return None
+        return None
 
     def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
         self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, chosen, done)
@@ -226,10 +223,8 @@ async def _finish(page: LivePage, text: str) -> None:
 
 
 async def _told_alone(presenter: PagePresenter, address: Address, person_id: str, text: str) -> None:
-    try:
+    with MayFail(_log.warning, "A private notice failed", person=person_id):
         await presenter.tell_alone(address, person_id, text)
-    except AdapterError as error:
-        _log.warning("A private notice failed", extra={"person": person_id, "error": str(error)})
 
 
 async def _settled(presenter: PagePresenter | None, page: PageSpec, text: str, chosen: str, done: Done) -> None:

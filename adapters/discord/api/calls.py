@@ -32,6 +32,7 @@ from adapters.adapter import FileData
 from adapters.capabilities import Budget
 from adapters.discord.limits import within
 from adapters.platform_clock import PlatformClock, asked_pause_s
+from adapters.retrying import MayFail
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 
@@ -305,15 +306,12 @@ class DiscordCalls:
 
     async def _refreshed(self, url: str) -> str | None:
         """The file's current address (Refresh Attachment URLs); None if Discord gives none."""
-        try:
-            with self.told("asking for a file's new address"):
-                route = Route("POST", "/attachments/refresh-urls")
-                told: Any = await self.rest.request(route, json={"attachment_urls": [url]})
-                fresh = str(told["refreshed_urls"][0]["refreshed"])
-        except AdapterError as error:
-            _log.info("The new address of a file is not available", extra={"error": str(error)})
-            return None
-        return fresh if self._is_discords(fresh) else None
+        with MayFail(_log.info, "The new address of a file is not available"):
+            route, asked = Route("POST", "/attachments/refresh-urls"), {"attachment_urls": [url]}
+            what = "asking for a file's new address"
+            fresh = await self.read(what, route, lambda told: str(told["refreshed_urls"][0]["refreshed"]), json=asked)
+            return fresh if self._is_discords(fresh) else None
+        return None
 
     def _is_discords(self, url: str) -> bool:
         address = urlsplit(url)

@@ -41,12 +41,13 @@ from adapters.discord.inbound.shard import ShardEvent, ShardSession
 from adapters.discord.outbound.threads import DiscordThreads
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records, what_can_be_read
-from adapters.retrying import PlatformPatience
+from adapters.retrying import MayFail, PlatformPatience
 from runtime.core.address import Address
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered
 
 _NO_USE: Final = (AuthFailed, NotDelivered, MessageGone)
 """The failures of a call that would fail again."""
+_PASSED_OVER: Final = "An event of Discord's is not understood and is ignored"
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Message: TypeAlias = Mapping[str, Any]
@@ -146,15 +147,13 @@ class DiscordIntake:
                 yield message
 
     async def _said(self, message: _Message, us: DiscordBot) -> Inbound | None:
-        try:
+        with MayFail(_log.warning, _PASSED_OVER, NOT_UNDERSTOOD):
             return inbound_of(message, us, await self._place(message, str(message["id"])))
-        except NOT_UNDERSTOOD as error:
-            _tell_passed_over(error)
-            return None
+        return None
 
     async def _changed(self, heard: ShardEvent, us: DiscordBot) -> Inbound | None:
         data = heard.data
-        try:
+        with MayFail(_log.warning, _PASSED_OVER, NOT_UNDERSTOOD):
             if heard.name == "MESSAGE_DELETE":
                 number = str(data["id"])
                 return deletion_of(number, us, self._recent.message(number), self._clock.now())
@@ -163,9 +162,7 @@ class DiscordIntake:
                 place = await self._place(data, number) if data.get("edited_timestamp") else MessagePlace()
                 return edit_of(data, us, place, self._recent.message(number))
             return await self._marked(heard, us)
-        except NOT_UNDERSTOOD as error:
-            _tell_passed_over(error)
-            return None
+        return None
 
     async def _marked(self, heard: ShardEvent, us: DiscordBot) -> Inbound | None:
         marked = marked_of(heard.name, heard.data, us)
@@ -184,11 +181,9 @@ class DiscordIntake:
         channel_id = snowflake(event["channel_id"])
         place = self._listener.place(event, message_id)
         if place is None:
-            try:
+            channel: dict[str, Any] = {}
+            with MayFail(_log.warning, "A channel is not known", channel=channel_id):
                 channel = await self._asked(lambda: self._ours.api.channel(channel_id))
-            except AdapterError as error:
-                _log.warning("A channel is not known", extra={"channel": channel_id, "error": str(error)})
-                channel = {}
             place = MessagePlace(parent=parent_of(channel), ours="member" in channel)
         ours = place.ours or self._ours.threads.ours(channel_id)
         return replace(place, ours=ours, opens=place.opens and self._ours.opens_threads)
@@ -207,10 +202,6 @@ async def _now(call: Callable[[], None]) -> None:
 
 async def _nothing() -> None:
     """Nothing to acknowledge: missed events of this kind cannot be read later."""
-
-
-def _tell_passed_over(error: Exception) -> None:
-    _log.warning("An event of Discord's is not understood and is ignored", extra={"error": repr(error)})
 
 
 class DiscordCatchUp:
@@ -329,7 +320,11 @@ async def earlier_in(api: DiscordApi, to: Address, before: str, at_most: int) ->
         found = await _with_starter(api, to.conversation, to.thread, found)
     space = None if channel.get("guild_id") is None else str(channel["guild_id"])
     kept = found if len(found) <= at_most else [found[0], *found[1 - at_most :]]
-    return [one for message in kept for one in _understood(message, to, space)]
+    earlier: list[Inbound] = []
+    for message in kept:
+        with MayFail(_log.info, "A message of Discord's history is not understood", NOT_UNDERSTOOD):
+            earlier += filter(None, [earlier_of(message, to, space)])
+    return earlier
 
 
 async def _with_starter(
@@ -350,12 +345,3 @@ async def _with_starter(
 
 def _stands_for_another(message: Mapping[str, Any]) -> bool:
     return bool(message.get("type") == _STARTER)
-
-
-def _understood(message: Mapping[str, Any], to: Address, space: str | None) -> Sequence[Inbound]:
-    try:
-        said = earlier_of(message, to, space)
-    except NOT_UNDERSTOOD as error:
-        _log.info("A message of Discord's history is not understood", extra={"error": repr(error)})
-        return []
-    return [] if said is None else [said]

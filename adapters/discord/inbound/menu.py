@@ -36,6 +36,7 @@ from adapters.discord.codec.payload import DiscordWords
 from adapters.discord.limits import CAPABILITIES
 from adapters.markdown.paging import split_pages
 from adapters.recent import RecentValues
+from adapters.retrying import MayFail
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, StorageUnavailable
@@ -43,6 +44,7 @@ from runtime.core.texts import Texts
 
 MAX_BEGUN: Final = 1000
 """The number of remembered sessions, so that a repeated event opens no second thread."""
+_PASSED_OVER: Final = "An interaction is not understood and is ignored"
 _log = logging.getLogger(__name__)
 
 ACKNOWLEDGE_WITHIN_S: Final = 2.0
@@ -124,11 +126,9 @@ class InteractionReceipts:
             receipt.ready.set()
 
     async def _give(self, give: Any, interaction: Mapping[str, Any], receipt: _Receipt) -> None:
-        try:
+        with MayFail(_log.warning, "A command or a press has no receipt", (AdapterError, *NOT_UNDERSTOOD)):
             await give(interaction, receipt)
             receipt.given.set()
-        except (AdapterError, *NOT_UNDERSTOOD) as error:
-            _log.warning("A command or a press has no receipt", extra={"error": repr(error)})
 
     async def _tell(self, interaction: Mapping[str, Any], receipt: _Receipt) -> None:
         """A text for this person alone; an announcement of it if the text takes longer."""
@@ -163,10 +163,8 @@ class InteractionMenu(Struct, frozen=True):
         """An interaction has just arrived; never waits. Raises nothing for one of any form."""
         match kind_of(interaction):
             case "command" | "start" | "choice":
-                try:
+                with MayFail(_log.warning, _PASSED_OVER, NOT_UNDERSTOOD):
                     self.receipts.heard(interaction, tasks)
-                except NOT_UNDERSTOOD as error:
-                    _tell_passed_over(error)
             case "invite":
                 tasks.start_soon(self._answered, self._invite, interaction)
             case "suggestion":
@@ -176,7 +174,7 @@ class InteractionMenu(Struct, frozen=True):
 
     async def item(self, interaction: Mapping[str, Any], us: DiscordBot) -> Inbound | None:
         """A person's event; None for an interaction that is answered here. Call `safe` for each item."""
-        try:
+        with MayFail(_log.warning, _PASSED_OVER, NOT_UNDERSTOOD):
             match kind_of(interaction):
                 case "command":
                     return await self._admitted(interaction, command_of(interaction, us))
@@ -184,9 +182,9 @@ class InteractionMenu(Struct, frozen=True):
                     return choice_of(interaction, us)
                 case "start":
                     return await self._start(interaction, command_of(interaction, us))
-        except NOT_UNDERSTOOD as error:
-            _tell_passed_over(error)
-            self.receipts.drop(interaction)
+                case _:
+                    return None
+        self.receipts.drop(interaction)
         return None
 
     def safe(self, interaction: Mapping[str, Any]) -> None:
@@ -222,10 +220,8 @@ class InteractionMenu(Struct, frozen=True):
 
     async def _opened(self, interaction: Mapping[str, Any], channel: str, item: Inbound) -> str:
         thread = await self.api.open_thread(channel, thread_name(interaction) or self.texts("sessions.unnamed"))
-        try:
+        with MayFail(_log.info, "Somebody is not in the thread of their session"):
             await self.api.join(thread, item.person_id.rpartition(":")[2])
-        except AdapterError as error:
-            _log.info("Somebody is not in the thread of their session", extra={"error": str(error)})
         return thread
 
     async def _invite(self, interaction: Mapping[str, Any]) -> None:
@@ -251,11 +247,6 @@ class InteractionMenu(Struct, frozen=True):
         await self.answers.suggest(interaction, found)
 
     async def _answered(self, answer: Any, interaction: Mapping[str, Any]) -> None:
-        try:
+        failures = (AdapterError, StorageUnavailable, *NOT_UNDERSTOOD)
+        with MayFail(_log.warning, "A command has no answer", failures):
             await answer(interaction)
-        except (AdapterError, StorageUnavailable, *NOT_UNDERSTOOD) as error:
-            _log.warning("A command has no answer", extra={"error": repr(error)})
-
-
-def _tell_passed_over(error: Exception) -> None:
-    _log.warning("An interaction is not understood and is ignored", extra={"error": repr(error)})

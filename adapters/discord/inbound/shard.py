@@ -21,6 +21,7 @@ from adapters.asides import HandsOver, to_nobody
 from adapters.discord.api.calls import DiscordRest
 from adapters.discord.codec.addresses import snowflake
 from adapters.platform_clock import PlatformClock
+from adapters.retrying import MayFail
 from runtime.core.clock import Clock
 
 BETWEEN_SESSIONS_S: Final = 5.0
@@ -260,9 +261,7 @@ def _leniently(read: Callable[[Any], None]) -> Callable[[Any], None]:
     """The same for data of any form: what is not understood is ignored, and ends no connection."""
 
     def reading(data: Any) -> None:
-        try:
+        with MayFail(_log.warning, "An event of Discord's is not understood and is ignored", NOT_UNDERSTOOD):
             read(data)
-        except NOT_UNDERSTOOD as error:
-            _log.warning("An event of Discord's is not understood and is ignored", extra={"error": repr(error)})
 
     return reading

@@ -13,6 +13,7 @@ from adapters.discord.api.calls import AlreadyDone, PlaceGone
 from adapters.discord.codec.addresses import PLATFORM, address_of, channel_id_of, is_private, link_to, nonce_of, page_of
 from adapters.discord.codec.payload import DiscordPost
 from adapters.recent import RecentValues
+from adapters.retrying import MayFail
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered
 
@@ -85,10 +86,8 @@ class DiscordThreads:
         self._expected.forget(message)
         self._joined.keep(message, True)
         if person:
-            try:
+            with MayFail(_log.info, "Somebody is not in the thread of their own message"):
                 await self._api.join(message, person)
-            except AdapterError as error:
-                _log.info("Somebody is not in the thread of their own message", extra={"error": str(error)})
 
     async def begin(self, to: Address, title: str, nonce: str) -> Address | None:
         """As `CanOpenThread.open_thread`. Private conversations have no threads.
@@ -101,17 +100,13 @@ class DiscordThreads:
             return None
         channel = to.conversation
         post = DiscordPost(page_of(title, GATEWAY, named=False), nonce=nonce_of(nonce))
-        try:
+        with MayFail(_log.info, "Discord opens no thread here", (NotDelivered,)):
             kind: Any = (await self._api.channel(channel)).get("type")
-            if kind in _POSTS_ONLY:
-                thread = await self._api.open_post(channel, title, post)
-            else:
-                thread = await self._from_message(channel, title, post)
-        except NotDelivered as error:
-            _log.info("Discord opens no thread here", extra={"error": str(error)})
-            return None
-        self._joined.keep(thread, True)
-        return address_of(thread, private=False, parent=channel)
+            opened = self._api.open_post if kind in _POSTS_ONLY else self._from_message
+            thread = await opened(channel, title, post)
+            self._joined.keep(thread, True)
+            return address_of(thread, private=False, parent=channel)
+        return None
 
     async def _from_message(self, channel: str, title: str, post: DiscordPost) -> str:
         message = str((await self._api.send(channel, post))["id"])

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.records import Records, what_can_be_read
-from adapters.retrying import FIRST_PAUSE_S, LONGEST_PAUSE_S, PlatformPatience
+from adapters.retrying import FIRST_PAUSE_S, LONGEST_PAUSE_S, MayFail, PlatformPatience
 from adapters.slack.api.web import MOST_PAGES
 from adapters.slack.api.workspaces import SlackWorkspace, SlackWorkspaces
 from adapters.slack.codec.addresses import PLATFORM, SlackPerson, channel_of, team_of
@@ -282,11 +282,9 @@ class SlackCatchUp:
     async def _asked(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
         """The answer, however long it takes; None where Slack refuses it."""
         patience = PlatformPatience(self._clock, "History on Slack cannot be read yet")
-        try:
+        with MayFail(_log.info, "History on Slack cannot be read", (NotDelivered, MessageGone)):
             return await patience.until_answered(call, but=(AuthFailed, NotDelivered, MessageGone))
-        except (NotDelivered, MessageGone) as error:
-            _log.info("History on Slack cannot be read", extra={"error": str(error)})
-            return None
+        return None
 
     async def _deliver(self, team: str, channel: str, message: _Message, deliveries: SlackDeliveries) -> None:
         """Hand a message over, again and again until it is safe."""
@@ -323,17 +321,11 @@ async def earlier_in(
     workspace = await workspaces.of(team_of(to))
     found = await _thread_before(workspace, channel_of(to), to.thread, before, at_most)
     people = await _people_of(found, person, workspace)
-    return [one for message in found for one in _understood(message, to, workspace, people)]
-
-
-def _understood(
-    message: Mapping[str, Any], to: Address, workspace: SlackWorkspace, people: Mapping[str, SlackPerson]
-) -> Sequence[Inbound]:
-    try:
-        return [earlier_of(message, to, workspace.bot, people)]
-    except NOT_UNDERSTOOD as error:
-        _log.info("A message of Slack's history is not understood", extra={"error": repr(error)})
-        return []
+    earlier: list[Inbound] = []
+    for message in found:
+        with MayFail(_log.info, "A message of Slack's history is not understood", NOT_UNDERSTOOD):
+            earlier.append(earlier_of(message, to, workspace.bot, people))
+    return earlier
 
 
 async def _thread_before(

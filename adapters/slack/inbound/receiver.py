@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.recent import RecentValues
+from adapters.retrying import MayFail
 from adapters.slack.api.streams import StreamReader
 from adapters.slack.api.workspaces import SlackWorkspace, SlackWorkspaces
 from adapters.slack.codec.addresses import SlackBot, SlackPerson
@@ -38,6 +39,7 @@ MAX_PROMPTS: Final = 4
 """The number of prompts in an assistant's thread (assistant.threads.setSuggestedPrompts)."""
 _BEGINNING: Final = ("new", "start")
 """Commands that begin a conversation. Others, written where each message begins one, are about the last one."""
+_NOT_DONE: Final = "Something beside a message could not be done on Slack"
 _log = logging.getLogger(__name__)
 
 MOST_ENTITIES: Final = 3
@@ -55,14 +57,12 @@ class AppContexts:
 
     async def in_words(self, context: Mapping[str, Any] | None, workspace: SlackWorkspace) -> str:
         """What the context names; "" for none, and for one of another form: the message counts without it."""
-        try:
+        with MayFail(_log.warning, "What somebody looks at on Slack is not understood", NOT_UNDERSTOOD):
             entities = (context or {}).get("entities") or ()
             own = [one for one in entities if one.get("team_id") in (None, workspace.bot.team_id)]
             told = [await self._entity(one, workspace) for one in own[:MOST_ENTITIES]]
-        except NOT_UNDERSTOOD as error:
-            _log.warning("What somebody looks at on Slack is not understood", extra={"error": repr(error)})
-            return ""
-        return ", ".join(dict.fromkeys(text for text in told if text))
+            return ", ".join(dict.fromkeys(text for text in told if text))
+        return ""
 
     async def _entity(self, entity: Mapping[str, Any], workspace: SlackWorkspace) -> str:
         value = entity["value"]
@@ -83,13 +83,10 @@ class AppContexts:
         key = f"{workspace.bot.team_id}:{channel}"
         name = self._names.get(key)
         if name is None:
-            try:
+            with MayFail(_log.info, "The name of a channel on Slack cannot be looked up"):
                 name = await workspace.api.channel_name(channel)
-            except AdapterError as error:
-                _log.info("The name of a channel on Slack cannot be looked up", extra={"error": str(error)})
-                return channel
-            self._names.keep(key, name)
-        return name
+                self._names.keep(key, name)
+        return name or channel
 
 
 class Heard(Struct, frozen=True):
@@ -146,26 +143,20 @@ class SlackReceiver:
                 await heard.taken()
             deliveries.acknowledge(delivery, heard.words)
             if heard.afterwards is not None:
-                await self._afterwards(heard.afterwards)
-
-    async def _afterwards(self, step: Callable[[], Awaitable[None]]) -> None:
-        try:
-            with anyio.move_on_after(AFTERWARDS_WITHIN_S):
-                await step()
-        except (AdapterError, *NOT_UNDERSTOOD) as error:
-            _log.info("Something beside a message could not be done on Slack", extra={"error": repr(error)})
+                with MayFail(_log.info, _NOT_DONE, (AdapterError, *NOT_UNDERSTOOD)):
+                    with anyio.move_on_after(AFTERWARDS_WITHIN_S):
+                        await heard.afterwards()
 
     async def _read(self, delivery: Delivery) -> Heard:
         """The decoded delivery. Raises RateLimited or OutcomeUncertain if Slack has to be asked and does not answer,
         and AuthFailed if it refuses the only token."""
-        try:
-            return await self._heard(delivery, await self._workspaces.of(delivery.team))
-        except (RateLimited, OutcomeUncertain, AuthFailed):
-            raise
-        except AdapterError as error:
-            _log.warning("Something on Slack is ignored", extra={"error": str(error)})
-        except NOT_UNDERSTOOD as error:
-            _log.warning("An event of Slack's is not understood and is ignored", extra={"error": repr(error)})
+        with MayFail(_log.warning, "An event of Slack's is not understood and is ignored", NOT_UNDERSTOOD):
+            try:
+                return await self._heard(delivery, await self._workspaces.of(delivery.team))
+            except (RateLimited, OutcomeUncertain, AuthFailed):
+                raise
+            except AdapterError as error:
+                _log.warning("Something on Slack is ignored", extra={"error": str(error)})
         return Heard()
 
     async def _heard(self, delivery: Delivery, workspace: SlackWorkspace) -> Heard:
@@ -303,12 +294,9 @@ class SlackReceiver:
             return True
         known = self._threads.ours.get(key)
         if known is None and happening.thread is not None:
-            try:
+            with MayFail(_log.warning, "Who takes part in a thread cannot be looked up", (NotDelivered,)):
                 known = await workspace.api.takes_part(happening.channel, happening.thread, workspace.bot)
-            except NotDelivered as error:
-                _log.warning("Who takes part in a thread cannot be looked up", extra={"error": str(error)})
-                return False
-            self._threads.ours.keep(key, known)
+                self._threads.ours.keep(key, known)
         return bool(known)
 
     async def _people_in(self, happening: SlackHappening, workspace: SlackWorkspace) -> dict[str, SlackPerson]:
@@ -323,12 +311,9 @@ class SlackReceiver:
         key = f"{workspace.bot.team_id}:{user}"
         person = self._people.get(key)
         if person is None:
-            try:
+            with MayFail(_log.info, "A name on Slack cannot be looked up"):
                 person = await workspace.api.person(user)
-            except AdapterError as error:
-                _log.info("A name on Slack cannot be looked up", extra={"error": str(error)})
-                return None
-            self._people.keep(key, person)
+                self._people.keep(key, person)
         return person
 
 

@@ -14,11 +14,12 @@ import anyio
 from msgspec import Struct, field
 
 from adapters.recent import RecentValues
+from adapters.retrying import MayFail
 from adapters.slack.api.workspaces import SlackWorkspace
 from adapters.slack.codec.addresses import AuthorFace, channel_of, plan_block
 from adapters.slack.outbound.answers import REMEMBERED
 from runtime.core.address import Address, Speaker
-from runtime.core.errors import AdapterError, MessageGone, NotDelivered
+from runtime.core.errors import MessageGone, NotDelivered
 from runtime.core.texts import Texts
 
 MAX_PLANS: Final = 1_000
@@ -167,11 +168,9 @@ class SlackIndicators:
         """
         if to.thread is None or to.key not in self._statuses:
             return
-        try:
+        with MayFail(_log.info, "A status stays until Slack takes it away"):
             await workspace.api.set_status(channel_of(to), to.thread, "", None)
             self._statuses.forget(to.key)
-        except AdapterError as error:
-            _log.info("A status stays until Slack takes it away", extra={"error": str(error)})
 
     def works(self, to: Address, speaker: Speaker, active: bool) -> None:
         speakers = self._at_work.setdefault(to.key, set())
@@ -195,10 +194,9 @@ class SlackIndicators:
     async def _session(self, to: Address, status: str, workspace: SlackWorkspace) -> None:
         if to.thread is None or not workspace.takes("sessions"):
             return
-        try:
-            await workspace.api.set_session(channel_of(to), to.thread, status)
-        except NotDelivered as error:
-            workspace.refuses("sessions")
-            _log.info("There is no stop button on Slack", extra={"error": str(error)})
-        except AdapterError as error:
-            _log.info("An agent's status on Slack is late", extra={"error": str(error)})
+        with MayFail(_log.info, "An agent's status on Slack is late"):
+            try:
+                await workspace.api.set_session(channel_of(to), to.thread, status)
+            except NotDelivered as error:
+                workspace.refuses("sessions")
+                _log.info("There is no stop button on Slack", extra={"error": str(error)})

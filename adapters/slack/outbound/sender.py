@@ -12,6 +12,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.adapter import FileData
 from adapters.recent import RecentValues, SingleMarks
+from adapters.retrying import MayFail
 from adapters.slack.api.calls import MissingScope, StillStreaming
 from adapters.slack.api.streams import StreamEnd
 from adapters.slack.api.web import nonce_of
@@ -132,17 +133,14 @@ class SlackSender:
         """Post a message in the channel or direct conversation, below which the thread opens. It is searched
         for first.
         """
-        channel = replace(to, thread=None)
         self._doubtful.keep(nonce, True)
-        try:
-            message = await self.send(channel, title, speaker=GATEWAY, nonce=nonce, final=True)
-        except NotDelivered as error:
-            _log.info("Slack opens no thread here", extra={"error": str(error)})
-            return None
-        opened = replace(to, thread=message)
-        self._threads.ours.keep(opened.key, True)
-        self._plans.opened(opened, title)
-        return opened
+        with MayFail(_log.info, "Slack opens no thread here", (NotDelivered,)):
+            message = await self.send(replace(to, thread=None), title, speaker=GATEWAY, nonce=nonce, final=True)
+            opened = replace(to, thread=message)
+            self._threads.ours.keep(opened.key, True)
+            self._plans.opened(opened, title)
+            return opened
+        return None
 
     async def link(self, to: Address, /) -> str | None:
         if to.thread is None:

@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 from msgspec import Struct, field
 
 from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
-from adapters.retrying import PlatformPatience
+from adapters.retrying import MayFail, PlatformPatience
 from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.api.failures import PollTaken
 from adapters.telegram.bots import OurBot
@@ -36,7 +36,7 @@ from adapters.telegram.inbound.decode import (
 from adapters.telegram.outbound.message_ids import MessageIds
 from adapters.telegram.outbound.sender import TelegramAlone
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed, StorageUnavailable
+from runtime.core.errors import AuthFailed, StorageUnavailable
 
 SHORTEST_POLL_S: Final = 0.3
 """The shortest duration of a poll without updates."""
@@ -273,11 +273,9 @@ class TelegramIntake:
         return await self.take(bot, receiver, [update])
 
     async def _taken_album(self, bot: OurBot, receiver: TelegramReceiver, updates: Sequence[Json]) -> bool:
-        try:
+        with MayFail(_log.warning, "An album is not stored, and will come again", (StorageUnavailable,)):
             return await self.take(bot, receiver, updates)
-        except StorageUnavailable as error:
-            _log.warning("An album is not stored, and will come again", extra={"error": str(error)})
-            return False
+        return False
 
     async def take(self, bot: OurBot, receiver: TelegramReceiver, updates: Sequence[Json]) -> bool:
         """Return True once the content of the updates is stored, or if they have none for us."""
@@ -323,7 +321,5 @@ class TelegramIntake:
         return kept
 
     async def _answered(self, bot: OurBot, query_id: str) -> None:
-        try:
+        with MayFail(_log.info, "A button keeps turning"):
             await bot.api.answer_press(query_id)
-        except AdapterError as error:
-            _log.info("A button keeps turning", extra={"error": str(error)})
