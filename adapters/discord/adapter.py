@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final, Literal
@@ -13,12 +13,12 @@ import anyio
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from adapters.adapter import Admits, Call, FileData, Inbound, everybody_may
+from adapters.adapter import Admits, FileData, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
 from adapters.capabilities import Budget
 from adapters.discord.api.bot import DiscordApi, DiscordServer, invitation, missing
 from adapters.discord.api.calls import NO_ANSWER, DiscordCalls
-from adapters.discord.api.webhooks import HookApi, InteractionApi
+from adapters.discord.api.webhooks import InteractionApi
 from adapters.discord.codec.addresses import PLATFORM, DiscordBot, address_of, channel_id_of, is_private, number_of
 from adapters.discord.codec.interactions import offered
 from adapters.discord.inbound.intake import BotParts, DiscordIntake, earlier_in
@@ -27,8 +27,7 @@ from adapters.discord.inbound.menu import InteractionMenu, InteractionReceipts
 from adapters.discord.inbound.shard import ShardSession
 from adapters.discord.limits import CAPABILITIES, MARKS
 from adapters.discord.outbound.sender import DiscordSender, DiscordText
-from adapters.discord.outbound.threads import DiscordThreads
-from adapters.discord.outbound.webhooks import DiscordWebhooks, UnconfirmedPosts
+from adapters.discord.outbound.webhooks import UnconfirmedPosts
 from adapters.platform_clock import PlatformClock
 from adapters.recent import SingleMarks
 from adapters.records import Records
@@ -74,7 +73,7 @@ class DiscordOptions(Struct, frozen=True):
     buffer_size: int = 1000
 
 
-class DiscordAdapter:
+class DiscordAdapter(DiscordSender):
     """One bot. Sending needs no connection of `connect`; `aclose` ends both, once nothing is on its way any more.
 
     The gateway knows no acknowledgement: what it has delivered it forgets. So the last message taken of each
@@ -92,17 +91,14 @@ class DiscordAdapter:
     ) -> None:
         self._options = options or DiscordOptions()
         self._token = token
-        self.clock = self._clock = clock = PlatformClock(clock)
+        self.clock = clock = PlatformClock(clock)
         self._marks = marks
-        self._calls = self._new_calls()
-        self._api = DiscordApi(self._calls)
-        self._hooks = DiscordWebhooks(HookApi(self._calls), self._api, clock, UnconfirmedPosts(posts, clock))
-        self._threads = DiscordThreads(self._api, self._options.texts("sessions.unnamed"))
+        own, unconfirmed = self._options, UnconfirmedPosts(posts, clock)
+        unnamed = own.texts("sessions.unnamed")
+        super().__init__(self._new_calls(), unconfirmed, clock, own.show_names, own.avatar_url, unnamed)
         self._marks_there = SingleMarks(MARKS)
-        own = self._options
-        self._answers = InteractionApi(self._calls)
-        self._receipts = InteractionReceipts(self._answers, own.texts, clock)
-        self._voice = DiscordSender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
+        self._menu_api = InteractionApi(self._calls)
+        self._receipts = InteractionReceipts(self._menu_api, own.texts, clock)
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
@@ -110,7 +106,7 @@ class DiscordAdapter:
 
         The iterator raises AuthFailed when the gateway refuses the bot, or one of its privileged intents.
         """
-        us, _ = await PlatformPatience(self._clock, NO_ANSWER).until_answered(self._api.identity)
+        us, _ = await PlatformPatience(self.clock, NO_ANSWER).until_answered(self._api.identity)
         us = replace(us, commands=frozenset(self._options.commands))
         await self._offer_commands(us)
         intake = self._intake()
@@ -132,10 +128,6 @@ class DiscordAdapter:
         """The bucket of a channel, thread or private conversation; `draws` is more precise."""
         return f"{PLATFORM}:{channel_id_of(to)}", CAPABILITIES.group_budget
 
-    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
-        """Separate buckets for posting and editing, and for each webhook, with the limits from earlier answers."""
-        return self._voice.draws(to, call, speaker, self._calls.rest.size)
-
     async def check(self) -> str:
         """As the port says; also names the rights that are missing in a server."""
         calls = self._new_calls()
@@ -151,30 +143,19 @@ class DiscordAdapter:
 
         A webhook cannot reply: what it answers is a small line with a link above its text.
         """
-        return await self._voice.post(DiscordText(to, text, speaker, nonce, reply_to), final=final)
-
-    def doubt(self, nonce: str, /) -> None:
-        """As the port says, for posts of webhooks: Discord itself knows the nonces of the bot's own."""
-        self._hooks.doubt(nonce)
-
-    def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
-        self._hooks.unless(nonce, away)
-
-    def answers(self, message: str, answered: str, /) -> None:
-        """As the port says, for messages of webhooks: Discord itself shows what the bot's own answer."""
-        self._voice.answers(message, answered)
+        return await self.post(DiscordText(to, text, speaker, nonce, reply_to), final=final)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """As the port says. A growing message that is too old for more edits is deleted and then counts as
         MessageGone.
         """
-        await self._voice.change(to, message, text, speaker, final=final)
+        await self.change(to, message, text, speaker, final=final)
 
     async def offer(
         self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
     ) -> None:
         """As the port says: buttons, or menus where there are more than 25 choices."""
-        await self._voice.change(to, message, text, speaker, final=True, choices=choices)
+        await self.change(to, message, text, speaker, final=True, choices=choices)
 
     async def upload(
         self, to: Address, file: FileData, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
@@ -182,14 +163,11 @@ class DiscordAdapter:
         if len(file.data) > CAPABILITIES.max_file_bytes:
             size = f"{len(file.data)} bytes, Discord takes {CAPABILITIES.max_file_bytes}"
             raise NotDelivered(f"The file {file.name} is too large: {size}")
-        return await self._voice.post(DiscordText(to, text, speaker, nonce, reply_to, file), final=True)
+        return await self.post(DiscordText(to, text, speaker, nonce, reply_to, file), final=True)
 
     async def download(self, url: str, /, *, max_bytes: int) -> bytes:
         """As the port says. Only Discord's own addresses are asked."""
         return await self._calls.download(url, max_bytes=max_bytes)
-
-    async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
-        await self._voice.take_away(to, message)
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         """As the port says. The message that starts a thread is in the thread's channel."""
@@ -207,7 +185,7 @@ class DiscordAdapter:
         person alone.
         """
         alone = await self.private_with(to, person_id)
-        await self._voice.post(DiscordText(alone, text, GATEWAY, uuid.uuid4().hex), final=True)
+        await self.post(DiscordText(alone, text, GATEWAY, uuid.uuid4().hex), final=True)
 
     async def private_with(self, to: Address, person_id: str, /) -> Address:
         channel = await self._api.private_channel(person_id.partition(":")[2])
@@ -229,16 +207,16 @@ class DiscordAdapter:
 
     def _new_calls(self) -> DiscordCalls:
         own = self._options
-        return DiscordCalls(self._token, base_url=own.base_url, clock=self._clock, call_timeout_s=own.call_timeout_s)
+        return DiscordCalls(self._token, base_url=own.base_url, clock=self.clock, call_timeout_s=own.call_timeout_s)
 
     def _intake(self) -> DiscordIntake:
         own = self._options
         session = ShardSession(
             self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards, own.hands_over
         )
-        menu = InteractionMenu(self._api, self._answers, self._receipts, own.programs, own.texts, own.admits)
+        menu = InteractionMenu(self._api, self._menu_api, self._receipts, own.programs, own.texts, own.admits)
         ours = BotParts(self._api, menu, self._threads, self._hooks.known_as, opens_threads=own.mention == "thread")
-        return DiscordIntake(ours, session, self._clock, self._marks)
+        return DiscordIntake(ours, session, self.clock, self._marks)
 
     async def _offer_commands(self, us: DiscordBot) -> None:
         own = self._options

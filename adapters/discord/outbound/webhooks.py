@@ -77,23 +77,20 @@ class UnconfirmedPosts:
         self._clock = clock
         self._known: dict[str, UnconfirmedPost] | None = None
         self._answered: deque[str] = deque()
-        self._elsewhere = RecentValues[str, bool](MAX_ELSEWHERE)
+        self.elsewhere = RecentValues[str, bool](MAX_ELSEWHERE)
 
     def doubt(self, nonce: str) -> None:
         """Another process may have made this post, and have kept that since we read the records."""
-        self._elsewhere.keep(nonce, True)
-
-    def is_elsewhere(self, nonce: str) -> bool:
-        return nonce in self._elsewhere
+        self.elsewhere.keep(nonce, True)
 
     async def of(self, nonce: str) -> UnconfirmedPost | None:
         known = await self._all()
-        if nonce in self._elsewhere:
+        if nonce in self.elsewhere:
             with store_awaited(_UNKEPT):
                 text = await self._records.get(nonce)
             if text is not None:
                 known |= what_can_be_read({nonce: text}, _read)
-            self._elsewhere.forget(nonce)
+            self.elsewhere.forget(nonce)
         return known.get(nonce)
 
     async def put(self, nonce: str, doubt: UnconfirmedPost) -> None:
@@ -176,14 +173,9 @@ class DiscordWebhooks:
         self._locks: dict[str, anyio.Lock] = {}
         self._posted = RecentValues[str, str](MAX_POSTED)
         self._newest = RecentValues[str, int](MAX_POSTED)
-        self._unless = RecentValues[str, Callable[[], bool]](MAX_POSTED)
+        self.away = RecentValues[str, Callable[[], bool]](MAX_POSTED)
+        """By nonce, whether the conversation of a post is another process's by now."""
         self._us: DiscordBot | None = None
-
-    def doubt(self, nonce: str) -> None:
-        self._doubts.doubt(nonce)
-
-    def unless(self, nonce: str, away: Callable[[], bool]) -> None:
-        self._unless.keep(nonce, away)
 
     def available(self, channel: str) -> bool:
         """Whether agents speak through a webhook there, as far as known."""
@@ -207,19 +199,19 @@ class DiscordWebhooks:
         `Adapter.send`.
         """
         seat = seat_of(speaker_id)
-        if self._doubts.is_elsewhere(nonce):
+        if nonce in self._doubts.elsewhere:
             self._pools.pop(spot.channel, None)  # the other process may have made a webhook
         hook = await self._seated(spot.channel, seat)
         if hook is None:
             return None
         doubt = await self._doubts.of(nonce)
         message = await self._landed(spot, doubt) if doubt is not None else None
-        away = self._unless.get(nonce)
+        away = self.away.get(nonce)
         if message is None:
             if doubt is not None and away is not None and away():
                 raise OutcomeUncertain("Discord: another node may have the conversation now")
             message = await self._post(hook, seat, spot, post, nonce)
-        self._unless.forget(nonce)
+        self.away.forget(nonce)
         await self._doubts.answered(nonce)
         self._note(message, spot)
         return {**message, "id": f"{message['id']}@{message['webhook_id']}"}
