@@ -6,6 +6,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, RateLimited
 
@@ -18,34 +20,26 @@ _Answer = TypeVar("_Answer")
 _Kinds: TypeAlias = type[AdapterError] | tuple[type[AdapterError], ...]
 
 
-class PlatformPatience:
+class PlatformPatience(Struct):
     """The pauses of one caller. `complaint` is what the log says of each, an error where it is one of `urgent`."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        complaint: str,
-        *,
-        first_s: float = FIRST_PAUSE_S,
-        longest_s: float = LONGEST_PAUSE_S,
-        urgent: _Kinds = (),
-    ) -> None:
-        self._clock = clock
-        self._complaint = complaint
-        self._first_s = self._pause_s = first_s
-        self._longest_s = longest_s
-        self._urgent = urgent
+    clock: Clock
+    complaint: str
+    first_s: float = FIRST_PAUSE_S
+    longest_s: float = LONGEST_PAUSE_S
+    urgent: _Kinds = ()
+    _failed: int = 0
 
     def rewarded(self) -> None:
         """An attempt succeeded: the next pause is short again."""
-        self._pause_s = self._first_s
+        self._failed = 0
 
     async def pause(self, reason: object, *, at_least_s: float = 0.0) -> None:
-        wait_s = max(self._pause_s, at_least_s)
-        level = logging.ERROR if isinstance(reason, self._urgent) else logging.WARNING
-        _log.log(level, self._complaint, extra={"error": str(reason), "retry_in_s": wait_s})
-        self._pause_s = min(self._pause_s * 2, self._longest_s)
-        await self._clock.sleep_until(self._clock.monotonic() + wait_s)
+        wait_s = max(min(self.first_s * 2**self._failed, self.longest_s), at_least_s)
+        level = logging.ERROR if isinstance(reason, self.urgent) else logging.WARNING
+        _log.log(level, self.complaint, extra={"error": str(reason), "retry_in_s": wait_s})
+        self._failed += 1
+        await self.clock.sleep_until(self.clock.monotonic() + wait_s)
 
     async def until_answered(
         self, call: Callable[[], Awaitable[_Answer]], *, but: _Kinds = AuthFailed, thrice: _Kinds = ()

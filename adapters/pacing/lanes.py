@@ -132,15 +132,9 @@ class FloodMemory:
 
 
 class Lanes:
-    """Creates mirrors as needed and drops those that equal new ones.
+    """Creates mirrors as needed and drops those that equal new ones. `closed`: no call may leave."""
 
-    `drained_at`: the time until which calls of an earlier process may have emptied every bucket. `closed`: no call may
-    leave.
-    """
-
-    def __init__(
-        self, total: Budget, clock: Clock, memory: FloodMemory | None, *, drained_at: float | None = None
-    ) -> None:
+    def __init__(self, total: Budget, clock: Clock, memory: FloodMemory | None) -> None:
         self._clock = clock
         self._memory = memory
         self._share = 1.0

@@ -62,32 +62,31 @@ class Note(Struct, frozen=True):
     message: str
 
 
-class StatusMessages:
+class StatusMessages(Struct, frozen=True):
     """Status messages in one table for all nodes; each node looks after those of its own name, `node`. Without a store
     a status message may stay for good.
     """
 
-    def __init__(self, records: Records, node: str) -> None:
-        self._records = records
-        self._node = node
+    records: Records
+    node: str
 
     async def keep(self, note: Note) -> None:
         with suppress(StorageUnavailable):
-            await self._records.put(self._name(note), json.dumps(plain_data(note), ensure_ascii=False))
+            await self.records.put(self._name(note), json.dumps(plain_data(note), ensure_ascii=False))
 
     async def forget(self, note: Note) -> None:
         """Forget a removed one; a missing record is no error."""
         with suppress(StorageUnavailable):
-            await self._records.remove(self._name(note))
+            await self.records.remove(self._name(note))
 
     async def left(self) -> Sequence[Note]:
         """The status messages that an earlier process of this node did not remove. Raises StorageUnavailable."""
-        kept = await self._records.all()
-        own = {name: value for name, value in kept.items() if name.startswith(f"{self._node}/")}
+        kept = await self.records.all()
+        own = {name: value for name, value in kept.items() if name.startswith(f"{self.node}/")}
         return list(what_can_be_read(own, _read).values())
 
     def _name(self, note: Note) -> str:
-        return f"{self._node}/{note.address.key}/{note.message}"
+        return f"{self.node}/{note.address.key}/{note.message}"
 
 
 class _Work(Struct):

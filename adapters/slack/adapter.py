@@ -89,33 +89,13 @@ class SlackAdapter(SlackSender):
         self._app = AppApi(self._transport, keys.app_token)
         installations = None if keys.installations is None else SlackInstallations(keys.installations)
         self._installations = installations
-        threads = SlackThreads()
-        texts = self._options.texts
-        super().__init__(
-            SlackWorkspaces(self._transport, keys.bot_token, installations),
-            *(threads, clock, texts),
-            thumbs=self._options.thumbs,
-        )
-        commanding = SlackCommands(
-            threads,
-            clock,
-            self._options.commands,
-            texts,
-            self._options.admits,
-            direct_threads=self._options.direct_threads,
-        )
+        threads, own = SlackThreads(), self._options
+        workspaces = SlackWorkspaces(self._transport, keys.bot_token, installations)
+        super().__init__(workspaces, threads, clock, own.texts, thumbs=own.thumbs)
+        commanding = SlackCommands(threads, clock, own.commands, own.texts, own.admits, own.direct_threads)
         self._marks = ChannelMarks(marks)
-        self._catch_up = SlackCatchUp(self._workspaces, threads, self._marks, clock)
-        self._hearing = SlackReceiver(
-            self._workspaces,
-            threads,
-            clock,
-            commanding,
-            self._marks,
-            direct_threads=self._options.direct_threads,
-            prompts=self._options.prompts,
-            texts=texts,
-        )
+        self._catch_up = SlackCatchUp(workspaces, threads, self._marks, clock)
+        self._hearing = SlackReceiver(workspaces, commanding, self._marks, own.prompts)
         self._door: InstallFlow | None = None
         if keys.app is not None and installations is not None:
             store = InstallationStore(installations, self._workspaces)
@@ -226,13 +206,9 @@ class SlackAdapter(SlackSender):
         return f"installed in {', '.join(names)}"
 
     def _socket(self, deliveries: SlackDeliveries) -> EventSocket:
+        patience, timeout_s = PlatformPatience(self._clock, NOT_HEARD), self._options.call_timeout_s
         return EventSocket(
-            self._app.socket_url,
-            self._bolt,
-            deliveries,
-            self._clock,
-            call_timeout_s=self._options.call_timeout_s,
-            missed=self._catch_up.missed,
+            self._app.socket_url, self._bolt, deliveries, patience, timeout_s, missed=self._catch_up.missed
         )
 
 

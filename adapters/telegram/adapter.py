@@ -35,7 +35,7 @@ from adapters.telegram.codec.addresses import (
 from adapters.telegram.codec.attachments import FileRef
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import TelegramReceiver
-from adapters.telegram.inbound.intake import TelegramIntake, TelegramWebhook, UpdateFeed, patience
+from adapters.telegram.inbound.intake import Albums, TelegramIntake, TelegramWebhook, UpdateFeed, patience
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.outbound.message_ids import MessageIds
@@ -85,7 +85,8 @@ class TelegramAdapter:
             await self._options.hands_over(self._roster.main.api.bot)
         feed = UpdateFeed()
         async with beside() as tasks:
-            self._intake = TelegramIntake(feed, self._clock, tasks, self._numbers, self._memory, self._alone)
+            albums = Albums(self._clock, tasks)
+            self._intake = TelegramIntake(feed, self._clock, tasks, albums, self._numbers, self._memory, self._alone)
             items = feed.items()
             for bot, receiver in self._receivers.items():
                 await self._listen(self._intake, bot, receiver, tasks.start_soon)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from adapters.records import ChangedTogether, what_can_be_read
+from adapters.records import ChangedTogether, readable
 from runtime.core.address import Address
 from runtime.core.json_text import plain_data
 
@@ -85,8 +85,7 @@ def charter_of(room: str, text: str | None) -> RoomCharter:
     """
     if text is None:
         return RoomCharter(kind="private") if _CLOSED.fullmatch(room) else RoomCharter()
-    known = what_can_be_read({room: text}, _charter)
-    return known.get(room, RoomCharter(kind="private"))
+    return readable(room, text, _charter) or RoomCharter(kind="private")
 
 
 def _charter(text: str) -> RoomCharter:
@@ -155,44 +154,43 @@ class RoomCharters:
         return charter
 
 
-class ShownFiles:
+class ShownFiles(Struct, frozen=True):
     """Raises StorageUnavailable. An unknown file is shown to everybody, as it was before there were
     private rooms.
 
     A file is known by its content, so somebody can post what others have posted where they cannot see it.
     """
 
-    def __init__(self, records: ChangedTogether, charters: RoomCharters) -> None:
-        self._records = records
-        self._charters = charters
+    records: ChangedTogether
+    charters: RoomCharters
 
     async def uploaded(self, file_id: str, person_id: str) -> None:
         if not await self.shows(file_id, person_id):
             await self.posted(file_id, person_id)
 
     async def shows(self, file_id: str, person_id: str) -> bool:
-        kept = await self._records.get(file_id)
+        kept = await self.records.get(file_id)
         whom = _whom(kept)
         for room in whom:
-            if room == person_id or (_PERSON not in room and (await self._charters.get(room)).admits(person_id)):
+            if room == person_id or (_PERSON not in room and (await self.charters.get(room)).admits(person_id)):
                 return True
         return kept is None
 
     async def forget(self, file_id: str) -> None:
-        await self._records.remove(file_id)
+        await self.records.remove(file_id)
 
     async def posted(self, file_id: str, whom: str) -> None:
         """Show a file to a room, or to one person."""
-        kept = await self._records.get(file_id)
+        kept = await self.records.get(file_id)
         while whom not in _whom(kept):
             wanted = json.dumps([*_whom(kept), whom][-MAX_KNOWN:])
-            if await self._records.change({file_id: (kept, wanted)}):
+            if await self.records.change({file_id: (kept, wanted)}):
                 return
-            kept = await self._records.get(file_id)
+            kept = await self.records.get(file_id)
 
 
 def _whom(kept: str | None) -> Sequence[str]:
-    return [] if kept is None else what_can_be_read({"file": kept}, _rooms).get("file", [])
+    return readable("file", kept, _rooms) or []
 
 
 def _rooms(kept: str) -> Sequence[str]:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
+from msgspec import Struct
+
 from adapters.adapter import Inbound
 from adapters.web.board import RoomBoard
 from adapters.web.gatherings import PeopleDirectory
 from runtime.core.address import Address
-from runtime.core.quote import Quote, QuoteKind
+from runtime.core.quote import Quote
 from runtime.core.room import RoomMessage
 
 _AT = re.compile(r"(?<![\w@])@(\w)")
@@ -27,7 +29,7 @@ _TEAM = re.compile(r"@(team|all|everyone|everybody)\b", re.IGNORECASE)
 _ASKS = re.compile(r"[?？؟][\s*_`)\]}\"'»”’]*$")  # noqa: RUF001 - in other scripts
 
 
-class Hearing:
+class Hearing(Struct, frozen=True):
     """Decides whether agents hear a message.
 
     What begins with `@` and the name of somebody who may come into the room is for that person. Elsewhere agents hear
@@ -35,31 +37,28 @@ class Hearing:
     people, only commands, mentions of an agent, replies to an agent, and threads below what an agent said.
     """
 
-    def __init__(
-        self, board: RoomBoard, is_agent: IsAgent, directory: PeopleDirectory, mentions_only: Sequence[str] = ()
-    ) -> None:
-        self._board = board
-        self._directory = directory
-        self._is_agent = is_agent
-        self._mentions_only = mentions_only
+    board: RoomBoard
+    is_agent: IsAgent
+    directory: PeopleDirectory
+    mentions_only: Sequence[str] = ()
 
     async def hears(self, said: RoomMessage, room: str, *, command: bool) -> bool:
         if command:
             return True
         text = _MENTION.sub(r"\1", said.text).lstrip()
-        charter = await self._board.charters.know(room)
-        quiet = charter.among_people or any(fnmatchcase(room, pattern) for pattern in self._mentions_only)
+        charter = await self.board.charters.know(room)
+        quiet = charter.among_people or any(fnmatchcase(room, pattern) for pattern in self.mentions_only)
         if not quiet and not text.startswith("@"):
             return True
-        recent = await self._board.newest(room, _LOOKED_BACK)
+        recent = await self.board.newest(room, _LOOKED_BACK)
         agents = {each.author_name for each in recent if each.author_kind == "agent"}
         if self._mentions(text, agents):
             return True
         if quiet:
             return await self._answers_an_agent(said, room)
         wrote = {each.author_name for each in recent if each.author_kind == "person"}
-        come = await self._directory.all() if charter.kind == "open" else ()
-        here = {person.name for person in (*come, *self._board.people(room))}
+        come = await self.directory.all() if charter.kind == "open" else ()
+        here = {person.name for person in (*come, *self.board.people(room))}
         others = {*wrote, *here, *charter.people.values()} - {said.author_name}
         to_one = _MENTION.match(said.text.lstrip()) or any(_begins_with(text[1:], name) for name in others)
         return bool(_TEAM.match(text)) or not to_one
@@ -70,14 +69,14 @@ class Hearing:
             behind = text[match.start(1) :]
             words = behind.split(maxsplit=3)[:3]
             names = [" ".join(words[:count]).rstrip(".,:;!?") for count in range(1, len(words) + 1)]
-            if any(_begins_with(behind, name) for name in agents) or any(map(self._is_agent, names)):
+            if any(_begins_with(behind, name) for name in agents) or any(map(self.is_agent, names)):
                 return True
         return False
 
     async def _answers_an_agent(self, said: RoomMessage, room: str) -> bool:
         above = [id_ for id_ in (said.thread, said.quote.message_id if said.quote else None) if id_ is not None]
         for id_ in above:
-            message = await self._board.message(room, id_)
+            message = await self.board.message(room, id_)
             if message is not None and message.author_kind == "agent":
                 return True
         return False
@@ -87,22 +86,21 @@ def _begins_with(text: str, name: str) -> bool:
     return text.casefold().startswith(name.casefold()) and not re.match(r"\w", text[len(name) :])
 
 
-class RoomThreads:
+class RoomThreads(Struct, frozen=True):
     """The threads of rooms. An agent's message is an open question while it is the room's newest, asks something or has
     choices, and nobody has replied to it, be it in the room or in its thread.
     """
 
-    def __init__(self, board: RoomBoard) -> None:
-        self._board = board
+    board: RoomBoard
 
     async def question(self, room: str, thread: str | None) -> RoomMessage | None:
         """The open question above a thread, if there is one. A reply there is heard in the room, as its answer."""
-        asked = None if thread is None else await self._board.message(room, thread)
+        asked = None if thread is None else await self.board.message(room, thread)
         if asked is None or asked.author_kind != "agent" or asked.thread is not None or not asked.final:
             return None
         if not asked.choices and not _ASKS.search(asked.text):
             return None
-        recent = await self._board.newest(room, _LOOKED_BACK)
+        recent = await self.board.newest(room, _LOOKED_BACK)
         if not any(each.id == asked.id for each in recent):
             return None
         later = [each for each in recent if each.seq > asked.seq and each.author_kind != "notice"]
@@ -111,15 +109,15 @@ class RoomThreads:
     async def earlier(self, to: Address, before: str, at_most: int) -> Sequence[Inbound]:
         """What was said in a room, or in a thread from the message that it hangs on, before a message; without what was
         said to one person alone."""
-        last = await self._board.message(to.conversation, before)
-        recent = await self._board.newest(to.conversation, _READ_BACK)
+        last = await self.board.message(to.conversation, before)
+        recent = await self.board.newest(to.conversation, _READ_BACK)
         said = [
             each
             for each in recent
             if _is_for_all(each) and each.id != before and (last is None or each.seq < last.seq)
             if to.thread in (each.thread, each.id)
         ]
-        first = None if to.thread in (None, before) else await self._board.message(to.conversation, to.thread or "")
+        first = None if to.thread in (None, before) else await self.board.message(to.conversation, to.thread or "")
         if first is None or not _is_for_all(first):
             return [_earlier(each, to) for each in said[-at_most:]]
         replies = [each for each in said if each.id != first.id]
@@ -128,13 +126,13 @@ class RoomThreads:
     async def answered(self, room: str, said: RoomMessage) -> RoomMessage | None:
         """What a message answers: what it quotes, or, as the first message of a thread, what the thread hangs on."""
         if said.quote is not None:
-            return await self._board.message(room, said.quote.message_id)
+            return await self.board.message(room, said.quote.message_id)
         if said.thread is None:
             return None
-        recent = await self._board.newest(room, _LOOKED_BACK)
+        recent = await self.board.newest(room, _LOOKED_BACK)
         if any(each.thread == said.thread and each.id != said.id for each in recent):
             return None
-        return await self._board.message(room, said.thread)
+        return await self.board.message(room, said.thread)
 
 
 def _is_for_all(message: RoomMessage) -> bool:
@@ -179,10 +177,10 @@ async def quote_of(board: RoomBoard, room: str, message_id: str) -> Quote | None
     return Quote(quoted.id, quoted.author_name, short, person=_person_of(quoted))
 
 
-def whole_quote(message: RoomMessage, kind: QuoteKind = "answered") -> Quote:
+def whole_quote(message: RoomMessage) -> Quote:
     files = tuple(file.name for file in message.files)
     text = _MENTION.sub(r"\1", message.text)
-    return Quote(message.id, message.author_name, text, kind, files=files, person=_person_of(message))
+    return Quote(message.id, message.author_name, text, files=files, person=_person_of(message))
 
 
 def _person_of(message: RoomMessage) -> str:

@@ -81,7 +81,7 @@ class Affected(Struct, frozen=True):
             rules = rules_of(settings, name)
             platform.access.take(rules)
             self.owners.take(name, rules)
-        self.limits.set(settings.limits)
+        self.limits.settings = settings.limits
 
 
 def _check_servers(before: Iterable[Program], now: Iterable[Program]) -> None:

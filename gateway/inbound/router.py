@@ -308,7 +308,7 @@ class InboundRouter:
         program = await self._serving(event)
         if program is None:
             await self._not_taken(event, "programs.no_route", tell=event.private or event.command is not None)
-        elif len(event.text) > (limit := self._entrance.limits.message_chars):
+        elif len(event.text) > (limit := self._entrance.limits.settings.message_chars):
             length = len(event.text)
             await self._not_taken(event, "inbound.too_long", length=length, limit=limit)
         elif not says_something(event) or await self._over_limit(event, role):

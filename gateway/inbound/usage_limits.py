@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from adapters.adapter import Inbound
 from adapters.records import Records, readable, what_can_be_read
@@ -79,37 +79,21 @@ class _Over(Struct, frozen=True):
     tell: bool
 
 
-class UsageLimits:
-    def __init__(
-        self,
-        settings: LimitSettings,
-        counters: UsageCounters,
-        is_owner: _IsOwner,
-        texts: Texts,
-        clock: Clock,
-        people: PersonLimits | None = None,
-    ) -> None:
-        """`people` are the limits of single people, which count in place of the settings'."""
-        self._people = people
-        self.set(settings)
-        self._counters = counters
-        self._is_owner = is_owner
-        self._texts = texts
-        self._clock = clock
-        self._speakers: dict[str, str] = {}
+class UsageLimits(Struct, eq=False):
+    """`people` are the limits of single people, which count in place of the settings'."""
 
-    @property
-    def message_chars(self) -> int:
-        return self._settings.message_chars
-
-    def set(self, settings: LimitSettings) -> None:
-        self._settings = settings
-        self._limits = _limits(settings, {})
+    settings: LimitSettings
+    counters: UsageCounters
+    is_owner: _IsOwner
+    texts: Texts
+    clock: Clock
+    people: PersonLimits | None = None
+    _speakers: dict[str, str] = field(default_factory=dict)
 
     async def _of(self, person_id: str | None) -> Sequence[_Limit]:
         """The limits for a person and where they write."""
-        own = await self._people.of(person_id) if self._people is not None and person_id is not None else {}
-        return _limits(self._settings, own) if own else self._limits
+        own = await self.people.of(person_id) if self.people is not None and person_id is not None else {}
+        return _limits(self.settings, own)
 
     async def take(self, event: Inbound, role: Role) -> _Over | None:
         """Count a message that an agent will answer. Returns the reason if a limit is reached, counting nothing."""
@@ -117,16 +101,16 @@ class UsageLimits:
         limits = () if role is Role.OWNER else await self._of(event.person_id)
         if not limits:
             return None
-        now_s, whose = self._clock.now().timestamp(), _whose(event.address, event.person_id)
+        now_s, whose = self.clock.now().timestamp(), _whose(event.address, event.person_id)
         once = _once(event)
         reached = await self._reached(limits, whose, now_s)
         if reached is None:
             reached = await self._count(limits, whose, once, now_s)
-        elif any(await self._counters.read([f"taken:{once}"])):
+        elif any(await self.counters.read([f"taken:{once}"])):
             return None
         if reached is not None:
             return await self._over(event, reached, whose[reached.scope], now_s)
-        await self._counters.add(f"taken:{once}", 1, once=once, ttl_s=_TAKEN_KNOWN_S)
+        await self.counters.add(f"taken:{once}", 1, once=once, ttl_s=_TAKEN_KNOWN_S)
         return None
 
     async def _count(
@@ -136,16 +120,16 @@ class UsageLimits:
         for limit in limits:
             if limit.measure == "messages":
                 name = limit.counter(whose[limit.scope], now_s)
-                if await self._counters.add(name, 1, once=once, ttl_s=2 * limit.window_s) > limit.at_most:
+                if await self.counters.add(name, 1, once=once, ttl_s=2 * limit.window_s) > limit.at_most:
                     return limit
         return None
 
     async def allowance(self, address: Address, person_id: str | None) -> str | None:
         """The reason why a model may not be called; None if it may. Asked before each call."""
         spending = _of_spending(await self._of(person_id))
-        if not spending or (person_id is not None and await self._is_owner(person_id)):
+        if not spending or (person_id is not None and await self.is_owner(person_id)):
             return None
-        now_s = self._clock.now().timestamp()
+        now_s = self.clock.now().timestamp()
         reached = await self._reached(spending, _whose(address, person_id), now_s)
         return None if reached is None else self._sentence(reached, now_s)
 
@@ -161,32 +145,32 @@ class UsageLimits:
         person = answer.participant_id or self._speakers.get(answer.conversation)
         whose = {"conversation": answer.conversation or None, "person": person}
         amounts = {"tokens": answer.tokens_in + answer.tokens_out, "usd": answer.cost_usd or 0.0}
-        now_s = self._clock.now().timestamp()
+        now_s = self.clock.now().timestamp()
         for measure, amount in amounts.items():
             if answer.task is not None and amount:
                 name = _of_task(answer.task, measure)
-                await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=_TASK_KNOWN_S)
+                await self.counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=_TASK_KNOWN_S)
         for limit in _of_spending(await self._of(person)):
             amount, payer = amounts[limit.measure], whose[limit.scope]
             if amount and payer is not None:
                 name = limit.counter(payer, now_s)
-                await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=2 * limit.window_s)
+                await self.counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=2 * limit.window_s)
 
     async def spent(self, task: str) -> ModelSpending:
         """What a task and all that came of it have spent in the latest days."""
-        tokens, dollars = await self._counters.read([_of_task(task, "tokens"), _of_task(task, "usd")])
+        tokens, dollars = await self.counters.read([_of_task(task, "tokens"), _of_task(task, "usd")])
         return ModelSpending(tokens, dollars)
 
     async def _reached(self, limits: Sequence[_Limit], whose: Mapping[Scope, str], now_s: float) -> _Limit | None:
         """The first limit that is reached; unknown people have none."""
         asked = [limit for limit in limits if limit.scope in whose]
-        used = await self._counters.read([limit.counter(whose[limit.scope], now_s) for limit in asked])
+        used = await self.counters.read([limit.counter(whose[limit.scope], now_s) for limit in asked])
         return next((limit for limit, sum_ in zip(asked, used, strict=True) if sum_ >= limit.at_most), None)
 
     async def _over(self, event: Inbound, limit: _Limit, whose: str, now_s: float) -> _Over:
         told_s = min(limit.window_s, TOLD_EVERY_S)
         name = f"told:{event.address.key}:{limit.counter(whose, now_s)}:{int(now_s // told_s)}"
-        tell = await self._counters.add(name, 1, once=_once(event), ttl_s=2 * told_s) == 1
+        tell = await self.counters.add(name, 1, once=_once(event), ttl_s=2 * told_s) == 1
         return _Over(self._sentence(limit, now_s), tell)
 
     def _sentence(self, limit: _Limit, now_s: float) -> str:
@@ -195,7 +179,7 @@ class UsageLimits:
         seconds = math.ceil(limit.window_s - now_s % limit.window_s)
         hours = math.ceil(seconds / 3600)
         key = f"limits.{limit.scope}_{what}_{window}"
-        return self._texts(key, limit=f"{limit.at_most:g}", seconds=seconds, hours=hours)
+        return self.texts(key, limit=f"{limit.at_most:g}", seconds=seconds, hours=hours)
 
     def _note_speaker(self, event: Inbound) -> None:
         self._speakers.pop(event.address.key, None)

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 from msgspec.structs import replace
 
 from adapters.adapter import Adapter, CanDownload, FileData
@@ -112,40 +113,30 @@ class FollowedPage:
         self._over = True
 
 
-class NodeOutbound:
+class NodeOutbound(Struct, frozen=True):
     """The outbox of a node: one presenter a platform."""
 
-    def __init__(  # noqa: PLR0913 - each is another part's
-        self,
-        presenters: Mapping[str, PagePresenter],
-        typing: Mapping[str, TypingIndicator],
-        marks: Mapping[str, PlatformReactions],
-        texts: Mapping[str, Texts],
-        tasks: TaskGroup,
-        origins: ConversationOrigins,
-        clock: Clock,
-        *,
-        clients: bool = False,
-    ) -> None:
-        """`clients`: whether clients may follow the texts of their tasks while they grow."""
-        self._presenters = presenters
-        self._typing = typing
-        self._marks = marks
-        self.texts = texts
-        """The texts by platform, with commands written in the platform's form."""
-        self._tasks = tasks
-        self._origins = origins
-        self._clock = clock
-        self._clients = clients
-        for name, presenter in presenters.items():
-            if name in typing:
-                presenter.on_visible(typing[name].seen)
+    presenters: Mapping[str, PagePresenter]
+    typing: Mapping[str, TypingIndicator]
+    marks: Mapping[str, PlatformReactions]
+    texts: Mapping[str, Texts]
+    """The texts by platform, with commands written in the platform's form."""
+    tasks: TaskGroup
+    origins: ConversationOrigins
+    clock: Clock
+    clients: bool = False
+    """Whether clients may follow the texts of their tasks while they grow."""
+
+    def __post_init__(self) -> None:
+        for name, presenter in self.presenters.items():
+            if name in self.typing:
+                presenter.on_visible(self.typing[name].seen)
 
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         """See `Outbox`. A page for a platform that is switched off waits without end."""
-        presenter = self._presenters.get(spec.address.platform)
-        if spec.address.platform == SCRATCH or (spec.address.platform == CLIENT and self._clients):
-            return FollowedPage(record, self._clock, self._tasks)
+        presenter = self.presenters.get(spec.address.platform)
+        if spec.address.platform == SCRATCH or (spec.address.platform == CLIENT and self.clients):
+            return FollowedPage(record, self.clock, self.tasks)
         if spec.address.platform == CLIENT:
             return QuietPage()
         if presenter is None:
@@ -155,7 +146,7 @@ class NodeOutbound:
         return presenter.page(spec, record)
 
     def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
-        typing = self._typing.get(address.platform)
+        typing = self.typing.get(address.platform)
         if typing is not None:
             typing.set(address, speaker, active, doing=doing)
 
@@ -163,7 +154,7 @@ class NodeOutbound:
         """See `Outbox`. Where a conversation refuses the reaction that acknowledges a message, a sentence
         replaces it.
         """
-        marks = self._marks.get(address.platform)
+        marks = self.marks.get(address.platform)
         return marks is not None and marks.put(address, message_id, mark, self._unmarked, done)
 
     def _unmarked(self, address: Address, mark: Mark | None) -> None:
@@ -171,21 +162,21 @@ class NodeOutbound:
             self._begin_saying(address, self.texts[address.platform]("session.queued"))
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        presenter = self._presenters.get(to.platform)
+        presenter = self.presenters.get(to.platform)
         opened = None if presenter is None else await presenter.open_thread(to, title, nonce)
         if opened is not None:
-            await self._origins.note(opened, to)
+            await self.origins.note(opened, to)
         return opened
 
     async def link(self, to: Address, /) -> str | None:
-        presenter = self._presenters.get(to.platform)
+        presenter = self.presenters.get(to.platform)
         try:
             return None if presenter is None else await presenter.link(to)
         except AdapterError:
             return None
 
     async def private_with(self, to: Address, person: str, /) -> Address | None:
-        presenter = self._presenters.get(to.platform)
+        presenter = self.presenters.get(to.platform)
         if presenter is None or person.partition(":")[0] != to.platform:
             return None
         with MayFail(_log.info, "A person cannot be written to in private", person=person):
@@ -193,7 +184,7 @@ class NodeOutbound:
         return None
 
     def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
-        self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, chosen, done)
+        self.tasks.start_soon(_settled, self.presenters.get(page.address.platform), page, text, chosen, done)
 
     async def say(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         """Tell a conversation something outside any session; in the background, and not stored."""
@@ -201,21 +192,21 @@ class NodeOutbound:
 
     def tell_alone(self, address: Address, person_id: str, text: str) -> None:
         """Tell one person of a conversation something in private; in the background, and not stored."""
-        self._tasks.start_soon(_told_alone, self._presenters[address.platform], address, person_id, text)
+        self.tasks.start_soon(_told_alone, self.presenters[address.platform], address, person_id, text)
 
     def answer(self, address: Address, person_id: str, text: str, otherwise: str | None = None) -> None:
         """Answer who asked, so that the others do not see it; in the background, not stored. Where that cannot be done
         everybody reads it, or `otherwise` in its place."""
-        self._tasks.start_soon(self._answer, address, person_id, text, otherwise)
+        self.tasks.start_soon(self._answer, address, person_id, text, otherwise)
 
     async def _answer(self, address: Address, person_id: str, text: str, otherwise: str | None) -> None:
-        if not await answered_alone(self._presenters[address.platform], address, person_id, text):
+        if not await answered_alone(self.presenters[address.platform], address, person_id, text):
             self._begin_saying(address, text if otherwise is None else otherwise)
 
     def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         spec = PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices), leased=False)
         page = self.page(spec, UNRECORDED)
-        self._tasks.start_soon(_finish, page, text)
+        self.tasks.start_soon(_finish, page, text)
 
 
 async def _finish(page: LivePage, text: str) -> None:
@@ -251,16 +242,15 @@ class _Unreachable(QuietPage):
 FETCH_TIMEOUT_S = 60.0
 
 
-class NodeFileAccess:
+class NodeFileAccess(Struct, frozen=True):
     """The files of a node. Implements `runtime.core.files.FileAccess`."""
 
-    def __init__(self, adapters: Mapping[str, Adapter], store: FileStore) -> None:
-        self._adapters = adapters
-        self._store = store
+    adapters: Mapping[str, Adapter]
+    store: FileStore
 
     async def keep(self, data: bytes, media_type: str, address: Address, /) -> str:
         """Store a file that an agent sends in this conversation; see `FileStore`."""
-        return await self._store.keep(data, media_type, conversation=address.key)
+        return await self.store.keep(data, media_type, conversation=address.key)
 
     async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
         """The content of a file that was sent in this conversation.
@@ -281,7 +271,7 @@ class NodeFileAccess:
     async def load(self, attachment: Attachment, /) -> FileData:
         """A file of Parley's own store, for sending. Raises NotDelivered when it is gone or cannot be opened."""
         try:
-            found = await self._store.content(attachment.url.removeprefix(FILE_URL))
+            found = await self.store.content(attachment.url.removeprefix(FILE_URL))
         except ContentLocked as error:
             raise NotDelivered(f"The file {attachment.name} cannot be opened. {error}") from error
         if found is None:
@@ -289,7 +279,7 @@ class NodeFileAccess:
         return FileData(attachment.name, attachment.media_type, found.data, attachment.note)
 
     async def _downloaded(self, address: Address, attachment: Attachment, max_bytes: int) -> bytes:
-        adapter = self._adapters.get(address.platform)
+        adapter = self.adapters.get(address.platform)
         if adapter is None or not isinstance(adapter, CanDownload):
             raise NotDelivered(f"{address.platform} provides no files; {attachment.name} cannot be read.")
         try:

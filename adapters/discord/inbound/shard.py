@@ -103,25 +103,16 @@ class Starts:
             await self._clock.sleep_until(at_s)
 
 
-class Shard:
-    def __init__(
-        self,
-        session: ShardSession,
-        clock: PlatformClock,
-        starts: Starts,
-        take: Callable[[ShardEvent], None],
-        number: int,
-        count: int,
-    ) -> None:
-        self._session = session
-        self._clock = clock
-        self._starts = starts
-        self._take = take
-        self._number = number
-        self._count = count
-        self._client: _Client | None = None
-        self._pause_s = BETWEEN_SESSIONS_S
-        self._ready_at_s: float | None = None
+class Shard(Struct, eq=False):
+    session: ShardSession
+    clock: PlatformClock
+    starts: Starts
+    take: Callable[[ShardEvent], None]
+    number: int
+    count: int
+    _client: _Client | None = None
+    _pause_s: float = BETWEEN_SESSIONS_S
+    _ready_at_s: float | None = None
 
     @property
     def guilds(self) -> list[discord.Guild]:
@@ -144,13 +135,13 @@ class Shard:
                 self._broken(error)
             except Exception as error:  # noqa: BLE001 - an event that discord.py cannot read raises anything; go on anew
                 self._broken(error)
-            await self._clock.sleep_until(self._clock.monotonic() + self._pause_s)
+            await self.clock.sleep_until(self.clock.monotonic() + self._pause_s)
             self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
 
     async def _listen(self) -> None:
-        session = self._session
-        rest = DiscordRest(base_url=session.base_url, clock=self._clock, call_timeout_s=session.call_timeout_s)
-        self._client = client = _Client(rest, self._clock, self._starts, self._hear, (self._number, self._count))
+        session = self.session
+        rest = DiscordRest(base_url=session.base_url, clock=self.clock, call_timeout_s=session.call_timeout_s)
+        self._client = client = _Client(rest, self.clock, self.starts, self._hear, (self.number, self.count))
         await session.hands_over(client)
         try:
             await client.start(session.token)
@@ -160,15 +151,15 @@ class Shard:
 
     def _hear(self, heard: ShardEvent) -> None:
         if heard.name == "READY":
-            self._ready_at_s = self._clock.monotonic()
-        self._take(heard)
+            self._ready_at_s = self.clock.monotonic()
+        self.take(heard)
 
     def _broken(self, error: Exception) -> None:
-        if self._ready_at_s is not None and self._clock.monotonic() - self._ready_at_s >= HEALTHY_AFTER_S:
+        if self._ready_at_s is not None and self.clock.monotonic() - self._ready_at_s >= HEALTHY_AFTER_S:
             self._pause_s = BETWEEN_SESSIONS_S
         self._ready_at_s = None
         told = str(error) if isinstance(error, ConnectionError) else repr(error)
-        extra = {"error": told, "retry_in_s": self._pause_s, "shard": self._number}
+        extra = {"error": told, "retry_in_s": self._pause_s, "shard": self.number}
         _log.warning("The connection to Discord broke", extra=extra)
 
 

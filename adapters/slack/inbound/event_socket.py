@@ -15,6 +15,7 @@ from typing import Any, Final
 import aiohttp
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.errors import SlackClientError
@@ -25,7 +26,6 @@ from adapters.adapter import NOT_UNDERSTOOD
 from adapters.retrying import PlatformPatience
 from adapters.slack.inbound.bolt import RETRY_HEADER, BoltApp
 from adapters.slack.inbound.deliveries import MOST_WAITING, SlackDeliveries
-from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
 NOT_HEARD: Final = "Slack cannot be heard"
@@ -43,33 +43,22 @@ MOST_OPEN: Final = 2 * MOST_WAITING
 _log = logging.getLogger(__name__)
 
 
-class EventSocket:
-    """Hands frames to `bolt` while `listen` runs. `open_url` gives the address of one connection."""
+class EventSocket(Struct, eq=False):
+    """Hands frames to `bolt` while `listen` runs. `open_url` gives the address of one connection.
 
-    def __init__(
-        self,
-        open_url: Callable[[], Awaitable[str]],
-        bolt: BoltApp,
-        deliveries: SlackDeliveries,
-        clock: Clock,
-        *,
-        call_timeout_s: float,
-        missed: Callable[[], None],
-    ) -> None:
-        """The reader of `deliveries` hears of the end. `missed` is called when a connection is open after a time
-        without one.
-        """
-        self._missed = missed
-        self._left_at_s: float | None = None
-        self._open_url = open_url
-        self._bolt = bolt
-        self._open = 0
-        self._deliveries = deliveries
-        self._clock = clock
-        self._patience = PlatformPatience(clock, NOT_HEARD)
-        self._short_lives = 0
-        self._call_timeout_s = call_timeout_s
-        self._socket: aiohttp.ClientWebSocketResponse | None = None
+    The reader of `deliveries` hears of the end. `missed` is called when a connection is open after a time without one.
+    """
+
+    open_url: Callable[[], Awaitable[str]]
+    bolt: BoltApp
+    deliveries: SlackDeliveries
+    patience: PlatformPatience
+    call_timeout_s: float
+    missed: Callable[[], None]
+    _left_at_s: float | None = None
+    _open: int = 0
+    _short_lives: int = 0
+    _socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def listen(self, first_url: str) -> None:
         """Receive deliveries until cancelled; ends when the token is refused, which the reader is told."""
@@ -79,46 +68,46 @@ class EventSocket:
             try:
                 while True:
                     await self._converse_patiently(url, tasks)
-                    url = await self._patience.until_answered(self._open_url)
+                    url = await self.patience.until_answered(self.open_url)
             except AuthFailed as error:
                 failure = error
             finally:
-                self._deliveries.fail(failure)
+                self.deliveries.fail(failure)
 
     async def _converse_patiently(self, url: str, tasks: TaskGroup) -> None:
         """One connection, and a pause after it if the next would probably end as soon."""
-        began_at_s = self._clock.monotonic()
+        began_at_s = self.patience.clock.monotonic()
         try:
             await self._converse(url, tasks)
         except (aiohttp.ClientError, OSError, ValueError) as error:  # of an address that is none, too
-            await self._patience.pause(f"The connection for events failed: {error!r}")
+            await self.patience.pause(f"The connection for events failed: {error!r}")
         else:
-            await self._pause_after(self._clock.monotonic() - began_at_s)
+            await self._pause_after(self.patience.clock.monotonic() - began_at_s)
 
     async def _pause_after(self, lived_s: float) -> None:
         if lived_s >= SHORT_LIFE_S:
             self._short_lives = 0
-            self._patience.rewarded()
+            self.patience.rewarded()
             return
         self._short_lives += 1
         if self._short_lives > 1:
-            await self._patience.pause("Connections for events end as soon as they begin")
+            await self.patience.pause("Connections for events end as soon as they begin")
 
     async def _converse(self, url: str, tasks: TaskGroup) -> None:
         """One connection, up to its end. Raises aiohttp's errors and OSError, including TimeoutError."""
         timeout = aiohttp.ClientWSTimeout(ws_close=CLOSING_TAKES_S)
         async with aiohttp.ClientSession() as session:
-            with anyio.fail_after(self._call_timeout_s):
+            with anyio.fail_after(self.call_timeout_s):
                 socket = await session.ws_connect(url, heartbeat=PING_INTERVAL_S, timeout=timeout)
             async with socket:
                 self._socket = socket
-                if self._left_at_s is None or self._clock.monotonic() - self._left_at_s > REPEATED_FOR_S:
-                    self._missed()
+                if self._left_at_s is None or self.patience.clock.monotonic() - self._left_at_s > REPEATED_FOR_S:
+                    self.missed()
                 try:
                     await self._read(socket, tasks)
                 finally:
                     self._socket = None
-                    self._left_at_s = self._clock.monotonic()
+                    self._left_at_s = self.patience.clock.monotonic()
 
     async def _read(self, socket: aiohttp.ClientWebSocketResponse, tasks: TaskGroup) -> None:
         async for message in socket:
@@ -144,7 +133,7 @@ class EventSocket:
 
     async def _dispatch(self, envelope_id: Any, request: AsyncBoltRequest) -> None:
         try:
-            response = await self._bolt.dispatch(request, within_s=ANSWERED_WITHIN_S)
+            response = await self.bolt.dispatch(request, within_s=ANSWERED_WITHIN_S)
         finally:
             self._open -= 1
         if response.status == 200:
@@ -155,7 +144,7 @@ class EventSocket:
         if socket is None:
             return
         try:
-            with anyio.move_on_after(self._call_timeout_s):
+            with anyio.move_on_after(self.call_timeout_s):
                 await socket.send_json(SocketModeResponse(envelope_id, _payload(response)).to_dict())
         except (aiohttp.ClientError, OSError) as error:
             _log.info("An acknowledgement did not reach Slack", extra={"error": repr(error)})

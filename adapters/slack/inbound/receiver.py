@@ -26,8 +26,7 @@ from adapters.slack.codec.interactions import pressed
 from adapters.slack.inbound.catch_up import ChannelMarks, microseconds
 from adapters.slack.inbound.commands import SlackCommands
 from adapters.slack.inbound.deliveries import Delivery, SlackDeliveries, message_id
-from adapters.slack.outbound.answers import REMEMBERED, SlackThreads
-from runtime.core.clock import Clock
+from adapters.slack.outbound.answers import REMEMBERED
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.plain_text import one_line
 from runtime.core.texts import Texts
@@ -102,30 +101,18 @@ class Heard(Struct, frozen=True):
 
 
 class SlackReceiver:
-    def __init__(  # noqa: PLR0913 - the parts of hearing
-        self,
-        workspaces: SlackWorkspaces,
-        threads: SlackThreads,
-        clock: Clock,
-        commanding: SlackCommands,
-        marks: ChannelMarks,
-        *,
-        direct_threads: bool,
-        prompts: Sequence[str],
-        texts: Texts,
+    def __init__(
+        self, workspaces: SlackWorkspaces, commanding: SlackCommands, marks: ChannelMarks, prompts: Sequence[str]
     ) -> None:
-        self._direct_threads = direct_threads
         own = {_title(prompt): prompt for prompt in prompts}
         commands = {what: f"!{name}" for name, what in commanding.commands.items()}
         self._prompts = dict(list((own | commands).items())[:MAX_PROMPTS])
         self._workspaces = workspaces
-        self._threads = threads
-        self._clock = clock
-        self._commands = commanding.commands
+        self._threads = commanding.threads
         self._commanding = commanding
         self._marks = marks
         self._people = RecentValues[str, SlackPerson](REMEMBERED)
-        self._contexts = AppContexts(texts)
+        self._contexts = AppContexts(commanding.texts)
 
     async def inbound(self, deliveries: SlackDeliveries) -> AsyncGenerator[Inbound, None]:
         """People's events, without end. A delivery is confirmed when the next item is requested."""
@@ -166,7 +153,7 @@ class SlackReceiver:
             case "command":
                 return Heard(*await self._commanding.command(delivery, workspace))
             case "choice" | "rating":
-                return Heard(pressed(delivery.body, delivery.event_id, workspace.bot, self._clock.now()))
+                return Heard(pressed(delivery.body, delivery.event_id, workspace.bot, self._commanding.clock.now()))
             case "answer":
                 await self._commanding.answering(delivery, workspace)
                 return Heard()
@@ -222,7 +209,8 @@ class SlackReceiver:
             microseconds(stamp or "0")  # refused here, not where it is compared with others
         if not happening.thread_told:
             happening = await self._placed(happening, workspace)
-        begins = self._direct_threads and happening.direct and happening.thread_told and happening.thread is None
+        outside = happening.direct and happening.thread_told and happening.thread is None
+        begins = self._commanding.direct_threads and outside
         if begins:
             happening = replace(happening, thread=happening.ts)
         event_id = delivery.event_id
@@ -231,7 +219,7 @@ class SlackReceiver:
             event_id = message_id({"channel": happening.channel, "ts": happening.ts})
         addressed = await self._is_addressed(happening, workspace, fresh=not delivery.again)
         people = await self._people_in(happening, workspace)
-        inbound = inbound_of(happening, event_id, bot, people, self._commands, addressed=addressed)
+        inbound = inbound_of(happening, event_id, bot, people, self._commanding.commands, addressed=addressed)
         if happening.act != "message":
             return Heard(inbound)
         if happening.direct:
@@ -267,7 +255,7 @@ class SlackReceiver:
         place = self._threads.place(conversation, happening.ts)
         if place is None:
             thread = await workspace.api.thread_of(happening.channel, happening.ts)
-            root = happening.direct and thread == happening.ts and not self._direct_threads
+            root = happening.direct and thread == happening.ts and not self._commanding.direct_threads
             place = self._threads.placed(conversation, happening.ts, None if root else thread)
         return replace(happening, thread=place.thread)
 

@@ -40,7 +40,7 @@ _Answer = TypeVar("_Answer")
 
 class SlackSender:
     def __init__(
-        self, workspaces: SlackWorkspaces, threads: SlackThreads, clock: Clock, texts: Texts, *, thumbs: bool = True
+        self, workspaces: SlackWorkspaces, threads: SlackThreads, clock: Clock, texts: Texts, *, thumbs: bool
     ) -> None:
         self._workspaces = workspaces
         self._threads = threads

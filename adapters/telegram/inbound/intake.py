@@ -210,25 +210,16 @@ class TelegramWebhook(Struct, frozen=True):
         return hmac.compare_digest(request.headers.get(SECRET_HEADER, "").encode(), self.secret.encode())
 
 
-class TelegramIntake:
+class TelegramIntake(Struct, frozen=True):
     """One connection, from the start of consuming `feed` until `tasks` is cancelled."""
 
-    def __init__(
-        self,
-        feed: UpdateFeed,
-        clock: Clock,
-        tasks: TaskGroup,
-        numbers: MessageIds,
-        memory: ChatState,
-        alone: TelegramAlone,
-    ) -> None:
-        self.feed = feed
-        self._alone = alone
-        self._memory = memory
-        self._clock = clock
-        self._tasks = tasks
-        self._albums = Albums(clock, tasks)
-        self._numbers = numbers
+    feed: UpdateFeed
+    clock: Clock
+    tasks: TaskGroup
+    albums: Albums
+    numbers: MessageIds
+    memory: ChatState
+    alone: TelegramAlone
 
     async def poll(self, bot: OurBot, receiver: TelegramReceiver) -> None:
         """Fetch one bot's updates.
@@ -238,7 +229,7 @@ class TelegramIntake:
         """
         await bot.api.open_polling()
         try:
-            await poll(bot.api, self._clock, partial(self.take, bot, receiver))
+            await poll(bot.api, self.clock, partial(self.take, bot, receiver))
         except AuthFailed as error:
             if bot.agent is None:
                 await self.feed.fail(error)
@@ -266,10 +257,10 @@ class TelegramIntake:
 
     async def _received(self, bot: OurBot, receiver: TelegramReceiver, update: Json, album: AlbumId | None) -> bool:
         if album is not None:
-            return await self._albums.take(bot.id, album, update, partial(self._taken_album, bot, receiver))
+            return await self.albums.take(bot.id, album, update, partial(self._taken_album, bot, receiver))
         envelope = envelope_of(update)
         if envelope is not None:
-            await self._albums.settled(bot.id, envelope.chat_id)
+            await self.albums.settled(bot.id, envelope.chat_id)
         return await self.take(bot, receiver, [update])
 
     async def _taken_album(self, bot: OurBot, receiver: TelegramReceiver, updates: Sequence[Json]) -> bool:
@@ -282,35 +273,35 @@ class TelegramIntake:
         envelopes = [envelope for envelope in map(envelope_of, updates) if envelope is not None]
         for envelope in envelopes:
             self._note(envelope, bot)
-        match decode(updates, receiver, await self._memory.known(envelopes)):
+        match decode(updates, receiver, await self.memory.known(envelopes)):
             case Inbound() as item:
                 for envelope in envelopes if item.addressed else ():
-                    self._memory.addressed.keep((envelope.chat_id, envelope.number), None)
+                    self.memory.addressed.keep((envelope.chat_id, envelope.number), None)
                 return await self._given(receiver, item)
             case ButtonPress(query_id, pressed):
-                self._tasks.start_soon(self._answered, bot, query_id)
+                self.tasks.start_soon(self._answered, bot, query_id)
                 return pressed is None or await self._given(receiver, pressed)
             case Moved(old, new):
-                await self._memory.note_moved(old, new)
+                await self.memory.note_moved(old, new)
             case TopicClosed(chat_id, topic) if bot.agent is None:
-                await self._memory.forget_topics(chat_id, topic)
+                await self.memory.forget_topics(chat_id, topic)
             case Membership(chat_id, present):
-                bot.absent_from.discard(self._memory.home(chat_id))
+                bot.absent_from.discard(self.memory.home(chat_id))
                 if not present and bot.agent is None:
-                    await self._memory.forget_topics(chat_id)
+                    await self.memory.forget_topics(chat_id)
             case Ignored("not understood", detail):
                 _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": detail})
         return True
 
     def _note(self, envelope: UpdateEnvelope, bot: OurBot) -> None:
         if envelope.alone is not None:
-            self._alone.heard(self._memory.home(envelope.chat_id), *envelope.alone)
+            self.alone.heard(self.memory.home(envelope.chat_id), *envelope.alone)
         if envelope.is_new:
-            self._numbers.heard(envelope.chat_id, envelope.number, bot.id)
+            self.numbers.heard(envelope.chat_id, envelope.number, bot.id)
 
     async def _given(self, receiver: TelegramReceiver, item: Inbound) -> bool:
         """Pass an item on. In a group, the first of our bots that delivers it does."""
-        seen = self._memory.seen
+        seen = self.memory.seen
         if receiver.us.several:
             if item.event_id in seen:
                 return True

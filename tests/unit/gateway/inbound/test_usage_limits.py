@@ -123,7 +123,7 @@ async def test_messages_that_arrive_at_several_nodes_at_once_do_not_pass_the_lim
 
     async with anyio.create_task_group() as tasks:
         for number, node in enumerate(nodes):
-            node.limits._counters = Slow(clock)
+            node.limits.counters = Slow(clock)
             tasks.start_soon(node.take, event(f"m{number}"))
     assert sum(len(node.kept) for node in nodes) == 2
 
