@@ -163,9 +163,7 @@ class CanRecover(Protocol):
         """Whether `recover` may find the post; then it is called in place of `send`."""
 
     async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
-        """Search once, at the cost of one edit: the id of the post, which then shows `text`, or None. Raises as
-        `send`.
-        """
+        """Search once, at the cost of one edit: the id of the post, which then shows `text`, or None. As `send`."""
 
     def left_copy(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
         """Whether a second copy of the post with this nonce may exist. Forgets the nonce."""
@@ -187,9 +185,7 @@ class CanDoubt(Protocol):
         """Another process may have posted the message with this nonce: the next `send` looks for it."""
 
     def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
-        """After it looked, the next `send` of this nonce posts nothing if its conversation is `away`, another process's
-        by then, and raises OutcomeUncertain.
-        """
+        """The next `send` of this nonce looks, and raises OutcomeUncertain if the conversation is `away` then."""
 
 
 @runtime_checkable
@@ -253,9 +249,7 @@ class CanOpenThread(Protocol):
         """
 
     async def link(self, to: Address, /) -> str | None:
-        """A link that leads people on the platform to a conversation; None if it has no link. Raises as
-        `open_thread`.
-        """
+        """A link that leads people on the platform to a conversation; None if it has none. Raises as `open_thread`."""
 
 
 @runtime_checkable
@@ -263,9 +257,7 @@ class CanAnswerAlone(Protocol):
     """Answers in a group that only the person who asked can see."""
 
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
-        """Tell one person of the conversation something in it, which may be lost; False where it cannot be done there.
-        Raises as `open_thread`.
-        """
+        """Tell one person something that may be lost; False where it cannot be done there. Raises as `open_thread`."""
 
 
 @runtime_checkable
@@ -273,9 +265,7 @@ class CanTellAlone(Protocol):
     """One person can be told something that the others do not read."""
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
-        """Tell one person of the conversation something, there or in private. It may be lost. Raises as
-        `open_thread`.
-        """
+        """Tell one person of the conversation something, there or in private; it may be lost. As `open_thread`."""
 
 
 @runtime_checkable
@@ -309,9 +299,7 @@ class CanShowTyping(Protocol):
     """The platform can show that an answer is being written (`capabilities.typing_lasts_s` is not None)."""
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
-        """Show the indicator for `capabilities.typing_lasts_s`; where `status_text` is set, with the current
-        activity.
-        """
+        """Show the indicator for `capabilities.typing_lasts_s`; with `status_text` also the current activity."""
 
 
 @runtime_checkable

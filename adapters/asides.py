@@ -50,6 +50,4 @@ class CanWriteAlone(Protocol):
     """The bot can begin to write to people in private."""
 
     async def private_with(self, to: Address, person_id: str, /) -> Address | None:
-        """The conversation of the bot with one of the people of a conversation alone; None where there is none. Raises
-        AdapterError.
-        """
+        """The bot's conversation with one of the people of a conversation alone, if any. Raises AdapterError."""

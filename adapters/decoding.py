@@ -49,9 +49,7 @@ def files_answered(files: Iterable[Attachment], *, ours: bool) -> tuple[Attachme
 
 
 def check_forms(event: Any) -> None:
-    """Check an `Inbound`. Raises TypeError for a field with something other than a text, and ValueError for half a
-    character in an id.
-    """
+    """Raise TypeError where a field of an `Inbound` is no text, ValueError for half a character in an id."""
     for text in (*_words(event), *_ids(event)):
         if not isinstance(text, str):
             raise TypeError(f"{str(text)[:40]} is no text")

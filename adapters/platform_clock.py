@@ -1,6 +1,4 @@
-"""A platform's time: its calendar by the dates of its answers, since ours may be wrong or be set, and pauses it asks
-for.
-"""
+"""A platform's time: its calendar by the dates of its answers, since ours may be wrong, and pauses it asks for."""
 
 from __future__ import annotations
 
@@ -59,7 +57,6 @@ class HasClock(Protocol):
 
 
 def clock_of(adapter: object, ours: Clock) -> Clock:
-    """The clock by which the messages of an adapter are dated."""
     return adapter.clock if isinstance(adapter, HasClock) else ours
 
 

@@ -59,9 +59,7 @@ class SingleMarks:
         self._there = RecentValues[str, Mark](MAX_MARKED)
 
     async def put(self, message: str, mark: Mark | None, react: React, away: React) -> None:
-        """Put a mark in place of the current one, or of any of ours where that is unknown and none is wanted. Raises as
-        `react`.
-        """
+        """Put a mark in place of the current one, or of any where that is unknown. Raises as `react`."""
         known = self._there.get(message)
         for old in [known] if known is not None else self._emojis if mark is None else ():
             if old != mark:

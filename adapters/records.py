@@ -52,8 +52,7 @@ def readable(name: str, text: str | None, read: Callable[[str], _Read]) -> _Read
 
 
 def what_can_be_read(kept: Mapping[str, str], read: Callable[[str], _Read]) -> dict[str, _Read]:
-    """The texts of a table by name, each as `read` has it. What it cannot read is left out: nobody is kept from
-    starting by it."""
+    """The texts of a table by name, each as `read` has it. What it cannot read is left out, and the log says so."""
     found: dict[str, _Read] = {}
     for name, text in kept.items():
         try:

@@ -44,9 +44,7 @@ class PlatformPatience(Struct):
     async def until_answered(
         self, call: Callable[[], Awaitable[_Answer]], *, but: _Kinds = AuthFailed, thrice: _Kinds = ()
     ) -> _Answer:
-        """Repeat the call until it is answered. Raises only the errors in `but`, and those in `thrice` the third
-        time.
-        """
+        """Repeat the call until it is answered. Raises the errors in `but`, and those in `thrice` the third time."""
         tried = 0
         while True:
             try:

@@ -146,9 +146,7 @@ class DiscordAdapter(DiscordSender):
         return await self.post(DiscordText(to, text, speaker, nonce, reply_to), final=final)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
-        """As the port says. A growing message that is too old for more edits is deleted and then counts as
-        MessageGone.
-        """
+        """As the port says. A growing message that is too old for edits is deleted, and is then MessageGone."""
         await self.change(to, message, text, speaker, final=final)
 
     async def offer(
@@ -181,9 +179,7 @@ class DiscordAdapter(DiscordSender):
         return await self._threads.begin(to, title, nonce)
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
-        """Tell the person in the private conversation: in channels, Discord shows only replies to interactions to one
-        person alone.
-        """
+        """Tell it in private: in channels, Discord shows one person alone only replies to interactions."""
         alone = await self.private_with(to, person_id)
         await self.post(DiscordText(alone, text, GATEWAY, uuid.uuid4().hex), final=True)
 

@@ -1,6 +1,4 @@
-"""Closing of Markdown that is still being written, for display, and the inline marks that are open at its end. Pages:
-`adapters/markdown/paging.py`.
-"""
+"""Markdown that is still being written, closed for display, and the inline marks that are open at its end."""
 
 from __future__ import annotations
 
@@ -68,9 +66,7 @@ def close_open(text: str) -> str:
 
 
 def _close_block(lines: list[str], first: int = 0) -> str:
-    """Outside a fence: hold back the last line if its meaning may change, and close the marks of the last block, which
-    begins at line `first` or later.
-    """
+    """Outside a fence: hold back the last line if it may change, and close the marks of the last block."""
     if lines[-1].strip() and (_HELD_LINE.match(lines[-1]) or FENCE_LINE.match(lines[-1])):
         lines = lines[:-1]
     head, tail = _last_block(_without_half_table(lines), first)
@@ -84,9 +80,7 @@ def _close_block(lines: list[str], first: int = 0) -> str:
 
 
 def close_marks(text: str) -> tuple[str, str]:
-    """`text`, which ends inside a block and never grows, with the block's marks closed and nothing held back; and the
-    marks that open them again.
-    """
+    """`text`, which never grows, with its last block's marks closed; and the marks that open them again."""
     _, tail = _last_block(text.split("\n"))
     inline = InlineMarks(tail, growing=False)
     return (text.rstrip() + inline.marks, inline.openers) if inline.certain else (text, "")
@@ -105,9 +99,7 @@ def _last_block(lines: list[str], first: int = 0) -> tuple[str, str]:
 
 
 def _without_half_table(lines: list[str]) -> list[str]:
-    """Drop a row that is still being written, and a head without a complete row below it, which says how the table is
-    shown; in a quotation too.
-    """
+    """Drop a row that is still being written, and a head without a complete row below it."""
     end = len(lines) - (lines != [] and not lines[-1].strip(_BEFORE_ROW))
     start = end
     while start > 0 and _is_row(lines[start - 1]):

@@ -70,9 +70,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 def html_as_markdown(text: str, *, growing: bool = False) -> str:
-    """The text with Markdown in the place of such tags, outside of code. A `growing` one is shown to where it is sure
-    to stay so.
-    """
+    """The text with Markdown in the place of such tags; a `growing` one to where it is sure to stay so."""
     if growing:
         text = _HALF.sub("", text)
     if _ANY.search(text) is None:

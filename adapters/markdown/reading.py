@@ -67,13 +67,9 @@ DUNDER = re.compile(
 )
 """A name of Python's, or of a file, that is no strong text."""
 CHARS_MAX = 12_500
-"""The largest number of characters that is formatted. No message of any platform holds more; longer text is cut into
-pages first.
-"""
+"""The most characters that are formatted: no message holds more, longer text is cut into pages first."""
 MARKS_MAX = 1_500
-"""The largest number of marks and lines, counted as characters that may be one: a page of dense code has half
-as many.
-"""
+"""The most characters that may be marks, and lines: a page of dense code has half as many."""
 BRACKETS_MAX = 250
 """The largest number of brackets: each may begin a link, whose end is searched for in all the rest."""
 _NESTED_MAX = 12

@@ -82,9 +82,7 @@ class MarkdownWriter(ABC):
 
     @abstractmethod
     def _code_block(self, code: str, info: str) -> None:
-        """Write lines of code; `info` may start with the language. Tables come here too, since only code keeps columns
-        aligned.
-        """
+        """Write lines of code, or of a table, since only code keeps columns; `info` may start with the language."""
 
     @abstractmethod
     def _code(self, code: str) -> None:

@@ -197,9 +197,7 @@ class BucketMirror:
             self._truth *= self._cut(now)
 
     def next_token_at(self) -> float:
-        """The time when `can_take` becomes true unless a call leaves; infinite if only an answer or a grant can change
-        it.
-        """
+        """When `can_take` becomes true unless a call leaves; infinite if only an answer or a grant can change it."""
         self._refresh()
         if self.cap < 1.0 - _EPSILON:
             return self._doubtful[0] if self._doubtful else math.inf
@@ -220,9 +218,7 @@ class BucketMirror:
             self._counted.append(self._as_of)
 
     def _cut(self, now: float) -> float:
-        """The factor by which the rate falls: n calls accepted in T seconds prove a rate of at least (n -
-        burst) / T.
-        """
+        """The factor by which the rate falls: n calls accepted in T s prove a rate of (n - burst) / T."""
         rate_per_s, proven = self.rate_per_s, 0.0
         if not rate_per_s:
             return 1.0
@@ -256,12 +252,9 @@ class BucketMirror:
 
 
 MAX_KNOWN_BUDGETS: Final = 10_000
-"""The number of buckets that are remembered."""
 
 
 class KeyedBudgets:
-    """One budget for each key."""
-
     def __init__(self, budget: Budget, clock: Clock) -> None:
         self._budget = budget
         self._clock = clock

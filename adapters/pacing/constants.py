@@ -58,9 +58,7 @@ FLOOD_MARGIN_S = 0.02
 DOUBT_HOLDS_S = 2.0
 """A call without an answer may still land for this long, seconds; until then it counts as in flight. Chosen."""
 RETRIES_AT_ONCE = 3
-"""The number of repetitions after unclear answers that wait only for a token: most often the platform has done what was
-asked, and the next text shows it. Chosen.
-"""
+"""Repetitions after unclear answers that wait only for a token: most often the platform has done it. Chosen."""
 RETRY_FIRST_S = 1.0
 """The wait before the next repetition, in seconds; it doubles each time. Chosen."""
 RETRY_MAX_S = 30.0
@@ -68,7 +66,6 @@ RETRY_MAX_S = 30.0
 PROOF_TOKENS = 8.0
 """Accepted calls prove a rate over windows of at least this many token times. Simulated."""
 PROOF_CALLS = 600
-"""The number of accepted calls remembered as proof."""
 PROOF_TRUST = 0.98
 """The part of a proven rate that is used. Simulated."""
 CUT_LEAST = 0.95
@@ -84,9 +81,7 @@ CLEAN_STEP = 0.97
 TYPING_EARLY_S = 1.0
 """The typing sign is repeated this long before it would vanish, seconds."""
 TYPING_LINGERS_S = 1.0
-"""The time between the end of the work and the removal of the typing sign, in seconds: agents pause for moments.
-Chosen.
-"""
+"""Seconds between the end of the work and the removal of the typing sign: agents pause for moments. Chosen."""
 TYPING_LEAVES = 0.5
 """The typing sign must leave this part of a bucket's burst. Chosen: text comes first."""
 COOL_DOWN_KEPT_S = 3.0

@@ -25,9 +25,7 @@ from runtime.core.errors import BadMarkup, NotDelivered, OutcomeUncertain, RateL
 
 _EPSILON = 1e-9
 _LOOKS = 3
-"""The number of times that a text is looked at again in one pass because its frame draws from other buckets than
-expected.
-"""
+"""The times that a text is looked at in one pass because its frame draws from other buckets than expected."""
 _SAME_S = 1e-6
 
 

@@ -1,6 +1,4 @@
-"""All buckets of one bot, by key, and their memory across restarts: learned rates, and the time until which calls may
-have emptied them.
-"""
+"""All buckets of one bot, by key, and what is kept of them: learned rates, and until when calls may empty them."""
 
 from __future__ import annotations
 

@@ -114,8 +114,6 @@ class LiveCall(Struct, frozen=True):
 
 
 class FrameSource(Protocol):
-    """The source of a text's frames."""
-
     @property
     def conversation(self) -> str | None:
         """The key of the conversation whose session speaks; None for texts without a session."""

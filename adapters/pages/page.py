@@ -251,9 +251,7 @@ class Page:
         return self._call("send", covers, partial(self._calls.post, number, wanted, done))
 
     def _call(self, kind: Call, covers: int, call: Callable[[], Awaitable[bool | None]]) -> LiveCall:
-        """A call of this kind, after which people see so many characters. What posts may post twice where the platform
-        knows no nonce.
-        """
+        """A call of this kind, after which people see so many characters."""
         once = kind not in ("send", "upload", "open_stream") or self._stage.capabilities.idempotent_send
         return LiveCall(covers, call, idempotent=once, draws=self._stage.draws(self.spec, kind))
 
@@ -299,9 +297,7 @@ class Page:
         return limits.max_text if limits is not None and self._calls.streams else self._stage.capabilities.max_text
 
     def _rooms(self) -> dict[int, PageRoom]:
-        """The room of each part that has not the usual one. Messages that are no streams hold less; ended streams end
-        where they ended.
-        """
+        """The room of each part that has not the usual one: no stream, or one that ended where it ended."""
         narrow, wide = self._stage.capabilities.max_text, self._limit()
         known = ((number, part) for number, part in self._parts.items() if not part.gone)
         rooms = (
@@ -333,9 +329,7 @@ class Page:
         return cuts
 
     def _said(self, *, final: bool) -> str:
-        """The text with its mentions; when finished, also with choices that have no other place, and with the file's
-        trouble.
-        """
+        """The text with its mentions; when finished, also with choices without a place, and the file's trouble."""
         text, spec, trouble = self._text, self.spec, self._calls.file.trouble if final else None
         known = self._mentioned.get(final)
         if known is not None and known[:2] == (text, trouble):

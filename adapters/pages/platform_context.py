@@ -185,7 +185,6 @@ class PlatformContext:
 
     @property
     def stream_limits(self) -> StreamLimits | None:
-        """None where there are no streams."""
         return self.capabilities.stream if self.streamer is not None else None
 
     def draws(self, spec: PageSpec, call: Call) -> Sequence[tuple[str, Budget]] | None:
@@ -270,9 +269,7 @@ class PageFile:
         self._spec = spec
 
     def number(self, cuts: Sequence[PageCut]) -> int | None:
-        """The number of the message that the file is: the first, with a short text beside it, else the one after the
-        text.
-        """
+        """The number of the file's message: the first, with a short text beside it, else the one after the text."""
         if self._spec.file is None or self.trouble is not None:
             return None
         beside = len(cuts) <= 1 and sum(len(cut.text) for cut in cuts) <= BESIDE_FILE_CHARS

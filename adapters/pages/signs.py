@@ -41,9 +41,7 @@ from runtime.core.json_text import plain_data
 from runtime.core.message import Mark
 
 NOTE_AFTER_S = 10.0
-"""The time of work without visible text until a status message explains it, and between its changes, in seconds.
-Chosen.
-"""
+"""Seconds of work without visible text until a status message explains it, and between its changes. Chosen."""
 NOTE_AGAIN_S = 2.0
 """The time after which a status message that had no room beside other calls is tried again, in seconds. Chosen."""
 REFUSING_MAX = 1000
@@ -63,9 +61,7 @@ class Note(Struct, frozen=True):
 
 
 class StatusMessages(Struct, frozen=True):
-    """Status messages in one table for all nodes; each node looks after those of its own name, `node`. Without a store
-    a status message may stay for good.
-    """
+    """Status messages of all nodes; each looks after its own. Without a store one may stay for good."""
 
     records: Records
     node: str

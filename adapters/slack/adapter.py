@@ -173,9 +173,7 @@ class SlackAdapter(SlackSender):
         return draws(team_of(to), to.conversation, call)
 
     async def check(self) -> str:
-        """Whether the settings are accepted, and which scopes are missing. Raises AuthFailed for an app that cannot
-        hear or speak.
-        """
+        """Whether the settings are accepted. Raises AuthFailed for an app that cannot hear or speak."""
         try:
             if self._keys.app_token is not None:
                 await self._app.socket_url()
@@ -213,7 +211,6 @@ class SlackAdapter(SlackSender):
 
 
 def keys_missing(keys: SlackKeys) -> str | None:
-    """The settings that are still missing; None if nothing is."""
     if keys.bot_token is None and keys.app is None:
         return "slack.bot_token, or slack.client_id with slack.client_secret"
     if keys.app_token is None and keys.signing_secret is None:

@@ -12,14 +12,11 @@ from runtime.core.message import Mark
 MAX_SECTION_UNITS = 3000
 """Most characters of a section's text, markup and escapes included (Block Kit reference, section block)."""
 SECTION_TEXT_UNITS = 2650
-"""The amount of CommonMark that fits into a section with a speaker's name, closing marks, escapes and a table's
-columns.
-"""
+"""The CommonMark that fits into a section with a name, closing marks, escapes and a table's columns."""
 MAX_TABLE_ROWS = 100
 MAX_TABLE_COLUMNS = 20
 MAX_TABLE_CHARS = 10_000
-"""Most rows, with the head, columns, and characters in all cells of a table, of which a message has one (Block Kit
-reference, table block)."""
+"""Most rows, columns, and characters of a table, of which a message has one (Block Kit reference, table block)."""
 MAX_FALLBACK_BYTES = 4000
 """Most bytes of `text` that chat.update takes; more is `msg_too_long` (openclaw#115027, tried on the live API)."""
 MAX_BUTTONS: Final = 20

@@ -48,7 +48,6 @@ EVENTS: Final = (
 `assistant_view`, which new apps cannot be (docs.slack.dev/ai/migrating-to-agent-messaging). What a person looks at
 comes with each message to an app that takes `app_context_changed`."""
 INSTALLATION_EVENTS: Final = ("app_uninstalled", "tokens_revoked")
-"""Further events for an app in several workspaces."""
 
 
 def lacking(scopes: frozenset[str]) -> tuple[str, ...]:

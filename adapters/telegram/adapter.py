@@ -35,7 +35,7 @@ from adapters.telegram.codec.addresses import (
 from adapters.telegram.codec.attachments import FileRef
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import TelegramReceiver
-from adapters.telegram.inbound.intake import Albums, TelegramIntake, TelegramWebhook, UpdateFeed, patience
+from adapters.telegram.inbound.intake import OpenAlbums, TelegramIntake, TelegramWebhook, UpdateFeed, patience
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.outbound.message_ids import MessageIds
@@ -54,9 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class TelegramAdapter:
-    """One main bot, and one more for each of some agents. Sending needs no connection of `connect`; `aclose`
-    ends both.
-    """
+    """One main bot, and one for each of some agents. Sending needs no `connect`; `aclose` ends both."""
 
     name = PLATFORM
     capabilities = CAPABILITIES
@@ -85,7 +83,7 @@ class TelegramAdapter:
             await self._options.hands_over(self._roster.main.api.bot)
         feed = UpdateFeed()
         async with beside() as tasks:
-            albums = Albums(self._clock, tasks)
+            albums = OpenAlbums(self._clock, tasks)
             self._intake = TelegramIntake(feed, self._clock, tasks, albums, self._numbers, self._memory, self._alone)
             items = feed.items()
             for bot, receiver in self._receivers.items():
@@ -230,9 +228,7 @@ class TelegramAdapter:
         return await api.download(ref.file_id, limit)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """Open a topic of the forum, or of the private chat, by the bot whose chat it is. Telegram knows no nonce for
-        it.
-        """
+        """Open a topic of the forum, or of the private chat, by the bot whose chat it is."""
         bot, name = self._roster.owner(None, to), title[:MAX_TOPIC_NAME]
         with MayFail(_log.info, "Telegram opens no topic here", (NotDelivered,)):
             topic = await self._sender.at_current(to, lambda chat_id: bot.api.open_topic(chat_id, name))
@@ -280,9 +276,7 @@ class TelegramAdapter:
         return None if url is None else TelegramWebhook.of(url, self._tokens[bot.id], bot.id)
 
     async def _identified(self) -> dict[OurBot, TelegramReceiver]:
-        """The identities of the bots. Raises AuthFailed for the main one; an agent's bot that is refused is left
-        out.
-        """
+        """The bots by identity. Raises AuthFailed for the main one; an agent's that is refused is left out."""
         known: dict[OurBot, TelegramBot] = {}
         for bot in self._roster:
             try:

@@ -51,9 +51,7 @@ class Bots:
         yield from self._by_id.values()
 
     def speaking(self, to: Address, speaker: Speaker) -> OurBot:
-        """The bot that speaks. In a group it is the agent's own bot if that may write there, in private chats the bot
-        of the chat.
-        """
+        """Who speaks: in a group the agent's own bot where it may write, in private chats the bot of the chat."""
         if is_private(to):
             return self._by_id.get(private_bot_of(to), self.main)
         bot = self._by_agent.get(speaker.name.casefold()) if speaker.id else None

@@ -17,8 +17,7 @@ MAX_CAPTION_UNITS: Final = 1024
 MAX_RICH_BLOCKS: Final = 500
 MAX_RICH_COLUMNS: Final = 20
 MAX_RICH_DEPTH: Final = 16
-"""The most blocks of a rich message, the most columns of its tables, and how deep its tags may be nested (Bot API, Rich
-Message Limits)."""
+"""The most blocks of a rich message, columns of its tables, and nested tags (Bot API, Rich Message Limits)."""
 MAX_PHOTO_BYTES: Final = 10 * 1000 * 1000
 """The largest picture sent as such; a larger one is sent as a document (Bot API, sendPhoto)."""
 MAX_DOWNLOAD_BYTES: Final = 20 * 1000 * 1000

@@ -53,16 +53,12 @@ class WebIntake:
         return len(self._offers) >= MAX_WAITING
 
     def put(self, inbound: Inbound, taken: Callable[[], None]) -> None:
-        """Add a message, and what to call when the consumer has stored it. Ask `full` first; this always succeeds,
-        because the writer has already been promised it.
-        """
+        """Add a message, and what to call when it is stored. Ask `full` first; this always succeeds."""
         self._offers.append((inbound, taken))
         self._news.set()
 
     async def items(self) -> AsyncGenerator[Inbound]:
-        """The waiting items, oldest first, without end. A consumer that leaves in between leaves its item to the next
-        one.
-        """
+        """The waiting items, oldest first. A consumer that leaves in between leaves its item to the next one."""
         async with aclosing(self.together(1)) as several:
             async for (item,) in several:
                 yield item

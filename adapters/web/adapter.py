@@ -35,7 +35,6 @@ from runtime.core.message import Attachment, Choice, Mark
 from runtime.core.room import AuthorKind, MessageReaction, RoomChange, RoomPost
 
 FIRST_ROOM = "lobby"
-"""The room that always exists."""
 _ROOM_BUDGET = Budget(rate_per_s=30.0, burst=60)
 CAPABILITIES = Capabilities(
     max_text=MAX_TEXT,
@@ -83,7 +82,6 @@ class RoomRules(Struct, frozen=True):
     is_agent: IsAgent = is_nobodys
     """Knows the names of the programs' agents."""
     mentions_only: Sequence[str] = ()
-    """See `Hearing`."""
     agents: Sequence[str] = ()
     """The names of agents to whom people can write alone."""
     is_owner: IsOwner = _no_owner

@@ -29,7 +29,6 @@ MAX_CHANGES = 300
 MAX_FOUND = 50
 """The number of messages that a search finds."""
 MAX_SEARCHED = 10_000
-"""The number of messages that a search reads."""
 _SEARCHED_AT_ONCE = _SHOWN_AT_ONCE = 200
 MAX_GROWING = 4_096
 """The number of growing messages. Beyond it, the one that has not grown for the longest is shown as stored."""

@@ -186,8 +186,6 @@ def _room(room: RoomHead, person_id: str) -> dict[str, Any]:
 
 
 class ShownMessage(Struct, frozen=True):
-    """A message as a room shows it now."""
-
     message: RoomMessage
     live: bool
 

@@ -52,9 +52,7 @@ class RoomNews(Protocol):
         """Send a text to one node or to all, including this one. Texts of one caller arrive in order."""
 
     async def listen(self, on_open: OnOpen, on_news: OnNews, /) -> None:
-        """Deliver others' texts, until cancelled. `on_open` is called each time that texts may have been missed
-        before.
-        """
+        """Deliver others' texts, until cancelled; `on_open` is called when some may have been missed."""
 
 
 class Audience(Protocol):

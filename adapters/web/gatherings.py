@@ -1,6 +1,4 @@
-"""People and their rooms: who has been here, and requests to make a private or a direct room, invite, leave, rename,
-archive, and list the members.
-"""
+"""People and their rooms: who has been here, and requests to make, enter, leave and change rooms."""
 
 from __future__ import annotations
 
@@ -48,7 +46,6 @@ ShutOut = Callable[[Collection[str]], Awaitable[Collection[str]]]
 """Who of some people, by id, cannot come in any more."""
 DIRECTORY_TABLE = "web:directory"
 MAX_LISTED = 2_000
-"""The people that are listed; further ones are not."""
 
 
 class PeopleDirectory:

@@ -107,8 +107,7 @@ class RoomThreads(Struct, frozen=True):
         return None if any(each.thread in (None, asked.id) for each in later) else asked
 
     async def earlier(self, to: Address, before: str, at_most: int) -> Sequence[Inbound]:
-        """What was said in a room, or in a thread from the message that it hangs on, before a message; without what was
-        said to one person alone."""
+        """What was said to all in a room, or in a thread and what it hangs on, before a message."""
         last = await self.board.message(to.conversation, before)
         recent = await self.board.newest(to.conversation, _READ_BACK)
         said = [

@@ -187,9 +187,7 @@ class ConnectedPage:
         self._news.send()
 
     async def next_frame(self) -> str:
-        """The oldest waiting frame, which leaves before anything that is pushed later; waits for one if there is none.
-        The one before has left when this is called.
-        """
+        """The oldest waiting frame, once there is one. The one before has left when this is called."""
         self._sending = False
         while not self._frames:
             await self._news.wait()
@@ -273,8 +271,7 @@ class Hub:
         self.bulletin.people_changed(room)
 
     def presence(self, room: str) -> Presence:
-        """The people who look at the room, each once, in the order of arrival, under the name of their newest page;
-        then those on other nodes."""
+        """The people who look at the room, each once, in the order of arrival; then those on other nodes."""
         everybody = self.everybody_in(room)
         return replace(everybody, people=everybody.people[:MAX_NAMED])
 

@@ -150,9 +150,7 @@ def room_id(name: str) -> str:
 
 
 def read_request(raw: str) -> Request:
-    """A frame from the page. Raises BadFrame. Text length is checked later, so that the refusal can name the
-    message.
-    """
+    """A frame from the page. Raises BadFrame; a long text is refused later, with its message's id."""
     try:
         data = json.loads(raw)
     except ValueError as error:

@@ -58,8 +58,6 @@ FRAMES = Budget(rate_per_s=20.0, burst=120)
 
 
 class PageLink(Protocol):
-    """A WebSocket as a visit needs it."""
-
     async def receive(self) -> str | None:
         """The next text frame; None when the other side has gone."""
 
@@ -73,8 +71,7 @@ class PageLink(Protocol):
 
 
 class House(Struct, frozen=True):
-    """The parts that all visits share. `commands` are the menu's commands, with their descriptions; `voice_s` as
-    `RoomRules` has it."""
+    """What all visits share. `commands` are the menu's with their descriptions; `voice_s` as in `RoomRules`."""
 
     ledger: ActLedger
     hub: Hub

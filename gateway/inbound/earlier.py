@@ -36,8 +36,7 @@ _WITHIN_S: Final = 5.0
 """The time that a platform has to say what was said before; the answer does not wait longer."""
 
 _ASKED_TIMES: Final = 2
-"""The number of messages that a platform is asked for, in those that are told: some are of people who may not be heard.
-"""
+"""How often as many messages a platform is asked for as are told: some are of people who may not be heard."""
 
 _ANSWERED_CHARS: Final = 100
 """The length to which an earlier message tells what it answered, which is likely there itself."""
@@ -83,9 +82,7 @@ class EarlierMessages(Struct, frozen=True):
     clock: Clock
 
     async def keep(self, event: Inbound, /) -> None:
-        """Keep what somebody says in a group, where the platform does not tell it again, until it is taken back. Raises
-        StorageUnavailable.
-        """
+        """Keep what somebody says in a group whose platform does not tell it again. Raises StorageUnavailable."""
         platform, limits = self.platforms[event.address.platform], self.limits
         unkept = event.private or event.command is not None or event.message_id is None
         if unkept or isinstance(platform.adapter, CanReadBack):

@@ -1,6 +1,4 @@
-"""What the ways in of all platforms share, and callbacks of theirs: to tell people, report kept messages, and carry out
-commands.
-"""
+"""What the ways in of all platforms share, and callbacks to tell people things and carry out commands."""
 
 from __future__ import annotations
 
@@ -29,12 +27,10 @@ ORIGINS_TABLE = "places:origins"
 """The table from a conversation to the one beside which it was opened."""
 
 CHOSEN_TABLE = "programs:chosen"
-"""The table of programs that people chose, by conversation."""
 
 
 class GivenCommand(Struct, frozen=True):
-    """A command or a choice for the gateway. `program` is the one that serves there; `private`: nobody else reads the
-    answer."""
+    """A command or a choice for the gateway; `program` serves there, `private`: nobody else reads the answer."""
 
     event: Inbound
     role: Role
@@ -79,7 +75,6 @@ class ConversationOrigins(Struct, frozen=True):
 
     records: Records
     chosen: Records
-    """The programs that people chose."""
 
     async def note(self, opened: Address, beside: Address) -> None:
         """Remember the origin of a conversation, and take over the choice made there."""

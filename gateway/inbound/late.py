@@ -1,6 +1,4 @@
-"""What people write while nothing answers: messages that come too late are summed up for each conversation, and who
-writes while no node serves is told so.
-"""
+"""What people write while nothing answers: late messages are summed up, and who meets no node is told so."""
 
 from __future__ import annotations
 
@@ -142,7 +140,6 @@ def late_messages(
     clock: Clock,
     texts: Texts,
 ) -> LateMessages | None:
-    """The late messages of a platform; None where every message is answered."""
     return None if max_age_s is None else LateMessages(records(f"late:{platform}"), inbox, clock, texts, max_age_s)
 
 

@@ -32,7 +32,6 @@ from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import HeldPlace
 
 MAX_OWNERS = 3
-"""Owners who are named to strangers."""
 
 MAX_TOLD = 10_000
 """The number of conversations remembered as told that they are full."""
@@ -340,9 +339,7 @@ class InboundRouter:
         return await self._entrance.places.get(event.address) if opens else None
 
     async def _crowded(self, event: Inbound, key: str, **values: object) -> None:
-        """Mark a message that is not taken for now; the author of the first of several reads the reason for all of
-        them.
-        """
+        """Mark a message that is not taken for now; only the author of the first of several is told why."""
         first = event.address.key not in self._told
         self._told.add(event.address.key)
         if len(self._told) > MAX_TOLD:

@@ -34,7 +34,6 @@ class Route(Struct, frozen=True):
     model: str | None = None
 
     def holds_at(self, event: Inbound) -> bool:
-        """Whether the place of `event` belongs to this route."""
         address = event.address
         here: dict[Condition, str | None] = {
             "platform": address.platform,

@@ -1,6 +1,4 @@
-"""Limits on use by a person and a conversation: messages in a minute and a day, and the model's cost in a day; and what
-owners set for single people in place of the settings.
-"""
+"""Limits on messages and on the model's cost, by person and conversation, and those of single people."""
 
 from __future__ import annotations
 
@@ -41,7 +39,6 @@ Scope = Literal["person", "conversation"]
 _Measure = Literal["messages", "usd", "tokens"]
 
 _IsOwner = Callable[[str], Awaitable[bool]]
-"""Whether a person, by id, is an owner."""
 
 PERSON_LIMITS_TABLE = "limits:people"
 
@@ -91,7 +88,6 @@ class UsageLimits(Struct, eq=False):
     _speakers: dict[str, str] = field(default_factory=dict)
 
     async def _of(self, person_id: str | None) -> Sequence[_Limit]:
-        """The limits for a person and where they write."""
         own = await self.people.of(person_id) if self.people is not None and person_id is not None else {}
         return _limits(self.settings, own)
 
@@ -193,9 +189,7 @@ def _of_task(task: str, measure: str) -> str:
 
 
 def _once(event: Inbound) -> str:
-    """The identity of an event. Clients that make their own ids, as pages do, may use one again in another
-    conversation.
-    """
+    """An event's identity: pages make their own ids, and may use one again in another conversation."""
     return f"{event.address.key}/{event.event_id}"
 
 

@@ -151,9 +151,7 @@ class NodeOutbound(Struct, frozen=True):
             typing.set(address, speaker, active, doing=doing)
 
     def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """See `Outbox`. Where a conversation refuses the reaction that acknowledges a message, a sentence
-        replaces it.
-        """
+        """See `Outbox`. Where a conversation refuses the mark that acknowledges a message, a sentence replaces it."""
         marks = self.marks.get(address.platform)
         return marks is not None and marks.put(address, message_id, mark, self._unmarked, done)
 

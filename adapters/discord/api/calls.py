@@ -321,9 +321,7 @@ class DiscordCalls:
 
     @contextmanager
     def told(self, what: str, *, at_setup: bool = False, gone: type[NotDelivered] = NotDelivered) -> Iterator[None]:
-        """Translates failures within; AuthFailed only `at_setup`, `gone` where nothing exists there. The time limit is
-        the connection's.
-        """
+        """Translate failures within; AuthFailed only `at_setup`, `gone` where nothing exists there."""
         try:
             yield
         except discord.RateLimited as error:

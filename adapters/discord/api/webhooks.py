@@ -111,9 +111,7 @@ def _hook(data: Mapping[str, Any]) -> DiscordHook:
 
 
 class InteractionApi:
-    """Calls with an interaction's own token. Raise AlreadyDone after the first answer, NotDelivered when it is too
-    late.
-    """
+    """Calls with an interaction's own token: AlreadyDone after the first answer, NotDelivered when too late."""
 
     def __init__(self, calls: DiscordCalls) -> None:
         self._calls = calls

@@ -210,9 +210,7 @@ class _Writer(MarkdownWriter):
         self._write("\n".join(line if self._quotes > 1 else f"> {line}" for line in lines))
 
     def _code_block(self, code: str, info: str) -> None:
-        """Write lines of code. Discord ends them at three signs, knows no longer fence, and none in an entry of a list
-        that begins so.
-        """
+        """Write lines of code: Discord ends them at three signs, and takes none right behind a list's bullet."""
         language = _LANGUAGE.match(info)
         if self._parts and self._parts[-1].endswith(f"{self.BULLET} "):
             self._write(f"{_BREAK}\n")

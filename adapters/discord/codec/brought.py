@@ -54,7 +54,6 @@ def around_of(message: _Json, shown: Shown) -> tuple[Quote, ...]:
 
 
 def cards_of(message: _Json, shown: Shown) -> tuple[Quote, ...]:
-    """The embeds of a message that say something."""
     cards = (_card(embed, shown) for embed in message.get("embeds") or ())
     return tuple(card for card in cards if card.text)
 

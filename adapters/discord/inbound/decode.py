@@ -215,9 +215,7 @@ def marked_of(name: str, data: _Json, us: DiscordBot) -> Marked | None:
 def reaction_of(
     marked: Marked, data: _Json, place: MessagePlace, known: Remembered | None, *, event_id: str, now: datetime
 ) -> Inbound:
-    """A person's reaction to a message, or its removal: then `text` is empty. The id is that of our message, if it is
-    ours.
-    """
+    """A person's reaction to a message, or its removal: then `text` is empty."""
     private = "guild_id" not in data
     there = {**data, "id": marked.message_id}
     address = known.address if known is not None else _address(there, place, private=private, opens=place.begun)

@@ -48,9 +48,7 @@ _PASSED_OVER: Final = "An interaction is not understood and is ignored"
 _log = logging.getLogger(__name__)
 
 ACKNOWLEDGE_WITHIN_S: Final = 2.0
-"""The time for the first answer. Discord counts a command as failed after 3 s (Receiving and Responding to
-Interactions); one second is left for the way.
-"""
+"""Discord counts a command as failed after 3 s (Receiving and Responding to Interactions); one is left for the way."""
 ANSWER_WITHIN_S: Final = 14 * 60.0
 """The time for an answer in the receipt's place. Discord takes it for 15 minutes; one minute is left for the way."""
 MAX_ANSWERED: Final = 1_000

@@ -1,6 +1,4 @@
-"""Sending on Discord: through a webhook or by the bot, in a thread that may have to be opened, and checked
-afterwards.
-"""
+"""Sending on Discord: by a webhook or the bot, in a thread that may have to be opened, checked afterwards."""
 
 from __future__ import annotations
 
@@ -137,7 +135,6 @@ class DiscordSender:
         final: bool,
         choices: Sequence[Choice] | None = None,
     ) -> None:
-        """Replace the text, and the choices unless None."""
         if not final and self._is_old(message):
             await self._make_way(to, message, speaker, "it is too old for Discord to let it grow")
         await self._know_line(to, message)

@@ -54,9 +54,7 @@ class DiscordThreads:
         return self._joined.get(thread) is not None or thread in self._expected
 
     async def within(self, to: Address, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Make a call that says something at an address, opening its thread first if needed. Raises what `call`
-        raises.
-        """
+        """Make a call that says something at an address, opening its thread first if needed. Raises as `call`."""
         if to.thread is None:
             return await call()
         if to.thread in self._expected:
@@ -71,9 +69,7 @@ class DiscordThreads:
             return await call()
 
     async def join(self, to: Address) -> None:
-        """Join a thread, since a webhook's posts do not make the bot a member, and membership identifies our threads
-        after a restart.
-        """
+        """Join a thread: webhooks' posts do not make the bot a member, by which we know it after a restart."""
         if to.thread is not None and to.thread not in self._joined:
             self._joined.keep(to.thread, True)
             with suppress(AdapterError):  # what was said stands; until a restart we know the thread without it

@@ -33,9 +33,7 @@ HOOK_NAMES: Final = ("Parley", *(f"Parley {number}" for number in range(2, HOOKS
 REFUSED_FOR_S: Final = 600.0
 """The pause before another attempt to create a webhook where that was refused."""
 CLOCKS_APART_S: Final = 60.0
-"""The largest assumed lead of our clock over Discord's, beyond what Discord's answers tell, in a search for our
-posts.
-"""
+"""The largest assumed lead of our clock over Discord's, beyond what its answers tell, in a search for our posts."""
 MAX_PAGES_SEARCHED: Final = 10
 """The number of pages of history that are searched for one such post."""
 MAX_POSTED: Final = 10_000
@@ -195,9 +193,7 @@ class DiscordWebhooks:
         return (await self._author(spot, message)).server
 
     async def send(self, spot: WebhookSpot, speaker_id: str, post: DiscordPost, nonce: str) -> dict[str, Any] | None:
-        """Post a message; returns it under our id, or None where webhooks are not permitted. Raises as
-        `Adapter.send`.
-        """
+        """Post; returns the message under our id, or None where webhooks are not permitted. As `Adapter.send`."""
         seat = seat_of(speaker_id)
         if nonce in self._doubts.elsewhere:
             self._pools.pop(spot.channel, None)  # the other process may have made a webhook

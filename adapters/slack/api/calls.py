@@ -49,9 +49,7 @@ _STREAM_OVER: Final = frozenset(
     | {"missing_recipient_user_id", "missing_recipient_team_id", "invalid_chunks", "user_not_in_channel"}
 )
 _UNCLEAR: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout", None})
-"""The errors after which the call may have been carried out, wholly or in part; None is an answer without a code. Slack
-says so of fatal_error.
-"""
+"""The errors after which the call may have been carried out; None is an answer without a code."""
 _HINTS: Final[Mapping[str, str]] = {
     "not_in_channel": "Invite the bot to the channel: /invite @its-name",
     "channel_not_found": "The bot cannot see the channel; if it is a private one, invite the bot",
@@ -184,7 +182,6 @@ def told(answer: AsyncSlackResponse, key: str) -> str:
 
 
 def header_of(answer: Any, name: str) -> str | None:
-    """A header of an answer, by its lower-case name."""
     headers: Mapping[str, str] = getattr(answer, "headers", None) or {}
     return next((value for key, value in headers.items() if key.casefold() == name), None)
 

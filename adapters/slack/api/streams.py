@@ -47,8 +47,7 @@ Doing: TypeAlias = StreamTask | TaskPlan
 
 
 class StreamEnd(Struct, frozen=True):
-    """What a stream ends with: activities, and blocks below it. `works_on`: its agent goes on working; else Slack takes
-    the stop button away."""
+    """What a stream ends with. `works_on`: its agent goes on; else Slack takes the stop button away."""
 
     works_on: bool = False
     doings: Sequence[Doing] = ()
@@ -59,9 +58,7 @@ NO_MORE = StreamEnd()
 
 
 class StreamApi:
-    """The stream calls of one bot. Errors as `Calls.call`, StreamOver where a stream takes no more text or none is
-    available.
-    """
+    """The stream calls of one bot. StreamOver where a stream takes no more text or none is available."""
 
     def __init__(self, calls: SlackCalls) -> None:
         self._calls = calls
@@ -75,9 +72,7 @@ class StreamApi:
         recipient: StreamReader | None,
         doings: Sequence[Doing] = (),
     ) -> str:
-        """Start a stream; returns the message's time stamp. Activities appear together in a plan, not within
-        the text.
-        """
+        """Start a stream; returns the message's time stamp. Activities appear together, not within the text."""
         with self._calls.call("chat.startStream", streaming=True):
             answer = await self._calls.client.chat_startStream(
                 channel=channel,

@@ -85,7 +85,6 @@ class SlackWorkspace:
         return not lately and (not scopes or _SCOPE_OF.get(feature, "") in {"", *scopes})
 
     def refuses(self, feature: Feature) -> None:
-        """It was refused here just now."""
         self._refused[feature] = self.transport.clock.monotonic()
 
 

@@ -1,6 +1,4 @@
-"""What a message on Slack brings: messages that it shares, the cards of links and of apps, and the text of blocks where
-it has no other.
-"""
+"""What a message on Slack brings: shared messages, cards of links and apps, and blocks in place of a text."""
 
 from __future__ import annotations
 

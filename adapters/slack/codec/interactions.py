@@ -1,6 +1,4 @@
-"""Slash commands, presses, forms and thumbs in our words, and our own forms and thumbs. Pure: no I/O, no library of
-Slack's.
-"""
+"""Slash commands, presses, forms and thumbs in our words, and our own forms and thumbs. Pure."""
 
 from __future__ import annotations
 
@@ -82,9 +80,7 @@ def submission_in(body: _Json) -> SlackEntry:
 
 
 def pressed(body: _Json, event_id: str, bot: SlackBot, now: datetime) -> Inbound:
-    """The choice that a person pressed, or the rating by a button, which is a reaction. Raises KeyError, TypeError or
-    AttributeError for other forms.
-    """
+    """The choice that a person pressed, or the rating by a button, which is a reaction. Raises NOT_UNDERSTOOD."""
     action, channel = body["actions"][0], body["container"]["channel_id"]
     user, name = _who(body)
     press = Inbound(

@@ -50,8 +50,7 @@ HEARD: Final = (
 )
 """The events that mean something to Parley."""
 LISTENERS_WITHIN_S: Final = 2.5
-"""The time from the arrival of a request after which all its listeners of extensions end: Slack sends again what is not
-acknowledged within three seconds."""
+"""The time in which all listeners of extensions end: Slack waits three seconds, and sends again."""
 RETRY_HEADER: Final = "x-slack-retry-num"
 _OUTCOME: Final = "parley_outcome"
 _log = logging.getLogger(__name__)
@@ -177,9 +176,7 @@ class BoltApp:
 
 
 def _kind_of(body: Mapping[str, Any]) -> Kind | None:
-    """What a request is to Parley, if anything. Bolt's own listeners would find that out one by one, and prepare all
-    arguments for each.
-    """
+    """What a request is to Parley, if anything: Bolt's own listeners would try it one by one."""
     try:
         match body.get("type"):
             case "event_callback":

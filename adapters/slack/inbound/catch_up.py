@@ -52,8 +52,7 @@ FindPerson = Callable[[str, SlackWorkspace], Awaitable[SlackPerson | None]]
 
 
 class SlackTalk(Struct):
-    """A conversation: the time stamp of the newest message that was taken, and of our threads' roots, the last one
-    written in at the end."""
+    """A conversation: the stamps of the newest message taken, and of our threads' roots, the latest last."""
 
     newest: str
     threads: list[str] = field(default_factory=list)
@@ -314,8 +313,7 @@ def _has_news(root: _Message, floor: int) -> bool:
 async def earlier_in(
     workspaces: SlackWorkspaces, person: FindPerson, to: Address, before: str, at_most: int
 ) -> Sequence[Inbound]:
-    """The message that a thread began with, and the latest before another one. Outside of threads nothing: there a
-    mention begins its own."""
+    """What a thread began with, and the latest before another message. Outside of threads a mention begins its own."""
     if to.thread is None or to.thread == before:
         return []
     workspace = await workspaces.of(team_of(to))

@@ -34,8 +34,7 @@ PING_INTERVAL_S: Final = 5.0
 SHORT_LIFE_S: Final = 5.0
 """A connection that ends earlier than this is followed by another at once only the first time, then after a pause."""
 REPEATED_FOR_S: Final = 60.0
-"""The time without a connection after which history is read. Slack repeats an event at once, after one minute and after
-five."""
+"""The time unconnected after which history is read: Slack repeats events at once, after one minute and five."""
 ANSWERED_WITHIN_S: Final = 60.0
 """The time limit for what one frame brings. Slack has sent it again long before."""
 MOST_OPEN: Final = 2 * MOST_WAITING

@@ -86,7 +86,6 @@ class InstallFlow(AsyncOAuthFlow):
         super().__init__(settings=settings)
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
-        """The answer to a browser at one of the two addresses."""
         if request.method != "GET":
             return HttpAnswer(405)
         try:

@@ -163,9 +163,7 @@ class SlackIndicators:
             self._working.keep(to.key, True)
 
     async def clear(self, to: Address, workspace: SlackWorkspace) -> None:
-        """Remove the status. Slack does that with our next message, but not with the edit that finishes one. Never
-        raises.
-        """
+        """Remove the status, which an edit that finishes a message does not. Never raises."""
         if to.thread is None or to.key not in self._statuses:
             return
         with MayFail(_log.info, "A status stays until Slack takes it away"):

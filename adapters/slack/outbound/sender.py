@@ -60,9 +60,7 @@ class SlackSender:
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
-        """Send a message. If an earlier attempt may have posted it, search for it first. Its thread shows the answered
-        message.
-        """
+        """Send a message, after a search for one that an earlier attempt may have posted."""
         workspace = await self._workspaces.of(team_of(to))
         message = await self._posted_before(to, text, speaker, nonce, workspace)
         if message is None:
@@ -130,9 +128,7 @@ class SlackSender:
         await self._marks_there.put(f"{to.conversation}/{message}", mark, react, away)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """Post a message in the channel or direct conversation, below which the thread opens. It is searched
-        for first.
-        """
+        """Post a message, below which the thread opens, outside of threads. It is searched for first."""
         self._doubtful.keep(nonce, True)
         with MayFail(_log.info, "Slack opens no thread here", (NotDelivered,)):
             message = await self.send(replace(to, thread=None), title, speaker=GATEWAY, nonce=nonce, final=True)
@@ -217,9 +213,7 @@ class SlackSender:
     async def open_stream(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Open a stream. If an earlier attempt may have opened it, search for it first, and continue by edits:
-        StreamOver.
-        """
+        """Open a stream. One that an earlier attempt may have opened is looked for, and goes on by edits."""
         workspace = await self._workspaces.of(team_of(to))
         if await self._posted_before(to, text, speaker, nonce, workspace) is not None:
             raise StreamOver("The message is there already")
@@ -364,8 +358,6 @@ class SlackSender:
 def _said(
     text: str, speaker: Speaker, workspace: SlackWorkspace, choices: Sequence[Choice] = ()
 ) -> Callable[[bool], list[dict[str, Any]]]:
-    """How a text is made blocks, with tables or without; under the speaker's name, if the message cannot appear under
-    it.
-    """
+    """How a text is made blocks: under the speaker's name, if the message cannot appear under it."""
     heading = None if workspace.takes("names") else shown_name(speaker)
     return lambda tables: blocks_of(text, heading, choices, tables=tables)

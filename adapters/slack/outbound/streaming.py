@@ -33,9 +33,7 @@ MAX_PLAN_TITLE: Final = 100
 
 
 class OpenStream(Struct):
-    """A stream that takes text. Of what was given to append, the first `sent` characters are shown; `planned`: it has
-    a title.
-    """
+    """A stream that takes text: `sent` characters of what was given are shown; `planned`: it has a title."""
 
     conversation: str
     speaker: str

@@ -1,6 +1,4 @@
-"""The Bot API over python-telegram-bot: each call with a time limit, each failure in our words, none repeated, and no
-token in any log.
-"""
+"""The Bot API over python-telegram-bot: calls with a time limit, failures in our words, no token in any log."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ UPDATE_TYPES: Final = (
     *("message", "edited_message", "callback_query", "message_reaction", "my_chat_member"),
     "stopped_message_generation",
 )
-"""The requested kinds of updates. Telegram sends reactions only if they are named; an older server passes over what it
-does not know.
-"""
+"""The requested kinds of updates. Telegram sends reactions only if named; older servers pass over what is new."""
 _STOPPABLE: Final = {"can_stop": True, "keep_on_stop": True}
 """A button below a draft that stops its author (Bot API 10.3); the draft stays until a message takes its place."""
 SLOWEST_UPLOAD_BYTES_PER_S: Final = 100_000
@@ -95,8 +91,7 @@ class Parameters:
 
 
 class TelegramTarget(Struct, frozen=True):
-    """The destination of a message, and the number of the message that it answers; `alone_to` is that of one which only
-    we see."""
+    """Where a message goes, and the number that it answers; `alone_to` is that of one which only we see."""
 
     chat_id: int
     thread_id: int | None = None
@@ -215,9 +210,7 @@ class TelegramApi:
         return await self._made("sendRichMessage", target.parameters | {"rich_message": _rich(html)}, _message)
 
     async def edit(self, chat_id: int, message: int, page: RenderedText) -> Mapping[str, Any]:
-        """Edit a text; returns the message as it is now. Also raises NotModified, and MessageGone for a missing
-        message.
-        """
+        """Edit a text; returns the message as it is now. Also raises NotModified and MessageGone."""
         return await self._made("editMessageText", {"chat_id": chat_id, "message_id": message, **_text(page)}, _message)
 
     async def edit_rich(self, chat_id: int, message: int, html: str) -> Mapping[str, Any]:

@@ -18,7 +18,6 @@ SCHEME: Final = "telegram-file:"
 MAX_ALBUM: Final = 10
 """The most files of an album (Bot API, sendMediaGroup)."""
 AlbumId: TypeAlias = tuple[int, str]
-"""The chat and the media group."""
 _FILE_KINDS: Mapping[str, tuple[str, str]] = {
     "document": ("document.bin", "application/octet-stream"),
     "animation": ("animation.mp4", "video/mp4"),
@@ -77,9 +76,7 @@ def attachments_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
 
 
 def _files_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
-    """A photo comes in several sizes, the largest last; an animation is a document as well. A sticker that moves is
-    none that could be read.
-    """
+    """The files; of a photo its largest size. A sticker that moves is none that could be read."""
     if message.get("photo"):
         yield _attachment(message["photo"][-1], "photo.jpg", "image/jpeg", bot_id)
     for kind, (name, media_type) in _FILE_KINDS.items():

@@ -59,9 +59,7 @@ class RenderedText(Struct, frozen=True):
     entities: tuple[Entity, ...] = ()
 
     def respaced(self) -> RenderedText:
-        """A text that looks the same but differs for Telegram: its last space outside of code becomes a
-        no-break space.
-        """
+        """The same to the eye, not to Telegram: its last space outside of code becomes a no-break space."""
         units = self.text.encode("utf-16-le")
         code = [e for e in self.entities if e.kind in ("pre", "code")]
         at = len(units)

@@ -38,9 +38,7 @@ CUSTOM_EMOJI = "\N{WHITE MEDIUM STAR}"
 
 
 class TelegramReceiver(Struct, frozen=True):
-    """The bot that received an update, among all our bots. With `hears_topics` everything in a topic where we speak is
-    addressed to us.
-    """
+    """The bot that received an update, among ours. With `hears_topics` all where we speak is addressed to us."""
 
     bot: TelegramBot
     us: OurBots

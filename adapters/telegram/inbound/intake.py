@@ -39,7 +39,6 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed, StorageUnavailable
 
 SHORTEST_POLL_S: Final = 0.3
-"""The shortest duration of a poll without updates."""
 ALBUM_S: Final = 0.6
 """The time that the next file of an album may take."""
 Take = Callable[[Sequence[Json]], Awaitable[bool]]
@@ -55,7 +54,7 @@ class _Album(Struct, eq=False):
     done: anyio.Event = field(default_factory=anyio.Event)
 
 
-class Albums:
+class OpenAlbums:
     """The albums of one connection that are not stored yet. What follows an album in its chat waits for it."""
 
     def __init__(self, clock: Clock, tasks: TaskGroup) -> None:
@@ -188,9 +187,7 @@ class UpdateFeed:
 
 
 class TelegramWebhook(Struct, frozen=True):
-    """The address to which Telegram sends one bot's updates. The secret is derived from the token, so that every node
-    knows it.
-    """
+    """Where Telegram sends one bot's updates. Each node derives the secret from the token."""
 
     url: str
     secret: str
@@ -216,7 +213,7 @@ class TelegramIntake(Struct, frozen=True):
     feed: UpdateFeed
     clock: Clock
     tasks: TaskGroup
-    albums: Albums
+    albums: OpenAlbums
     numbers: MessageIds
     memory: ChatState
     alone: TelegramAlone
@@ -241,9 +238,7 @@ class TelegramIntake(Struct, frozen=True):
                 await bot.api.close_polling()
 
     async def receive(self, bot: OurBot, receiver: TelegramReceiver, request: HttpRequest) -> HttpAnswer:
-        """Take the update in a request. Answers 400 to a body that is no update, and 503 to an update that was not
-        taken in time, which Telegram sends again.
-        """
+        """Take the update in a request: 400 for what is none, 503 in place of a time-out, and it comes again."""
         try:
             update = json.loads(request.body)
             int(update["update_id"])

@@ -27,9 +27,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, OutcomeUncertain, ShownDiffers
 
 TRIES: Final = 3
-"""The number of candidates tried for a lost message. Chosen: each try is a call, and while the bot's other chats are
-silent the first one succeeds.
-"""
+"""The candidates tried for a lost message. Chosen: while the bot's other chats are silent the first succeeds."""
 SEARCHED_S: Final = 120.0
 """The time for which a lost message is searched for, in seconds. Chosen: longer than retries delay its post."""
 MAX_LOST: Final = 1000

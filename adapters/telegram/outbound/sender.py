@@ -82,9 +82,7 @@ class TelegramSender:
         await self.at_current(to, lambda chat_id: self._change(bot.api, to, chat_id, message, page, final=final))
 
     async def find(self, bot: OurBot, to: Address, nonce: str, page: RenderedPage) -> str | None:
-        """Search once for a lost message, by editing the message with a possible number; returns its id, or None if
-        that message is another one.
-        """
+        """Search once for a lost message, by editing the one with a possible number: its id, or None."""
         spot = self._spot(bot, to)
         async with self._numbers.turn(spot):
             number = self._numbers.where(spot, nonce)
@@ -153,9 +151,7 @@ class TelegramSender:
         return page.rich() if self._rich_known and (self._rich == "always" or page.gains()) else None
 
     async def _unless_refused(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
-        """The answer, or None if the message needs entities instead. A server that knows no rich messages is not asked
-        again.
-        """
+        """The answer, or None if the message needs entities: such a server is not asked again."""
         try:
             return await call()
         except (ChatMoved, NotWelcome):
