@@ -95,6 +95,19 @@ class MarkdownWriter(ABC):
     @abstractmethod
     def _line_break(self) -> None: ...
 
+    def _picture(self, text: str) -> None:
+        """Write the words of a link to an image, literally."""
+        self._plain(text)
+
+    @classmethod
+    def written(cls, tokens: Sequence[Token], *, quoted: bool = False) -> str:
+        writer = cls(quoted=quoted)
+        writer.blocks(tokens)
+        return writer.text()
+
+    def text(self) -> str:
+        return "".join(self._parts).rstrip()
+
     def _write(self, text: str) -> None:
         if text:
             self._flush_breaks()
@@ -160,14 +173,12 @@ class MarkdownWriter(ABC):
                 case "softbreak" | "hardbreak":
                     self._line_break()
                 case "image":
-                    self._image(token.content, str(token.attrs.get("src", "")))
+                    url = str(token.attrs.get("src", ""))
+                    self._begin_link(url, bare=False)
+                    self._picture(token.content or url)
+                    self._end_link()
                 case _:
                     self._plain(token.content)
-
-    def _image(self, text: str, url: str) -> None:
-        self._begin_link(url, bare=False)
-        self._picture(text or url)
-        self._end_link()
 
     def _table(self, table: TableTokens) -> None:
         """Write a table as lines of code where they fit a phone, else its rows as lists. From the first row that does
@@ -196,10 +207,6 @@ class MarkdownWriter(ABC):
             self._inline(cell)
         self._lists.pop()
         self._break(1)
-
-    @abstractmethod
-    def _picture(self, text: str) -> None:
-        """Write the words of a link to an image, literally."""
 
 
 def is_link(url: str, schemes: Container[str]) -> bool:

@@ -9,8 +9,7 @@ from functools import partial
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from adapters.adapter import Adapter, CanAnswerAlone, CanOpenThread, CanTellAlone
-from adapters.asides import CanWriteAlone
+from adapters.adapter import Adapter, CanOpenThread
 from adapters.capabilities import measure_of
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import PageRoom, cut_pages
@@ -68,25 +67,6 @@ class PagePresenter:
             key, budget, call, draws=self._stage.draws(PageSpec(nonce, to, GATEWAY), "send")
         )
         return found[-1] if found else None
-
-    async def link(self, to: Address) -> str | None:
-        """The link to a conversation; None if it has none. Raises AdapterError."""
-        return await self.adapter.link(to) if isinstance(self.adapter, CanOpenThread) else None
-
-    async def private_with(self, to: Address, person_id: str) -> Address | None:
-        """The private conversation with one of the people of a conversation; None where there is none. Raises
-        AdapterError.
-        """
-        return await self.adapter.private_with(to, person_id) if isinstance(self.adapter, CanWriteAlone) else None
-
-    async def tell_alone(self, to: Address, person_id: str, text: str) -> None:
-        """Tell one person something in private, where the platform can. Raises AdapterError."""
-        if isinstance(self.adapter, CanTellAlone):
-            await self.adapter.tell_alone(to, person_id, text)
-
-    async def answer_alone(self, to: Address, person_id: str, text: str) -> bool:
-        """Answer one person so that the others do not see it; False where that cannot be done. Raises AdapterError."""
-        return isinstance(self.adapter, CanAnswerAlone) and await self.adapter.answer_alone(to, person_id, text)
 
     async def settle(self, spec: PageSpec, text: str, chosen: str) -> None:
         """Put the text `chosen`, where there is room, in the place of a shown page's choices, in its turn.

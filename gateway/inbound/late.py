@@ -70,7 +70,8 @@ class LateMessages:
         """Tell conversations once it is quiet in them, until cancelled; at first those left by an earlier process."""
         try:
             async with anyio.create_task_group() as self._tasks:
-                for at in what_can_be_read(await self._records.all(), _kept_place).values():
+                kept = await self._records.all()
+                for at in what_can_be_read(kept, lambda text: address_from(json.loads(text)["at"])).values():
                     self._expect(at)
                 await anyio.sleep_forever()
         finally:  # the bot may come back to this process, and be heard before this runs again
@@ -147,10 +148,6 @@ def _place(event: Inbound) -> Address:
     """The place where people hear of a late event."""
     begins = event.address.thread is not None and event.address.thread == event.message_id
     return replace(event.address, thread=None) if begins else event.address
-
-
-def _kept_place(text: str) -> Address:
-    return address_from(json.loads(text)["at"])
 
 
 class AbsenceNotices:

@@ -201,14 +201,16 @@ class InboundRouter:
     async def _admit(self, event: Inbound, role: Role) -> None:
         if self._late is not None and await self._late.takes(event):
             return
+        choices = self._entrance.features.choices.items()
+        takes = [does for begins, does in choices if (event.choice or "").startswith(begins)]
         if event.act == "message" and event.command is not None:
             await self._command(event, event.command, role)
         elif event.program is not None:
             await self._begin(event, event.program, role)
         elif event.act == "choice" and (event.choice or "").startswith(PROGRAM_CHOICE):
             await self._choose(event, role)
-        elif event.act == "choice" and (takes := self._taker(event.choice or "")) is not None:
-            await self._carry_out(takes, event, role)
+        elif event.act == "choice" and takes:
+            await self._carry_out(takes[0], event, role)
         else:
             await self._keep(event, role)
 
@@ -236,11 +238,6 @@ class InboundRouter:
         if approved is not None:
             await self._entrance.outbound.say(approved.address, self._texts("access.approved"))
         await self._reply(event, answer)
-
-    def _taker(self, choice: str) -> CarryOut | None:
-        return next(
-            (does for begins, does in self._entrance.features.choices.items() if choice.startswith(begins)), None
-        )
 
     async def _carry_out(self, carry_out: CarryOut, event: Inbound, role: Role) -> None:
         """Have a command carried out, and give the answer to who gave it."""

@@ -56,12 +56,9 @@ class Routes:
     """The table, of at least one route: the event alone decides what serves. A reload replaces the routes."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
-        self._set(routes)
+        self.take(routes)
 
-    def take(self, other: Routes) -> None:
-        self._set(other.routes)
-
-    def _set(self, routes: Sequence[Route]) -> None:
+    def take(self, routes: Sequence[Route]) -> None:
         self.routes = tuple(routes)
         self.commands = {command: route.name for route in reversed(self.routes) for command in route.commands}
         """Every route's command, with the name of the program it begins."""
@@ -140,7 +137,9 @@ def build_routes(settings: Sequence[RouteSettings], *, platforms: Collection[str
     for number, own in enumerate(settings, 1):
         where = f"[[route]] {number} ({', '.join(Path(file).name for file in own.program)})"
         route = _route(own, where)
-        _check_platforms(own.platform, platforms, where)
+        for name in own.platform:
+            if name not in platforms:
+                raise ConfigError(f'{where}: there is no platform "{name}"; {name_advice(name, sorted(platforms))}')
         _check_commands(own.command, reserved, where)
         _check_against(route, routes, where)
         routes.append(route)
@@ -160,12 +159,6 @@ def _route(own: RouteSettings, where: str) -> Route:
     }
     places = {condition: frozenset(values) for condition, values in given.items() if values}
     return Route(own.name or files[0].stem, files, places, own.command, own.choose, own.busy, own.memory, own.model)
-
-
-def _check_platforms(named: Sequence[str], platforms: Collection[str], where: str) -> None:
-    for name in named:
-        if name not in platforms:
-            raise ConfigError(f'{where}: there is no platform "{name}"; {name_advice(name, sorted(platforms))}')
 
 
 def _check_commands(commands: Sequence[str], reserved: Collection[str], where: str) -> None:

@@ -12,7 +12,8 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from adapters.adapter import Adapter, CanDownload, FileData
+from adapters.adapter import Adapter, CanAnswerAlone, CanDownload, CanOpenThread, CanTellAlone, FileData
+from adapters.asides import CanWriteAlone
 from adapters.pages.presenter import PagePresenter
 from adapters.pages.signs import PlatformReactions, TypingIndicator
 from adapters.retrying import MayFail
@@ -66,8 +67,9 @@ class AnswerPage(QuietPage):
 
 async def answered_alone(presenter: PagePresenter, address: Address, person_id: str, text: str) -> bool:
     """Answer one person so that the others do not see it; False where that cannot be done."""
+    adapter = presenter.adapter
     with MayFail(_log.info, "An answer for one person is said to everybody"):
-        return await presenter.answer_alone(address, person_id, text)
+        return isinstance(adapter, CanAnswerAlone) and await adapter.answer_alone(address, person_id, text)
     return False
 
 
@@ -168,17 +170,18 @@ class NodeOutbound(Struct, frozen=True):
 
     async def link(self, to: Address, /) -> str | None:
         presenter = self.presenters.get(to.platform)
-        try:
-            return None if presenter is None else await presenter.link(to)
-        except AdapterError:
-            return None
+        with suppress(AdapterError):
+            if presenter is not None and isinstance(presenter.adapter, CanOpenThread):
+                return await presenter.adapter.link(to)
+        return None
 
     async def private_with(self, to: Address, person: str, /) -> Address | None:
         presenter = self.presenters.get(to.platform)
         if presenter is None or person.partition(":")[0] != to.platform:
             return None
         with MayFail(_log.info, "A person cannot be written to in private", person=person):
-            return await presenter.private_with(to, person)
+            if isinstance(presenter.adapter, CanWriteAlone):
+                return await presenter.adapter.private_with(to, person)
         return None
 
     def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
@@ -190,7 +193,7 @@ class NodeOutbound(Struct, frozen=True):
 
     def tell_alone(self, address: Address, person_id: str, text: str) -> None:
         """Tell one person of a conversation something in private; in the background, and not stored."""
-        self.tasks.start_soon(_told_alone, self.presenters[address.platform], address, person_id, text)
+        self.tasks.start_soon(_told_alone, self.presenters[address.platform].adapter, address, person_id, text)
 
     def answer(self, address: Address, person_id: str, text: str, otherwise: str | None = None) -> None:
         """Answer who asked, so that the others do not see it; in the background, not stored. Where that cannot be done
@@ -204,16 +207,13 @@ class NodeOutbound(Struct, frozen=True):
     def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         spec = PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices), leased=False)
         page = self.page(spec, UNRECORDED)
-        self.tasks.start_soon(_finish, page, text)
+        self.tasks.start_soon(page.finish, text)
 
 
-async def _finish(page: LivePage, text: str) -> None:
-    await page.finish(text)
-
-
-async def _told_alone(presenter: PagePresenter, address: Address, person_id: str, text: str) -> None:
+async def _told_alone(adapter: Adapter, address: Address, person_id: str, text: str) -> None:
     with MayFail(_log.warning, "A private notice failed", person=person_id):
-        await presenter.tell_alone(address, person_id, text)
+        if isinstance(adapter, CanTellAlone):
+            await adapter.tell_alone(address, person_id, text)
 
 
 async def _settled(presenter: PagePresenter | None, page: PageSpec, text: str, chosen: str, done: Done) -> None:

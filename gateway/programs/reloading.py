@@ -197,7 +197,7 @@ class ProgramReloading:
         changed = await self._serve(programs)
         self._pinned.read = read
         differ = changes(self._settings, new)
-        self._routes.take(routes)
+        self._routes.take(routes.routes)
         self.apply(new)
         self._settings = new
         for name in changed:

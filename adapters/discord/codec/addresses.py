@@ -164,7 +164,7 @@ def render(markdown: str) -> str:
     """
     source = re.sub(r"\r\n?", "\n", markdown.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
     try:
-        return _written(parsed(source)) or as_written(source)
+        return _Writer.written(parsed(source)) or as_written(source)
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
         return as_written(source)
 
@@ -201,12 +201,9 @@ class _Writer(MarkdownWriter):
         self._at_start = True
         self._address = ""
 
-    def text(self) -> str:
-        return "".join(self._parts).rstrip()
-
     def _quote(self, tokens: Sequence[Token]) -> None:
         """Write a quotation separately and mark each of its lines, empty ones too; Discord has none in another."""
-        lines = _written(tokens, quoted=True).split("\n")
+        lines = _Writer.written(tokens, quoted=True).split("\n")
         self._write("\n".join(line if self._quotes > 1 else f"> {line}" for line in lines))
 
     def _code_block(self, code: str, info: str) -> None:
@@ -242,9 +239,6 @@ class _Writer(MarkdownWriter):
                 shown = _LITERAL_START.sub(_backslashed, shown)
             lines[number] = shown
         return "\n".join(lines)
-
-    def _picture(self, text: str) -> None:
-        self._plain(text)
 
     def _begin(self, kind: MarkKind) -> None:
         sign = _SIGNS.get(kind, "")
@@ -304,12 +298,6 @@ class _Writer(MarkdownWriter):
             self._address = ""
         super()._append(text)
         self._at_start = text.endswith("\n") or (self._at_start and not text.strip("*~"))
-
-
-def _written(tokens: Sequence[Token], *, quoted: bool = False) -> str:
-    writer = _Writer(quoted=quoted)
-    writer.blocks(tokens)
-    return writer.text()
 
 
 def _backslashed(found: re.Match[str]) -> str:

@@ -38,30 +38,19 @@ _Json: TypeAlias = Mapping[str, Any]
 MAX_REMEMBERED: Final = 5000
 
 
-class Remembered(Struct, frozen=True):
-    address: Address
-    person_id: str
-    person_name: str
-    addressed: bool
-    private: bool
-    space: str | None
-
-
 class RecentMessages:
     """By Discord's ids of messages and of people; the oldest are forgotten, and all when the process ends."""
 
     def __init__(self) -> None:
-        self._messages = RecentValues[str, Remembered](MAX_REMEMBERED)
+        self.messages = RecentValues[str, Inbound](MAX_REMEMBERED)
+        """Without what was said."""
         self._names = RecentValues[str, str](MAX_REMEMBERED)
 
     def note(self, item: Inbound) -> None:
         self._names.keep(item.person_id, item.person_name)
         if item.act in ("message", "edit") and item.message_id is not None:
-            whose = Remembered(item.address, item.person_id, item.person_name, item.addressed, item.private, item.space)
-            self._messages.keep(item.message_id, whose)
-
-    def message(self, message_id: str) -> Remembered | None:
-        return self._messages.get(message_id)
+            bare = replace(item, text="", command=None, attachments=(), quote=None, around=())
+            self.messages.keep(item.message_id, bare)
 
     def name(self, person_id: str) -> str:
         """The person's last known name; "" if unknown."""
@@ -93,16 +82,16 @@ def inbound_of(message: _Json, us: DiscordBot, place: MessagePlace) -> Inbound |
     if author.get("bot") or "webhook_id" in message or message.get("type", 0) not in _WRITTEN_BY_PEOPLE:
         return None
     private = "guild_id" not in message
-    said = _said(message, us, place)
-    addressed = private or place.ours or place.begun or said.to_us or _is_reply_to(message, us)
-    command, text = _command(said.text, None if addressed else us.commands)
+    said, to_us = _said(message, us, place)
+    addressed = private or place.ours or place.begun or to_us or _is_reply_to(message, us)
+    command, text = _command(said, None if addressed else us.commands)
     if message.get("message_snapshots"):  # whoever passes a command on does not give it
-        command, text = None, said.text
+        command, text = None, said
     shown = partial(_shown, names=_names(message, place))
     answered = files_of(message.get("referenced_message") or {})
     attachments = (*files_of(message), *files_answered(answered, ours=_is_reply_to(message, us)))
     text, around = "\n".join(filter(None, (text, wordless_of(message)))), around_of(message, shown)
-    if not (text or attachments or around or command or said.to_us):
+    if not (text or attachments or around or command or to_us):
         if not addressed:
             return None
         text = UNREAD
@@ -150,7 +139,7 @@ def earlier_of(message: _Json, to: Address, space: str | None) -> Inbound | None
     )
 
 
-def edit_of(message: _Json, us: DiscordBot, place: MessagePlace, known: Remembered | None) -> Inbound | None:
+def edit_of(message: _Json, us: DiscordBot, place: MessagePlace, known: Inbound | None) -> Inbound | None:
     """A person's edit, or None: Discord also reports previews that were unfolded. An edit that addresses us for the
     first time is the message. Raises as `inbound_of`.
     """
@@ -170,25 +159,13 @@ def edit_of(message: _Json, us: DiscordBot, place: MessagePlace, known: Remember
     return replace(read, act="edit", command=None, text=text, sent_at=sent_at, event_id=f"{read.event_id}:{changed_at}")
 
 
-def deletion_of(message_id: str, us: DiscordBot, known: Remembered | None, now: datetime) -> Inbound | None:
+def deletion_of(message_id: str, us: DiscordBot, known: Inbound | None, now: datetime) -> Inbound | None:
     """A person's deletion. Discord does not say whose message it was, so the result is None for an unremembered
     message.
     """
     if known is None:
         return None
-    return Inbound(
-        address=known.address,
-        event_id=f"{us.id}:{message_id}:deleted",
-        person_id=known.person_id,
-        person_name=known.person_name,
-        text="",
-        sent_at=now,
-        private=known.private,
-        addressed=known.addressed,
-        act="deletion",
-        message_id=message_id,
-        space=known.space,
-    )
+    return replace(known, event_id=f"{us.id}:{message_id}:deleted", sent_at=now, act="deletion", message_id=message_id)
 
 
 class Marked(Struct, frozen=True):
@@ -213,7 +190,7 @@ def marked_of(name: str, data: _Json, us: DiscordBot) -> Marked | None:
 
 
 def reaction_of(
-    marked: Marked, data: _Json, place: MessagePlace, known: Remembered | None, *, event_id: str, now: datetime
+    marked: Marked, data: _Json, place: MessagePlace, known: Inbound | None, *, event_id: str, now: datetime
 ) -> Inbound:
     """A person's reaction to a message, or its removal: then `text` is empty."""
     private = "guild_id" not in data
@@ -286,21 +263,14 @@ def _quoted(replied: _Json, known_as: str, place: MessagePlace) -> Quote:
     )
 
 
-class _Said(Struct, frozen=True):
-    """A text without the parts that only name its addressee."""
-
-    text: str
-    to_us: bool
-
-
-def _said(message: _Json, us: DiscordBot, place: MessagePlace) -> _Said:
-    """The text with mentions by visible names; mentions of us are left out, with their comma or colon."""
+def _said(message: _Json, us: DiscordBot, place: MessagePlace) -> tuple[str, bool]:
+    """The text with mentions by visible names, and whether one is of us; those are left out, with comma or colon."""
     ours = {f"<@{us.id}>", f"<@!{us.id}>", f"<@&{place.role}>"}
     text = _shown(message["content"].replace("\0", ""), names=_names(message, place), ours=ours)
     to_us = "\0" in text
     text = re.sub(r"^\s*(?:\0\s*)+[,:]?\s*", "", text)
     text = re.sub(r"[ \t]*\0", "", text)
-    return _Said(text.strip(), to_us)
+    return text.strip(), to_us
 
 
 def _names(message: _Json, place: MessagePlace) -> Callable[[str], str | None]:

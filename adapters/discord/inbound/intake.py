@@ -156,11 +156,11 @@ class DiscordIntake:
         with MayFail(_log.warning, _PASSED_OVER, NOT_UNDERSTOOD):
             if heard.name == "MESSAGE_DELETE":
                 number = str(data["id"])
-                return deletion_of(number, us, self._recent.message(number), self._clock.now())
+                return deletion_of(number, us, self._recent.messages.get(number), self._clock.now())
             if heard.name == "MESSAGE_UPDATE":
                 number = str(data["id"])
                 place = await self._place(data, number) if data.get("edited_timestamp") else MessagePlace()
-                return edit_of(data, us, place, self._recent.message(number))
+                return edit_of(data, us, place, self._recent.messages.get(number))
             return await self._marked(heard, us)
         return None
 
@@ -170,7 +170,7 @@ class DiscordIntake:
             return None
         marked = replace(marked, name=marked.name or self._recent.name(f"discord:{marked.person}"))
         place = await self._place(heard.data, marked.message_id)
-        known = self._recent.message(marked.message_id)
+        known = self._recent.messages.get(marked.message_id)
         event_id = f"{us.id}:{heard.id}"
         item = reaction_of(marked, heard.data, place, known, event_id=event_id, now=self._clock.now())
         return replace(item, message_id=self._ours.known_as(marked.message_id))

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from adapters.slack.api.calls import SlackCalls, told
-from adapters.slack.api.web import nonce_data
+from adapters.slack.api.web import nonce_data, under_name
 from adapters.slack.codec.addresses import AuthorFace
 
 TaskStatus = Literal["in_progress", "complete"]
@@ -78,10 +78,9 @@ class StreamApi:
                 channel=channel,
                 thread_ts=thread,
                 task_display_mode="plan",
-                recipient_user_id=recipient.user if recipient is not None else None,
-                recipient_team_id=recipient.team if recipient is not None else None,
-                username=face.username if face is not None else None,
-                icon_emoji=face.icon_emoji if face is not None else None,
+                recipient_user_id=None if recipient is None else recipient.user,
+                recipient_team_id=None if recipient is None else recipient.team,
+                **under_name(face),
                 **_content(text, doings),
             )
             return told(answer, "ts")

@@ -58,15 +58,11 @@ class WebApi:
             answer = await self._calls.client.chat_postMessage(
                 channel=channel,
                 thread_ts=thread,
-                text=_fallback(blocks),
-                blocks=list(blocks),  # type: ignore[arg-type]
-                parse="none",
-                link_names=False,
                 unfurl_links=False,
                 unfurl_media=False,
-                username=face.username if face is not None else None,
-                icon_emoji=face.icon_emoji if face is not None else None,
                 metadata=nonce_data(nonce),
+                **_shown(blocks),
+                **under_name(face),
             )
             told(answer, "ts")
             return answer
@@ -78,10 +74,7 @@ class WebApi:
                 channel=channel,
                 thread_ts=thread,
                 user=user,
-                text=_fallback(blocks),
-                blocks=list(blocks),  # type: ignore[arg-type]
-                parse="none",
-                link_names=False,
+                **_shown(blocks),
             )
 
     async def direct_channel(self, user: str) -> str:
@@ -92,14 +85,7 @@ class WebApi:
     async def edit(self, channel: str, message: str, blocks: Blocks) -> AsyncSlackResponse:
         """Raises MessageGone if the message does not exist. By default, chat.update would turn names into pings."""
         with self._calls.call("chat.update"):
-            return await self._calls.client.chat_update(
-                channel=channel,
-                ts=message,
-                text=_fallback(blocks),
-                blocks=list(blocks),  # type: ignore[arg-type]
-                parse="none",
-                link_names=False,
-            )
+            return await self._calls.client.chat_update(channel=channel, ts=message, **_shown(blocks))
 
     async def delete(self, channel: str, message: str) -> None:
         """Raises MessageGone if the message does not exist."""
@@ -148,11 +134,7 @@ class WebApi:
         """Show an activity below a thread; an empty status removes it. Also raises MissingScope."""
         with self._calls.call("assistant.threads.setStatus"):
             await self._calls.client.assistant_threads_setStatus(
-                channel_id=channel,
-                thread_ts=thread,
-                status=status,
-                username=face.username if face is not None else None,
-                icon_emoji=face.icon_emoji if face is not None else None,
+                channel_id=channel, thread_ts=thread, status=status, **under_name(face)
             )
 
     async def set_session(self, channel: str, thread: str, status: str) -> None:
@@ -241,11 +223,16 @@ def nonce_of(message: Mapping[str, Any]) -> str | None:
     return metadata["event_payload"].get("nonce") if metadata.get("event_type") == NONCE_EVENT else None
 
 
-def _fallback(blocks: Blocks) -> str:
-    """The text of notifications: the start, within the limit of chat.update."""
+def _shown(blocks: Blocks) -> dict[str, Any]:
+    """The blocks as they are, in which nothing pings, and the text of notifications: their start."""
     told = (block["text"]["text"] if "text" in block else block.get("title") for block in blocks)
     first = next(filter(None, told), None) or escape(tables_in(blocks, str))
-    return str(first).encode()[: MAX_FALLBACK_BYTES // 8].decode(errors="ignore")
+    text = str(first).encode()[: MAX_FALLBACK_BYTES // 8].decode(errors="ignore")
+    return {"text": text, "blocks": list(blocks), "parse": "none", "link_names": False}
+
+
+def under_name(face: AuthorFace | None) -> dict[str, Any]:
+    return {} if face is None else {"username": face.username, "icon_emoji": face.icon_emoji}
 
 
 class FileApi:

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 import anyio
 
 from adapters.recent import RecentValues
-from adapters.records import Records, store_awaited, what_can_be_read
+from adapters.records import Records, readable, store_awaited, what_can_be_read
 from adapters.slack.api.calls import MOST_WORKSPACES, SlackCalls, SlackTransport
 from adapters.slack.api.streams import StreamApi
 from adapters.slack.api.web import FileApi, WebApi
@@ -38,11 +38,7 @@ class SlackInstallations:
         """The workspace's token; None if the app is not installed there (any more)."""
         with store_awaited("Slack"):
             kept = await self._records.get(team)
-        return (
-            None
-            if kept is None
-            else what_can_be_read({team: kept}, lambda kept: str(json.loads(kept)["token"])).get(team)
-        )
+        return readable(team, kept, lambda kept: str(json.loads(kept)["token"]))
 
     async def keep(self, team: str, name: str, token: str) -> None:
         with store_awaited("Slack"):
@@ -137,14 +133,9 @@ class SlackWorkspaces:
             return [(await self.only(self._bot_token)).bot.team_id]
         return [] if self._installations is None else await self._installations.teams()
 
-    def installed_again(self, team: str) -> None:
-        """The workspace has let the app in, perhaps with another token."""
+    def forget(self, team: str) -> None:
+        """The workspace has let the app in, perhaps with another token, or taken it out."""
         self._known.forget(team)
-
-    async def remove(self, team: str) -> None:
-        self._known.forget(team)
-        if self._installations is not None:
-            await self._installations.remove(team)
 
     async def _installed(self, team: str) -> SlackWorkspace:
         token = None if self._installations is None else await self._installations.token_of(team)

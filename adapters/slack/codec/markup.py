@@ -61,7 +61,7 @@ def render_parts(markdown: str, room: int) -> list[str | dict[str, Any]]:
             return whole
         end = next(at for at in range(begin, len(tokens)) if tokens[at].type == "table_close") + 1
         block = table_block(table_of(iter(tokens[begin + 1 : end])))
-        around = [_written(tokens[:begin]), _written(tokens[end:])]
+        around = [_Writer.written(tokens[:begin]), _Writer.written(tokens[end:])]
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, it is a text
         return whole
     if block is None or any(measure_utf16(text) > room for text in around):
@@ -71,7 +71,7 @@ def render_parts(markdown: str, room: int) -> list[str | dict[str, Any]]:
 
 def _formatted(source: str) -> str:
     try:
-        return _written(parsed(source))
+        return _Writer.written(parsed(source))
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
         return ""
 
@@ -107,7 +107,7 @@ class _Writer(MarkdownWriter):
 
     def _quote(self, tokens: Sequence[Token]) -> None:
         """Write a quotation separately and mark each of its lines, but those of code, which would show the marks."""
-        lines, code = _written(tokens, quoted=True).split("\n"), False
+        lines, code = _Writer.written(tokens, quoted=True).split("\n"), False
         for number, line in enumerate(lines):
             code ^= line == "```"
             bare = code or line == "```" or line.startswith(">")
@@ -230,12 +230,6 @@ def _may_open(line: str, at: int) -> bool:
 
 def _may_close(line: str, at: int) -> bool:
     return at > 0 and not line[at - 1].isspace() and not line[at + 1 : at + 2].isalnum()
-
-
-def _written(tokens: Sequence[Token], *, quoted: bool = False) -> str:
-    writer = _Writer(quoted=quoted)
-    writer.blocks(tokens)
-    return writer.text()
 
 
 def table_block(table: TableTokens) -> dict[str, Any] | None:

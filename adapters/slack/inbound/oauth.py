@@ -52,11 +52,12 @@ class InstallationStore(AsyncInstallationStore):
         if team is None or token is None:
             raise NotDelivered("Slack: the app can be installed in workspaces, not in a whole organisation")
         await self._installations.keep(team, installation.team_name or team, token)
-        self._workspaces.installed_again(team)
+        self._workspaces.forget(team)
 
     async def async_delete_bot(self, *, enterprise_id: str | None, team_id: str | None) -> None:
         if team_id is not None:
-            await self._workspaces.remove(team_id)
+            self._workspaces.forget(team_id)
+            await self._installations.remove(team_id)
 
     async def async_delete_installation(
         self, *, enterprise_id: str | None, team_id: str | None, user_id: str | None = None

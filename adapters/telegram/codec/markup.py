@@ -126,7 +126,7 @@ class _Writer(MarkdownWriter):
 
     def rendered(self) -> RenderedText:
         """The written text without white space at its end, which Telegram would remove as well."""
-        text = "".join(self._parts).rstrip()
+        text = self.text()
         end = measure_utf16(text)
         fitting = (replace(e, length=min(e.length, end - e.offset)) for e in self._entities if e.offset < end)
         ordered = sorted(fitting, key=lambda e: (e.offset, -e.length))
@@ -148,9 +148,6 @@ class _Writer(MarkdownWriter):
         self._write("\n")
 
     def _plain(self, text: str) -> None:
-        self._write(text)
-
-    def _picture(self, text: str) -> None:
         self._write(text)
 
     def _begin(self, kind: MarkKind) -> None:

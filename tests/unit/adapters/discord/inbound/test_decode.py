@@ -13,7 +13,6 @@ from adapters.decoding import GONE, UNREAD
 from adapters.discord.codec.addresses import DiscordBot, address_of
 from adapters.discord.inbound.decode import (
     MessagePlace,
-    Remembered,
     deletion_of,
     earlier_of,
     edit_of,
@@ -267,8 +266,12 @@ def test_mention_opens_a_thread_that_has_the_messages_id() -> None:
     assert _read("<@7> hello", replace(place, parent="5"), channel_id="1").address == Address("discord", "5", "1")
 
 
+def _known(at: Address, *, addressed: bool) -> Inbound:
+    return Inbound(at, "7:100", "discord:42", "Ada", "", NOW, private=False, addressed=addressed, message_id="100")
+
+
 def test_edit_is_told_with_the_new_text_where_the_message_went() -> None:
-    known = Remembered(Address("discord", "1", "100"), "discord:42", "Ada", True, False, "2")
+    known = _known(Address("discord", "1", "100"), addressed=True)
     changed = _message("better", edited_timestamp="2026-01-02T04:00:00+00:00")
     edit = edit_of(changed, US, CHANNEL, known)
     assert edit is not None
@@ -298,7 +301,7 @@ def test_unfolded_preview_is_no_edit(message: dict[str, Any]) -> None:
 
 
 def test_deletion_is_told_of_messages_that_are_remembered() -> None:
-    known = Remembered(Address("discord", "1"), "discord:42", "Ada", False, False, "2")
+    known = _known(Address("discord", "1"), addressed=False)
     deletion = deletion_of("100", US, known, NOW)
     assert deletion is not None
     assert (deletion.act, deletion.text, deletion.person_id, deletion.addressed) == (
