@@ -49,8 +49,6 @@ class PlatformClock:
 
 @runtime_checkable
 class HasClock(Protocol):
-    """An adapter that knows the time of its platform."""
-
     @property
     def clock(self) -> PlatformClock:
         """The platform's clock, by which its messages are dated."""

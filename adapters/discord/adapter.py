@@ -114,7 +114,7 @@ class DiscordAdapter(DiscordSender):
             tasks.start_soon(intake.run)
             items = intake.items(us)
             try:
-                await intake.listens()
+                await intake.listener.settled.wait()
                 yield items
             finally:
                 tasks.cancel_scope.cancel()

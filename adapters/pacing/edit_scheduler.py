@@ -60,7 +60,6 @@ class Agenda:
         return texts
 
     def set_timer(self) -> None:
-        """Set the clock's timer for the earliest entry."""
         while self._entries and (self._entries[0][2].due_at != self._entries[0][0] or not self._entries[0][2].waiting):
             at, _, text = heapq.heappop(self._entries)
             if text.due_at == at:
@@ -223,7 +222,6 @@ class EditScheduler:
         self._agenda.put(text, now + TIMER_MIN_S)
 
     def _foreseen(self, text: LiveText) -> tuple[Lane, ...]:
-        """The lanes of the next frame, as far as foreseeable."""
         frame = text.source.frame(text.final)
         lanes = text.home if frame is None else self._drawn(text, frame)
         self._seat(text, lanes)

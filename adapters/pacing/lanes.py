@@ -42,18 +42,14 @@ class FloodMemory:
         self._unsaved: dict[str, str | None] = {}
         self._news = anyio.Event()
         self._promised_until = -math.inf
-        self._drained_at: float | None = None
-
-    @property
-    def drained_at(self) -> float | None:
+        self.drained_at: float | None = None
         """The time when another process may have emptied the buckets last; None if there was none."""
-        return self._drained_at
 
     async def open(self) -> None:
         """Read everything; before the first `recall`. Raises StorageUnavailable."""
         for key, value in (await self._records.all()).items():
             if key == LAST_CALLS and (at := readable(key, value, self._monotonic)) is not None:
-                self._drained_at = min(self._clock.monotonic(), at)
+                self.drained_at = min(self._clock.monotonic(), at)
             elif key != LAST_CALLS and (lesson := readable(key, value, self._lesson)) is not None:
                 self._known[key] = lesson
             else:

@@ -25,6 +25,7 @@ class Page:
 
     def __init__(self, stage: PlatformContext, spec: PageSpec, record: PageRecord, *, held: bool) -> None:
         self.spec = spec
+        self.conversation = spec.conversation
         self._stage = stage
         self._text = ""
         self._stands = spec.stands
@@ -32,8 +33,7 @@ class Page:
         self._parts = self._calls.parts
         self._calls.know(spec.parts)
         self._measure = measure_of(stage.capabilities.text_unit)
-        self._offers = bool(spec.choices) and stage.offerer is not None
-        self._offers = self._offers and fit(spec.choices, stage.capabilities)
+        self._offers = bool(spec.choices) and stage.offerer is not None and fit(spec.choices, stage.capabilities)
         self._ends = False
         self._cut: dict[bool, tuple[tuple[str, int, Mapping[int, PageRoom]], list[PageCut]]] = {}
         self._mentioned: dict[bool, tuple[str, str | None, str]] = {}
@@ -43,10 +43,6 @@ class Page:
         self._live = stage.scheduler.open(*stage.adapter.budget(spec.address), self, held=held)
         self._calls.on_wake = self._woken
         self._calls.on_stands = self._stood
-
-    @property
-    def conversation(self) -> str | None:
-        return self.spec.conversation
 
     @property
     def over(self) -> bool:
@@ -85,8 +81,7 @@ class Page:
             if self._live.over:
                 self._stage.begun(self.spec)
         if delivered:
-            cuts = self._cuts(final=True)
-            self._check(cuts, self._said(final=True))
+            self._check(self._cuts(final=True), self._said(final=True))
         return delivered
 
     async def rest(self) -> None:

@@ -166,18 +166,15 @@ class PlatformContext:
         self._tasks = tasks
         self._lines: dict[str, deque[WaitingPage]] = {}
         self._owners = RecentValues[tuple[str, str], str](OWNED_MAX)
-        able, limits = adapter.capabilities, adapter
-        self.editor: CanEdit | None = limits if able.edits and isinstance(limits, CanEdit) else None
-        self.doubter: CanDoubt | None = adapter if isinstance(adapter, CanDoubt) else None
-        self.deleter: CanDelete | None = limits if able.deletes and isinstance(limits, CanDelete) else None
-        self.offerer: CanOffer | None = limits if able.max_choices and isinstance(limits, CanOffer) else None
-        self.uploader: CanUpload | None = limits if able.max_file_bytes and isinstance(limits, CanUpload) else None
-        self.previewer: CanPreview | None = limits if able.preview and isinstance(limits, CanPreview) else None
-        self.recoverer: CanRecover | None = limits if able.edits and isinstance(limits, CanRecover) else None
-        streams = able.stream is not None and self.editor is not None and isinstance(limits, CanStream)
-        self.streamer: CanStream | None = limits if streams and isinstance(limits, CanStream) else None
-        self._counter: CountsByMethod | None = adapter if isinstance(adapter, CountsByMethod) else None
-        self._shows_answered: ShowsAnswered | None = adapter if isinstance(adapter, ShowsAnswered) else None
+        able = adapter.capabilities
+        self.editor = adapter if able.edits and isinstance(adapter, CanEdit) else None
+        self.doubter = adapter if isinstance(adapter, CanDoubt) else None
+        self.deleter = adapter if able.deletes and isinstance(adapter, CanDelete) else None
+        self.offerer = adapter if able.max_choices and isinstance(adapter, CanOffer) else None
+        self.uploader = adapter if able.max_file_bytes and isinstance(adapter, CanUpload) else None
+        self.previewer = adapter if able.preview and isinstance(adapter, CanPreview) else None
+        self.recoverer = adapter if able.edits and isinstance(adapter, CanRecover) else None
+        self.streamer = adapter if able.stream and self.editor and isinstance(adapter, CanStream) else None
 
     @property
     def capabilities(self) -> Capabilities:
@@ -189,8 +186,8 @@ class PlatformContext:
 
     def draws(self, spec: PageSpec, call: Call) -> Sequence[tuple[str, Budget]] | None:
         """The buckets of a call; None means the conversation's and the bot's."""
-        if self._counter is not None:
-            return self._counter.draws(spec.address, call, speaker=spec.speaker)
+        if isinstance(self.adapter, CountsByMethod):
+            return self.adapter.draws(spec.address, call, speaker=spec.speaker)
         limits = self.stream_limits
         if limits is not None and call in ("append", "open_stream", "close_stream"):
             key, _ = self.adapter.budget(spec.address)
@@ -243,8 +240,8 @@ class PlatformContext:
     def remind(self, spec: PageSpec, number: int, platform_id: str) -> None:
         """Tell the platform what a message answers before it is changed, where its text shows that."""
         answered = self.answered(spec, number)
-        if answered is not None and self._shows_answered is not None:
-            self._shows_answered.answers(platform_id, answered)
+        if answered is not None and isinstance(self.adapter, ShowsAnswered):
+            self.adapter.answers(platform_id, answered)
 
     def landed(self, spec: PageSpec) -> None:
         for hear in self.heard:
@@ -295,7 +292,6 @@ class PageFile:
 
     def fail(self, key: str) -> None:
         """Give the file up; the text of this key says so."""
-        file = self._spec.file
-        name = "" if file is None else file.name
+        name = "" if self._spec.file is None else self._spec.file.name
         megabytes = self._stage.capabilities.max_file_bytes // 1_000_000
         self.trouble = self._stage.file_source.texts(key, name=name, megabytes=megabytes)

@@ -71,7 +71,6 @@ class StatusMessages(Struct, frozen=True):
             await self.records.put(self._name(note), json.dumps(plain_data(note), ensure_ascii=False))
 
     async def forget(self, note: Note) -> None:
-        """Forget a removed one; a missing record is no error."""
         with suppress(StorageUnavailable):
             await self.records.remove(self._name(note))
 

@@ -50,7 +50,6 @@ MARKS: Mapping[Mark, str] = {
     "stopped": "octagonal_sign",
     "failed": "warning",
 }
-"""Our marks by Slack's emoji names."""
 CAPABILITIES = Capabilities(
     max_text=SECTION_TEXT_UNITS,
     text_unit="utf16",

@@ -34,7 +34,7 @@ class ChatState:
         self._clock = clock
         self._moved: dict[int, int] = {}
         self._came: dict[int, int] = {}
-        self._asked: RecentValues[str, None] = RecentValues(MAX_RECENT)
+        self._asked: RecentValues[int, None] = RecentValues(MAX_RECENT)
         self._began_at = clock.now().replace(microsecond=0)
         self._topics: dict[str, str] = {}
         self.people: RecentValues[str, str] = RecentValues(MAX_RECENT)
@@ -74,7 +74,8 @@ class ChatState:
 
     async def look_up(self, chat_id: int, topic: int | None) -> None:
         """Ask for another node's knowledge of a chat, once, and of a topic, until it is known."""
-        if chat_id <= FIRST_SUPERGROUP and chat_id not in self._came and self._is_news(f"came:{chat_id}"):
+        if chat_id <= FIRST_SUPERGROUP and chat_id not in self._came and chat_id not in self._asked:
+            self._asked.keep(chat_id, None)
             old = await self._records.get(f"came:{chat_id}")
             if old is not None:
                 self._take_moved(f"moved:{old}", chat_id)
@@ -83,11 +84,6 @@ class ChatState:
             since = await self._records.get(f"topic:{key}")
             if since is not None:
                 self._topics[key] = since
-
-    def _is_news(self, name: str) -> bool:
-        known = name in self._asked
-        self._asked.keep(name, None)
-        return not known
 
     def home(self, chat_id: int) -> int:
         """The chat's id in our conversations: its first one."""

@@ -19,7 +19,7 @@ from adapters.pacing.bucket import KeyedBudgets
 from adapters.web import codec
 from adapters.web.board import RoomBoard
 from adapters.web.charters import ShownFiles
-from adapters.web.codec import MARKS, MAX_TEXT, RefusalCode, WebVisitor
+from adapters.web.codec import MARKS, MAX_TEXT, RefusalCode
 from adapters.web.hearing import Hearing, RoomThreads, heard_in, quote_of, whole_quote
 from adapters.web.hub import ConnectedPage
 from adapters.web.requests import Act, Change, Press, React, SayInRoom, StopAgents, TakeBack, command_of
@@ -103,11 +103,8 @@ class Acts:
         self._ledger = ledger
         self._threads = RoomThreads(ledger.board)
         self._browser = browser
+        self._person = browser.person
         self._language = language
-
-    @property
-    def _person(self) -> WebVisitor:
-        return self._browser.person
 
     async def take(self, act: Act) -> None:
         """Do the act, or tell the page why not. Raises StorageUnavailable, except for a message, which is refused."""
@@ -156,16 +153,13 @@ class Acts:
             self._browser.push(codec.refused(say.id, *refusal))
 
     async def _post(self, say: SayInRoom, files: tuple[Attachment, ...], quote: Quote | None) -> None:
-        person = self._person
-        now = self._ledger.clock.now()
-        post = RoomPost(
-            say.id, person.id, person.name, "person", say.text, now, thread=say.thread, quote=quote, files=files
-        )
+        who, now = self._person, self._ledger.clock.now()
+        post = RoomPost(say.id, who.id, who.name, "person", say.text, now, thread=say.thread, quote=quote, files=files)
         command, text = command_of(say.text)
         shown = files or command is None or self._ledger.begins(command) or self._alone_with_an_agent(say.room)
         if not shown:
             given = self._inbound(Address(PLATFORM, say.room, say.thread), say.id, text)  # nobody else reads it
-            self._pass_on(replace(given, command=command), lambda: self._browser.push(codec.taken(say.id)))
+            self._pass_on(replace(given, command=command), lambda: self._browser.push(codec.frame("taken", id=say.id)))
             return
         for id_, _ in say.files:
             await self._ledger.shown_files.posted(id_, say.room)
@@ -173,7 +167,9 @@ class Acts:
         if not _is_repetition(kept, post):
             self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it again."))
             return
-        await self._keep_attached(_address(say.room, kept), kept.files)
+        if self._ledger.files is not None:  # a conversation keeps files longer than mere uploads are kept
+            for file in kept.files:
+                await self._ledger.files.attach(file.url.removeprefix(FILE_URL), _address(say.room, kept).key)
         heard = await self._ledger.hearing.hears(kept, say.room, command=command is not None)
         answered = await self._threads.answered(say.room, kept)
         ours = answered is not None and answered.author_kind == "agent"
@@ -187,7 +183,7 @@ class Acts:
             message_id=kept.id,
             quote=None if answered is None else whole_quote(answered),
         )
-        self._pass_on(inbound, lambda: self._browser.push(codec.taken(say.id)))
+        self._pass_on(inbound, lambda: self._browser.push(codec.frame("taken", id=say.id)))
 
     async def _attached(self, say: SayInRoom) -> list[Attachment] | Refusal:
         attached: list[Attachment] = []
@@ -197,12 +193,6 @@ class Acts:
                 return "invalid", f"The file {clean_file_name(name)} no longer exists. Attach it again."
             attached.append(Attachment(clean_file_name(name), head.media_type, FILE_URL + id_, head.size_bytes))
         return attached
-
-    async def _keep_attached(self, address: Address, files: Sequence[Attachment]) -> None:
-        """Assign attached files to the conversation, which keeps them longer than mere uploads."""
-        if self._ledger.files is not None:
-            for file in files:
-                await self._ledger.files.attach(file.url.removeprefix(FILE_URL), address.key)
 
     async def _quoted(self, say: SayInRoom) -> Quote | None:
         """What a message quotes: the open question above its thread, or what the person says, unless that is there."""
@@ -296,11 +286,11 @@ class Acts:
         )
 
     def _alone_with_an_agent(self, room: str) -> bool:
-        charter = self._ledger.board.charters.remembered(room)
+        charter = self._ledger.board.charters.known.get(room)
         return charter is not None and charter.kind == "direct" and bool(charter.agent)
 
-    def _pass_on(self, inbound: Inbound, taken: Callable[[], None] | None = None) -> None:
-        self._ledger.intake.put(inbound, taken or _nothing)
+    def _pass_on(self, inbound: Inbound, taken: Callable[[], None] = lambda: None) -> None:
+        self._ledger.intake.put(inbound, taken)
 
 
 def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
@@ -316,7 +306,3 @@ def _address(room: str, message: RoomMessage) -> Address:
 
 def _too_long(text: str) -> str:
     return f"This message has {len(text):,} characters; {MAX_TEXT:,} is the most. Shorten or split it."
-
-
-def _nothing() -> None:
-    """Nobody waits for the acceptance."""

@@ -83,7 +83,6 @@ class RoomRules(Struct, frozen=True):
     """Knows the names of the programs' agents."""
     mentions_only: Sequence[str] = ()
     agents: Sequence[str] = ()
-    """The names of agents to whom people can write alone."""
     is_owner: IsOwner = _no_owner
     """Knows who may rename and archive every open room."""
     shut_out: ShutOut = nobody_is_out

@@ -27,7 +27,6 @@ PAGE_LENGTH = 60
 MAX_CHANGES = 300
 """The number of missed changes from which a page starts again from the newest messages."""
 MAX_FOUND = 50
-"""The number of messages that a search finds."""
 MAX_SEARCHED = 10_000
 _SEARCHED_AT_ONCE = _SHOWN_AT_ONCE = 200
 MAX_GROWING = 4_096
@@ -64,7 +63,7 @@ class RoomBoard:
         hub.on_empty = self._left
         hub.bulletin.on_turn = self._echo.active
         hub.bulletin.on_people = self._echo.people_changed
-        hub.bulletin.hears_of = self._hears_of
+        hub.bulletin.hears_of = charters.tells_of
         self._locks: dict[str, anyio.Lock] = {}
         self._heads: dict[str, int] = {}
         self._growing: OrderedDict[str, _Growing] = OrderedDict()
@@ -92,7 +91,7 @@ class RoomBoard:
         return charter
 
     async def chartered(self, room: str, /) -> None:
-        before = self.charters.remembered(room)
+        before = self.charters.known.get(room)
         await self._show_charter(room, before, await self.charters.get(room))
 
     async def _show_charter(self, room: str, before: RoomCharter | None, charter: RoomCharter) -> None:
@@ -112,17 +111,14 @@ class RoomBoard:
                 browser.push(frames[title])
             elif browser.room == room or (before is not None and before.lists(person)):
                 self._hub.send_away(browser, room)
-                browser.push(codec.gone(room))
+                browser.push(codec.frame("gone", room=room))
             if number % _SHOWN_AT_ONCE == _SHOWN_AT_ONCE - 1:
                 await anyio.lowlevel.checkpoint()
 
     def _is_out(self, browser: ConnectedPage, room: str) -> bool:
         """Whether the person of a page is known not to see a room any more."""
-        charter = self.charters.remembered(room)
+        charter = self.charters.known.get(room)
         return charter is not None and not charter.admits(browser.person.id)
-
-    def _hears_of(self, room: str, person_id: str) -> bool:
-        return self.charters.is_open(room) or self.charters.admits(room, person_id)
 
     async def post(self, room: str, post: RoomPost, /) -> RoomMessage:
         """Store a message and show it; one that the room has is only shown again. Returns it as stored."""
@@ -277,7 +273,7 @@ class RoomBoard:
                 self._hub.to_room(room, codec.message(room, self._now(kept)))
 
     async def catch_up_all(self) -> None:
-        before, now = self.charters.everything_remembered(), await self.charters.all()
+        before, now = dict(self.charters.known), await self.charters.all()
         for room, charter in now.items():
             if before.get(room) != charter:
                 await self._show_charter(room, before.get(room), charter)

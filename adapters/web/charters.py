@@ -109,30 +109,20 @@ class RoomCharters:
 
     def __init__(self, records: ChangedTogether) -> None:
         self._records = records
-        self._known: dict[str, RoomCharter] = {}
+        self.known: dict[str, RoomCharter] = {}
 
     async def get(self, room: str) -> RoomCharter:
         """The charter as it is now. Of a room that there may not be, nothing is remembered."""
         kept = await self._records.get(room)
-        return charter_of(room, None) if kept is None and room not in self._known else self._remember(room, kept)
+        return charter_of(room, None) if kept is None and room not in self.known else self._remember(room, kept)
 
     async def know(self, room: str) -> RoomCharter:
         """The charter of a room that there is, as it is remembered, and from the store where it is not."""
-        return self._known.get(room) or self._remember(room, await self._records.get(room))
+        return self.known.get(room) or self._remember(room, await self._records.get(room))
 
-    def remembered(self, room: str) -> RoomCharter | None:
-        return self._known.get(room)
-
-    def everything_remembered(self) -> Mapping[str, RoomCharter]:
-        return dict(self._known)
-
-    def is_open(self, room: str) -> bool:
-        """Whether everybody may hear of a room, by what is remembered: nobody, of an unknown one."""
-        return room in self._known and self._known[room].kind == "open"
-
-    def admits(self, room: str, person_id: str) -> bool:
-        """Whether a person may hear of a room, by what is remembered."""
-        return room in self._known and self._known[room].admits(person_id)
+    def tells_of(self, room: str, person_id: str) -> bool:
+        """Whether a person may hear of a room, by what is remembered: nobody, of an unknown one."""
+        return room in self.known and self.known[room].admits(person_id)
 
     async def all(self) -> Mapping[str, RoomCharter]:
         return {room: self._remember(room, kept) for room, kept in (await self._records.all()).items()}
@@ -150,7 +140,7 @@ class RoomCharters:
         return await self.get(room)
 
     def _remember(self, room: str, kept: str | None) -> RoomCharter:
-        charter = self._known[room] = charter_of(room, kept)
+        charter = self.known[room] = charter_of(room, kept)
         return charter
 
 

@@ -112,7 +112,7 @@ class RoomHead(Struct, frozen=True):
     charter: RoomCharter | None = None
 
 
-def _frame(t: str, **fields: Any) -> str:
+def frame(t: str, **fields: Any) -> str:
     return compact_json({"t": t, **fields})
 
 
@@ -202,7 +202,7 @@ def welcome(
     person: WebVisitor, rooms: Iterable[RoomHead], limits: Mapping[str, int], *, commands: Mapping[str, str]
 ) -> str:
     """`limits` are `max_file_bytes` and `voice_s`."""
-    return _frame(
+    return frame(
         "welcome",
         you={"id": person.id, "name": person.name},
         rooms=_rooms(rooms, person.id),
@@ -217,21 +217,21 @@ def welcome(
 def joined(room: str, cut: RoomCut, who: Presence) -> str:
     messages = [_message(shown.message, shown.live) for shown in cut.messages]
     here = {"people": _people(who.people), "present": who.count}
-    return _frame("joined", room=room, reset=cut.reset, messages=messages, more=cut.more, **here)
+    return frame("joined", room=room, reset=cut.reset, messages=messages, more=cut.more, **here)
 
 
 def older(room: str, cut: RoomCut) -> str:
     messages = [_message(shown.message, shown.live) for shown in cut.messages]
-    return _frame("older", room=room, messages=messages, more=cut.more)
+    return frame("older", room=room, messages=messages, more=cut.more)
 
 
 def found(room: str, words: str, found: Iterable[tuple[str, ShownMessage]], *, more: bool, whole: bool) -> str:
     messages = [{**_message(shown.message, shown.live), "room": where} for where, shown in found]
-    return _frame("found", room=room, words=words, messages=messages, more=more, whole=whole)
+    return frame("found", room=room, words=words, messages=messages, more=more, whole=whole)
 
 
 def message(room: str, shown: ShownMessage) -> str:
-    return _frame("message", room=room, message=_message(shown.message, shown.live))
+    return frame("message", room=room, message=_message(shown.message, shown.live))
 
 
 def grow(room: str, message_id: str, before: str, after: str, *, done_version: int | None = None) -> str:
@@ -242,7 +242,7 @@ def grow(room: str, message_id: str, before: str, after: str, *, done_version: i
         fields["cut"] = len(before[same:].encode("utf-16-le")) // 2
     if done_version is not None:
         fields["done"] = {"version": done_version}
-    return _frame("grow", room=room, id=message_id, **fields)
+    return frame("grow", room=room, id=message_id, **fields)
 
 
 def common_length(one: str, other: str) -> int:
@@ -259,20 +259,16 @@ def common_length(one: str, other: str) -> int:
     return low
 
 
-def taken(message_id: str) -> str:
-    return _frame("taken", id=message_id)
-
-
 def refused(message_id: str, code: RefusalCode, text: str) -> str:
-    return _frame("refused", id=message_id, code=code, text=text)
+    return frame("refused", id=message_id, code=code, text=text)
 
 
 def alone(room: str, thread: str | None, text: str) -> str:
-    return _frame("alone", room=room, thread=thread, text=text)
+    return frame("alone", room=room, thread=thread, text=text)
 
 
 def people(room: str, who: Presence) -> str:
-    return _frame("people", room=room, people=_people(who.people), present=who.count)
+    return frame("people", room=room, people=_people(who.people), present=who.count)
 
 
 def typing(
@@ -285,44 +281,32 @@ def typing(
     ended: bool = False,
 ) -> str:
     more = {key: value for key, value in (("doing", doing), ("ended", ended)) if value}
-    return _frame("typing", room=room, thread=thread, by=who.id, name=who.name, kind=kind, **more)
+    return frame("typing", room=room, thread=thread, by=who.id, name=who.name, kind=kind, **more)
 
 
 def activity(heads: Iterable[RoomHead]) -> str:
-    return _frame("activity", rooms=_rooms(heads))
-
-
-def opened(room: str) -> str:
-    return _frame("opened", room=room)
+    return frame("activity", rooms=_rooms(heads))
 
 
 def room(head: RoomHead, person_id: str) -> str:
-    return _frame("room", room=_room(head, person_id))
-
-
-def gone(room: str) -> str:
-    return _frame("gone", room=room)
+    return frame("room", room=_room(head, person_id))
 
 
 def members(
     room: str, charter: RoomCharter, everybody: Iterable[WebVisitor], here: Container[str], *, may: bool
 ) -> str:
     listed = [{"id": one.id, "name": one.name, **({"here": True} if one.id in here else {})} for one in everybody]
-    return _frame("members", room=room, kind=charter.kind, may=may, people=listed)
+    return frame("members", room=room, kind=charter.kind, may=may, people=listed)
 
 
 def directory(everybody: Iterable[WebVisitor], agents: Iterable[str]) -> str:
-    return _frame("directory", people=_people(everybody), agents=list(agents))
+    return frame("directory", people=_people(everybody), agents=list(agents))
 
 
 def absent(room: str) -> str:
     """A frame for a room that does not exist: the page goes to one that it knows."""
-    return _frame("absent", room=room, text=f"There is no room {room!r}. Open it first.")
+    return frame("absent", room=room, text=f"There is no room {room!r}. Open it first.")
 
 
 def error(text: str) -> str:
-    return _frame("error", text=text)
-
-
-def pong() -> str:
-    return _frame("pong")
+    return frame("error", text=text)

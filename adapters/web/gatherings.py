@@ -144,10 +144,9 @@ class RoomGatherings(Struct, frozen=True):
         room, person = PRIVATE + secrets.token_hex(8), browser.person
         await self._check_room_for(person)
         await self.board.alter(room, lambda _: RoomCharter(title, "private", person.id, {person.id: person.name}))
-        await self._note(
-            room, f"{person.name} made this private room. Only invited people see it{self._but}. Agents hear it."
-        )
-        browser.push(codec.opened(room))
+        made = f"{person.name} made this private room. Only invited people see it{self._but}. Agents hear it."
+        await self._note(room, made)
+        browser.push(codec.frame("opened", room=room))
 
     async def _direct(self, browser: ConnectedPage, other: str, agent: str) -> None:
         person = browser.person
@@ -162,7 +161,7 @@ class RoomGatherings(Struct, frozen=True):
         await self.board.alter(room, lambda now: replace(now, made_by=now.made_by or person.id, **changed))
         if not await self.board.has(room):
             await self._note(room, f"Only {person.name} and {name} see this room{self._but}.")
-        browser.push(codec.opened(room))
+        browser.push(codec.frame("opened", room=room))
 
     @property
     def _but(self) -> str:

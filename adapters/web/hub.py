@@ -198,8 +198,6 @@ class ConnectedPage:
 
 
 class _Room:
-    """The pages that show a room, and their people."""
-
     def __init__(self) -> None:
         self.pages: dict[ConnectedPage, None] = {}
         self.people: dict[str, WebVisitor] = {}

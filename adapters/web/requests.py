@@ -139,7 +139,6 @@ Gather = (
     | ArchiveRoom
     | ListPeople
 )
-"""A request about a room and its people."""
 Request = Join | Older | SearchRoom | Typing | Open | Ping | Act | Gather
 
 

@@ -209,7 +209,7 @@ class PageVisit:
             case Open(name):
                 await self._open(name)
             case _:
-                self._browser.push(codec.pong())
+                self._browser.push(codec.frame("pong"))
 
     async def _known(self, room: str) -> bool:
         if await self._board.has(room):
@@ -243,4 +243,4 @@ class PageVisit:
             await self._house.gatherings.opened(room, person)
             post = RoomPost(str(uuid4()), "", "Parley", "notice", text, self._house.ledger.clock.now())
             await self._board.post(room, post)
-        self._browser.push(codec.opened(room))
+        self._browser.push(codec.frame("opened", room=room))

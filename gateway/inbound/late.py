@@ -174,7 +174,6 @@ class AbsenceNotices:
         self._written.set()
 
     async def run(self) -> None:
-        """Watch and tell, until cancelled."""
         while True:
             await self._until(absent=True)
             began_s = self._clock.monotonic()

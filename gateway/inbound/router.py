@@ -126,7 +126,6 @@ class InboundRouter:
             await self.take(event)
 
     async def take(self, event: Inbound) -> None:
-        """Admit one event and store it, or answer why not."""
         event = tidied(event)
         for hears in self._entrance.features.hears:
             await hears(event)
@@ -356,7 +355,6 @@ class InboundRouter:
         return True
 
     async def _not_taken(self, event: Inbound, key: str, *, tell: bool = True, **values: object) -> None:
-        """Mark a message that is not taken, and say why."""
         self._mark_failed(event)
         if tell and event.act not in ("reaction", "deletion"):
             await self._tell(event, key, **values)

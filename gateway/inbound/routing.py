@@ -103,7 +103,6 @@ class Routes:
 
     @property
     def models(self) -> dict[str, str]:
-        """The name of the model by program, where a route says so."""
         return {route.name: route.model for route in self.routes if route.model is not None}
 
     @property

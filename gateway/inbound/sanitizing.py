@@ -13,7 +13,6 @@ from runtime.core.message import Attachment
 from runtime.core.quote import MAX_AROUND, MAX_LEVELS, MAX_QUOTED, Quote
 
 MAX_NAME = 64
-"""Characters of a person's name that are kept."""
 
 _COLONS = ":\uff1a\ufe55\u2236\ua789\u02d0\u02f8\u0589\u05c3\u16ec"
 _SPEAKS = re.compile(rf"\s*[{_COLONS}]+(?=\s|\Z)")

@@ -84,25 +84,21 @@ class DiscordIntake:
     def __init__(self, ours: BotParts, session: ShardSession, clock: PlatformClock, marks: Records) -> None:
         self._ours = ours
         self._clock = clock
-        self._listener = DiscordListener(session, ours.api, clock, self._heard)
+        self.listener = DiscordListener(session, ours.api, clock, self._heard)
         self._catch_up = DiscordCatchUp(ours.api, marks, self._asked)
         self._recent = RecentMessages()
         self._tasks: TaskGroup | None = None
 
     async def run(self) -> None:
         async with anyio.create_task_group() as self._tasks:
-            await self._listener.run()
-
-    async def listens(self) -> None:
-        """Return when Discord sends events or has refused us; in that case `items` raises the refusal."""
-        await self._listener.settled.wait()
+            await self.listener.run()
 
     async def items(self, us: DiscordBot) -> AsyncGenerator[Inbound, None]:
         """People's events. An item is marked as taken, or a command acknowledged, when the next one is asked for."""
         now = self._clock.now() - timedelta(seconds=1)  # ids of one millisecond are alike
         await self._catch_up.load(snowflake_at(now))
         while True:
-            async for item, safe in self._taken(await self._listener.next(), us):
+            async for item, safe in self._taken(await self.listener.next(), us):
                 self._recent.note(item)
                 self._ours.threads.expect(item)
                 yield item
@@ -138,7 +134,7 @@ class DiscordIntake:
                     yield message
         elif name in ("GUILD_CREATE", LOST.name):
             guild = data.get("id")
-            talked_in = self._listener.talked_in(guild)
+            talked_in = self.listener.talked_in(guild)
             if guild is None:
                 self._catch_up.begin({said.guild for said in talked_in})
                 async for message in self._catch_up.private():
@@ -179,7 +175,7 @@ class DiscordIntake:
         if "guild_id" not in event:
             return MessagePlace()
         channel_id = snowflake(event["channel_id"])
-        place = self._listener.place(event, message_id)
+        place = self.listener.place(event, message_id)
         if place is None:
             channel: dict[str, Any] = {}
             with MayFail(_log.warning, "A channel is not known", channel=channel_id):

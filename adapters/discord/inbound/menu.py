@@ -201,7 +201,6 @@ class InteractionMenu(Struct, frozen=True):
         return None
 
     async def _start(self, interaction: Mapping[str, Any], wanted: Inbound) -> Inbound | None:
-        """The start of a session, in a new thread; None if that is impossible."""
         item = await self._admitted(interaction, wanted)
         if item is None or item.private or in_thread(interaction):
             return item

@@ -24,6 +24,7 @@ MAX_TASK_TITLE = 100
 """The number of characters shown of what is being done; Slack names no limit."""
 MAX_NAME = 64
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
+_AFTER_MENTION = re.compile(r"\s*[,:]?\s*")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 
 
@@ -136,17 +137,12 @@ def plain_text(text: str, bot_user: str, names: Mapping[str, str]) -> str:
         kept = _joined(kept, text[position : found.start()])
         position = found.end()
         if found[1] == f"@{bot_user}":
-            if not kept.strip():
-                kept, position = "", _after_address(text, position)
+            if not kept.strip() and (punctuation := _AFTER_MENTION.match(text, position)):
+                kept, position = "", punctuation.end()
             continue
         kept += _shown(found[1], found[2], names)
     kept = _joined(kept, text[position:])
     return kept.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").strip()
-
-
-def _after_address(text: str, position: int) -> int:
-    punctuation = re.compile(r"\s*[,:]?\s*").match(text, position)
-    return punctuation.end() if punctuation is not None else position
 
 
 def _joined(before: str, after: str) -> str:

@@ -257,7 +257,6 @@ def _text(text: str, style: dict[str, bool]) -> dict[str, Any]:
 
 
 def _pieces(cell: Cell) -> Iterator[dict[str, Any]]:
-    """The elements of a cell's rich text."""
     style: dict[str, bool] = {}
     targets: list[str] = []
     for token in cell:

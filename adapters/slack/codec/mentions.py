@@ -61,11 +61,6 @@ def person_of(target: str) -> str | None:
     return None if found is None else f"<@{found[2]}>"
 
 
-def mention_of(target: str, team: str) -> str | None:
-    found = _PERSON.fullmatch(target)
-    return None if found is None or found[1] != team else f"<@{found[2]}>"
-
-
 def harmless(text: str, team: str, since: int = 0) -> str:
     """Markdown that pings only the people of the workspace that it mentions by our links; the part from `since` on."""
     shown, end = "", 0
@@ -104,8 +99,9 @@ def _before_half_row(text: str, end: int) -> int:
 def _mentioned(text: str, team: str) -> str:
     shown, position = "", 0
     for link in MENTION_LINK.finditer(text):
-        mention = mention_of(link[2], team)
-        shown += _disarmed(text[position : link.start()]) + (mention or _disarmed(f"@{link[1]}"))
+        person = _PERSON.fullmatch(link[2])
+        mention = f"<@{person[2]}>" if person is not None and person[1] == team else _disarmed(f"@{link[1]}")
+        shown += _disarmed(text[position : link.start()]) + mention
         position = link.end()
     return shown + _disarmed(text[position:])
 

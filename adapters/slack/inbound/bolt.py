@@ -80,8 +80,6 @@ class _Outcome(Struct):
 
 
 class BoltApp:
-    """The app, and the way of each request through it."""
-
     def __init__(
         self,
         transport: SlackTransport,

@@ -80,11 +80,8 @@ class EventSocket(Struct, eq=False):
             await self._converse(url, tasks)
         except (aiohttp.ClientError, OSError, ValueError) as error:  # of an address that is none, too
             await self.patience.pause(f"The connection for events failed: {error!r}")
-        else:
-            await self._pause_after(self.patience.clock.monotonic() - began_at_s)
-
-    async def _pause_after(self, lived_s: float) -> None:
-        if lived_s >= SHORT_LIFE_S:
+            return
+        if self.patience.clock.monotonic() - began_at_s >= SHORT_LIFE_S:
             self._short_lives = 0
             self.patience.rewarded()
             return

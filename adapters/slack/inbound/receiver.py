@@ -168,19 +168,16 @@ class SlackReceiver:
                 looks = event.get("tab") == "messages"
                 return self._suggesting(event["channel"], None, workspace) if looks else Heard()
             case "assistant_thread_started":
-                return self._assistant_thread(event["assistant_thread"], workspace)
+                # Somebody opened the panel of an app that is still an `assistant_view`: it has no words yet.
+                channel, ts = event["assistant_thread"]["channel_id"], event["assistant_thread"]["thread_ts"]
+                place = self._threads.placed(f"{workspace.bot.team_id}:{channel}", ts, ts)
+                self._threads.untitled.keep(place.key, True)
+                return self._suggesting(channel, ts, workspace)
             case "agent_session_stopped":
                 return await self._stopped(delivery, event, workspace)
             case _:
                 happening = happening_in(event, workspace.bot)
                 return Heard() if happening is None else await self._happened(delivery, happening, workspace)
-
-    def _assistant_thread(self, thread: Mapping[str, Any], workspace: SlackWorkspace) -> Heard:
-        """Somebody opened the panel of an app that is still an `assistant_view`: a thread that has no words yet."""
-        channel, ts = thread["channel_id"], thread["thread_ts"]
-        conversation = f"{workspace.bot.team_id}:{channel}"
-        self._threads.untitled.keep(self._threads.placed(conversation, ts, ts).key, True)
-        return self._suggesting(channel, ts, workspace)
 
     def _suggesting(self, channel: str, thread: str | None, workspace: SlackWorkspace) -> Heard:
         offer = partial(workspace.api.suggest, channel, thread, self._prompts)

@@ -135,8 +135,6 @@ def _title(speaker: Speaker, doing: str) -> str:
 
 
 class SlackIndicators:
-    """Indicators, remembered so that they can be removed."""
-
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self._statuses = RecentValues[str, bool](REMEMBERED)

@@ -108,16 +108,13 @@ def rich_text_of(message: Mapping[str, Any]) -> str:
     return "\n".join(_blocks((message.get("rich_message") or {}).get("blocks")))
 
 
-def blocks_in(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from _all((message.get("rich_message") or {}).get("blocks"))
-
-
-def _all(blocks: Any) -> Iterator[Mapping[str, Any]]:
-    for block in blocks or ():
+def blocks_in(holder: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The blocks of a message, or of one of its blocks."""
+    for block in (holder.get("rich_message") or holder).get("blocks") or ():
         yield block
-        yield from _all(block.get("blocks"))
+        yield from blocks_in(block)
         for item in block.get("items") or ():
-            yield from _all(item.get("blocks"))
+            yield from blocks_in(item)
 
 
 def _blocks(blocks: Any) -> Iterator[str]:

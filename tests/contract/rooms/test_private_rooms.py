@@ -136,7 +136,7 @@ async def test_nothing_is_kept_of_rooms_that_there_are_not() -> None:
             await ada.send("leave", room=f"nowhere-{number}")
             assert (await ada.until("absent"))["room"] == f"nowhere-{number}"
         assert charters.records == {}
-        assert set(chat.adapter.board.charters.everything_remembered()) <= {"lobby"}
+        assert set(chat.adapter.board.charters.known) <= {"lobby"}
 
 
 async def test_who_makes_many_rooms_at_once_has_to_wait() -> None:
