@@ -99,11 +99,8 @@ def _named(text: str, names: _Names) -> str:
     if names.pattern is not None:
         text = names.pattern.sub(lambda found: _mention(found[0], names), text)
     pieces = _MENTION.split(text) if names.pattern is not None else [text]
-    return "".join(piece if number % 2 else _unpinged(piece) for number, piece in enumerate(pieces))
-
-
-def _unpinged(text: str) -> str:
-    return _MARKED.sub(r"\\<", _BROADCAST.sub(_unpinged_unless_package, text))
+    pieces[::2] = [_MARKED.sub(r"\\<", _BROADCAST.sub(_unpinged_unless_package, piece)) for piece in pieces[::2]]
+    return "".join(pieces)
 
 
 def _unpinged_unless_package(found: re.Match[str]) -> str:

@@ -162,14 +162,6 @@ def _address(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _package(state: StateInline, silent: bool) -> bool:
-    return _as_it_is(state, silent, PACKAGE, "@", ("code_inline", "code"))
-
-
-def _dunder(state: StateInline, silent: bool) -> bool:
-    return _as_it_is(state, silent, DUNDER, "_", ("text", ""))
-
-
 def _as_it_is(state: StateInline, silent: bool, form: re.Pattern[str], begins: str, token: tuple[str, str]) -> bool:
     """Take what has the form here as one token, without looking for marks in it."""
     found = form.match(state.src, state.pos, state.posMax) if state.src[state.pos] == begins else None
@@ -323,8 +315,8 @@ def _made() -> MarkdownIt:
     rules: dict[str, Callable[[StateInline, bool], bool]] = {
         "formula": _formula,
         "address": _address,
-        "package": _package,
-        "dunder": _dunder,
+        "package": lambda state, silent: _as_it_is(state, silent, PACKAGE, "@", ("code_inline", "code")),
+        "dunder": lambda state, silent: _as_it_is(state, silent, DUNDER, "_", ("text", "")),
         "labelled": _labelled,
         "tag": _tag,
     }

@@ -235,7 +235,8 @@ class EditScheduler:
             return text.not_before
         if text.final or text.progress is None or not all(lane.mirror.can_take() for lane in lanes):
             return now
-        supplies = [_supply(lane, now) for lane in lanes if lane is lanes[0] or _is_scarce(lane)]
+        binding = [lane for lane in lanes if lane is lanes[0] or lane.mirror.level() < SCARCE * lane.mirror.burst]
+        supplies = [_supply(lane, now) for lane in binding]
         return self._policy.due_at(text.progress, supplies, now)
 
     def _send(self, text: LiveText, frame: LiveCall, now: float) -> None:
@@ -360,10 +361,6 @@ def _has_spare(lane: Lane) -> bool:
     left = lane.mirror.level() - 1.0
     enough = TYPING_LEAVES * lane.mirror.burst
     return not any(text.waiting for text in lane.texts) and left >= enough - _EPSILON and lane.mirror.left > enough
-
-
-def _is_scarce(lane: Lane) -> bool:
-    return lane.mirror.level() < SCARCE * lane.mirror.burst
 
 
 def _supply(lane: Lane, now: float) -> Supply:

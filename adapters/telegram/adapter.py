@@ -116,12 +116,7 @@ class TelegramAdapter:
     async def check(self) -> str:
         roster, own = self._new_roster(), self._options
         try:
-            lines = [
-                await found(
-                    bot.api, agent=bot.agent, webhook=self._webhook(bot), chats=own.chats, keep_hours=own.keep_hours
-                )
-                for bot in roster
-            ]
+            lines = [await found(bot, self._webhook(bot), own.chats, own.keep_hours) for bot in roster]
         finally:
             for bot in roster:
                 await bot.api.close()
@@ -262,14 +257,7 @@ class TelegramAdapter:
         return Bots(OurBot(self._new_api(self._tokens[None])), agents)
 
     def _new_api(self, token: str) -> TelegramApi:
-        options = self._options
-        return TelegramApi(
-            token,
-            base_url=options.base_url,
-            call_timeout_s=options.call_timeout_s,
-            poll_timeout_s=options.poll_timeout_s,
-            clock=self._clock,
-        )
+        return TelegramApi(token, self._options, self._clock)
 
     def _webhook(self, bot: OurBot) -> TelegramWebhook | None:
         url = self._options.webhook_url

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from adapters.telegram.api.bot import TelegramApi
+from adapters.telegram.bots import OurBot
 from adapters.telegram.codec.addresses import TelegramBot
 from adapters.telegram.inbound.intake import TelegramWebhook
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited
@@ -13,10 +14,9 @@ from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, Ra
 _ABSENT: Final = ("left", "kicked")
 
 
-async def found(
-    api: TelegramApi, *, agent: str | None, webhook: TelegramWebhook | None, chats: Sequence[str], keep_hours: float
-) -> str:
+async def found(ours: OurBot, webhook: TelegramWebhook | None, chats: Sequence[str], keep_hours: float) -> str:
     """One line. Raises AuthFailed for a bad token, NotDelivered if Telegram cannot be asked."""
+    api, agent = ours.api, ours.agent
     try:
         bot = await api.me(agent)
     except (OutcomeUncertain, RateLimited) as error:

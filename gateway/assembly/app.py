@@ -48,7 +48,7 @@ from gateway.feature import EntrancePart, ServingGround
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages, HeardPlaces
 from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, ConversationOrigins, Entrance
-from gateway.inbound.late import AbsenceNotices, late_messages
+from gateway.inbound.late import AbsenceNotices, LateMessages
 from gateway.inbound.router import InboundRouter
 from gateway.models.answers import answers_on
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
@@ -340,8 +340,10 @@ async def _platforms(
     for one in chosen:
         access = PlatformAccess(one.adapter.name, one.rules, people, clock)
         await access.open()
-        dated = clock_of(one.adapter, clock)
-        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, dated, entrance.texts)
+        late, dated = None, clock_of(one.adapter, clock)
+        if one.max_age_s is not None:
+            kept = records(f"late:{one.adapter.name}")
+            late = LateMessages(kept, entrance.inbox, dated, entrance.texts, one.max_age_s)
         router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = ServedPlatform(one.adapter, access, router, one.exclusive)
     return platforms

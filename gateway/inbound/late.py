@@ -133,17 +133,6 @@ class LateMessages:
         return self._texts("late.several", messages=len(late), people=people)
 
 
-def late_messages(
-    platform: str,
-    max_age_s: float | None,
-    records: Callable[[str], Records],
-    inbox: Inbox,
-    clock: Clock,
-    texts: Texts,
-) -> LateMessages | None:
-    return None if max_age_s is None else LateMessages(records(f"late:{platform}"), inbox, clock, texts, max_age_s)
-
-
 def _place(event: Inbound) -> Address:
     """The place where people hear of a late event."""
     begins = event.address.thread is not None and event.address.thread == event.message_id

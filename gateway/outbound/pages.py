@@ -73,7 +73,7 @@ async def answered_alone(presenter: PagePresenter, address: Address, person_id: 
     return False
 
 
-class FollowedPage:
+class FollowedPage(QuietPage):
     """A page that is followed on the tape. What is finished sooner than its first record is not written down before."""
 
     def __init__(self, record: PageRecord, clock: Clock, tasks: TaskGroup) -> None:

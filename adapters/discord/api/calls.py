@@ -264,17 +264,9 @@ class DiscordCalls:
     async def close(self) -> None:
         await self.rest.close()
 
-    async def ask(
-        self,
-        what: str,
-        route: Route,
-        *,
-        json: Any = None,
-        params: Mapping[str, str] | None = None,
-        file: FileData | None = None,
-    ) -> Any:
+    async def ask(self, what: str, route: Route, **sent: Any) -> Any:
         """The answer, as JSON data; errors call the request `what`. Raises as `told`."""
-        return await self.read(what, route, lambda answer: answer, json=json, params=params, file=file)
+        return await self.read(what, route, lambda answer: answer, **sent)
 
     async def read(self, what: str, route: Route, read: Callable[[Any], _Read], **sent: Any) -> _Read:
         """The answer, as JSON data, read: `UnreadableAnswer` where that is not possible. Raises as `told`."""

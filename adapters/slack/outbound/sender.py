@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -217,15 +218,9 @@ class SlackSender:
         workspace = await self._workspaces.of(team_of(to))
         if await self._posted_before(to, text, speaker, nonce, workspace) is not None:
             raise StreamOver("The message is there already")
-        self._doubtful.keep(nonce, True)
-        try:
-            recipient = self._threads.recipient(to)
+        recipient = self._threads.recipient(to)
+        with self._in_doubt(nonce):
             message = await self._streams.open(to, text, speaker, nonce, workspace, recipient)
-        except OutcomeUncertain:
-            raise
-        except AdapterError:
-            self._doubtful.forget(nonce)
-            raise
         self._doubtful.forget(nonce)
         self._unless.forget(nonce)
         self._threads.spoke(to, message)
@@ -287,12 +282,14 @@ class SlackSender:
         if nonce not in self._doubtful and to.key in self._threads.spoken_in:
             return None
         since_s = self._clock.now().timestamp() - LOOK_BACK_S
+
+        def is_it(message: Mapping[str, Any]) -> bool:
+            ours = message.get("bot_id") == workspace.bot.bot_id and to.thread is not None
+            return nonce_of(message) == nonce or (ours and self._streams.is_likely(message, text, to, speaker))
+
         try:
-            found = [
-                message
-                async for message in workspace.api.messages(channel_of(to), to.thread, since_s)
-                if self._is_it(message, text, to, speaker, nonce, workspace)
-            ]
+            history = workspace.api.messages(channel_of(to), to.thread, since_s)
+            found = [message async for message in history if is_it(message)]
         except NotDelivered as error:
             _log.warning("Whether a message was posted before cannot be looked up", extra={"error": str(error)})
             return None
@@ -308,20 +305,6 @@ class SlackSender:
         self._doubtful.keep(nonce, True)
         return message
 
-    def _is_it(
-        self,
-        message: Mapping[str, Any],
-        text: str,
-        to: Address,
-        speaker: Speaker,
-        nonce: str,
-        workspace: SlackWorkspace,
-    ) -> bool:
-        if nonce_of(message) == nonce:
-            return True
-        ours = message.get("bot_id") == workspace.bot.bot_id
-        return ours and to.thread is not None and self._streams.is_likely(message, text, to, speaker)
-
     async def _post(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: SlackWorkspace, *, final: bool
     ) -> str:
@@ -336,20 +319,25 @@ class SlackSender:
     async def _post_once(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: SlackWorkspace, *, final: bool
     ) -> str:
-        said = _said(text, speaker, workspace)
+        said, face = _said(text, speaker, workspace), self._face(to, speaker, workspace)
+        post = partial(workspace.api.send, channel_of(to), to.thread, face=face, nonce=nonce)
+        with self._in_doubt(nonce):
+            answer, blocks = await self._answers.show(said, speaker, workspace, post, final=final)
+        if final:
+            check_shown(answer, blocks, to.thread)
+        return str(answer["ts"])
+
+    @contextmanager
+    def _in_doubt(self, nonce: str) -> Iterator[None]:
+        """A post may be there from before its call until a clear answer: a refusal says that it is not."""
         self._doubtful.keep(nonce, True)
         try:
-            face = self._face(to, speaker, workspace)
-            post = partial(workspace.api.send, channel_of(to), to.thread, face=face, nonce=nonce)
-            answer, blocks = await self._answers.show(said, speaker, workspace, post, final=final)
+            yield
         except OutcomeUncertain:
             raise
         except AdapterError:
             self._doubtful.forget(nonce)
             raise
-        if final:
-            check_shown(answer, blocks, to.thread)
-        return str(answer["ts"])
 
     def _face(self, to: Address, speaker: Speaker, workspace: SlackWorkspace) -> AuthorFace | None:
         return self._faces.of(to, speaker) if workspace.takes("names") else None

@@ -22,6 +22,7 @@ from adapters.telegram.api.failures import FloodWait, translated
 from adapters.telegram.codec.addresses import TelegramBot
 from adapters.telegram.codec.attachments import kind_of
 from adapters.telegram.codec.markup import RenderedText
+from adapters.telegram.options import TelegramOptions
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 
@@ -113,16 +114,14 @@ class TelegramApi:
     the server wrote them, because the library refuses a posted message over a single unknown detail.
     """
 
-    def __init__(
-        self, token: str, *, base_url: str | None, call_timeout_s: float, poll_timeout_s: float, clock: PlatformClock
-    ) -> None:
+    def __init__(self, token: str, options: TelegramOptions, clock: PlatformClock) -> None:
         if not _TOKEN.fullmatch(token):
             raise AuthFailed("The Telegram token does not look like one (digits, a colon, letters); @BotFather has it")
-        self._call_timeout_s = call_timeout_s
-        self._poll_timeout_s = poll_timeout_s
-        self._calls = _transport(64, call_timeout_s, clock)
-        self._polls = _transport(2, call_timeout_s, clock)
-        server = base_url or OFFICIAL_SERVER
+        self._call_timeout_s = options.call_timeout_s
+        self._poll_timeout_s = options.poll_timeout_s
+        self._calls = _transport(64, options.call_timeout_s, clock)
+        self._polls = _transport(2, options.call_timeout_s, clock)
+        server = options.base_url or OFFICIAL_SERVER
         self.bot = self._bot = Bot(
             token,
             base_url=server,
