@@ -18,7 +18,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import IntEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
@@ -85,23 +85,15 @@ class AccessRequest(Struct, frozen=True):
     source: str
 
 
-class KnownPeople:
+class KnownPeople(Struct, frozen=True):
     """The people and the requests of all platforms. Raises StorageUnavailable, and nothing else."""
 
-    def __init__(
-        self,
-        people: ChangedTogether,
-        requests: Records,
-        told: Records,
-        clock: Clock,
-        news: Callable[[str], Awaitable[None]] | None = None,
-    ) -> None:
-        """`news` hears the id of a person whose role has changed."""
-        self._news = news
-        self._people = people
-        self._requests = requests
-        self._told = told
-        self._clock = clock
+    _people: ChangedTogether
+    _requests: Records
+    _told: Records
+    _clock: Clock
+    _news: Callable[[str], Awaitable[None]] | None = None
+    """Hears the id of a person whose role has changed."""
 
     async def find(self, person_id: str) -> KnownPerson | None:
         """The record of a person; None when there is none."""
@@ -260,22 +252,19 @@ IsOwner = Callable[[str], Awaitable[bool]]
 """Whether a person, by their id, is an owner now."""
 
 
-class OwnerNotices:
+class OwnerNotices(Struct, frozen=True):
     """Tells all owners who have ever written in private, or in a chat that asks everybody in. Raises
     StorageUnavailable, and nothing else."""
 
-    def __init__(
-        self, places: Records, is_owner: IsOwner, inbox: Inbox, texts: Mapping[str, Texts], clock: Clock
-    ) -> None:
-        """`texts` are those of the platforms that are on, by name."""
-        self._places = places
-        self._is_owner = is_owner
-        self._inbox = inbox
-        self._texts = texts
-        self._clock = clock
-        self._known: dict[str, str] = {}
-        self.came = ListenerList[None]()
-        """Told when an owner has another place than before: what nobody could be told may be told now."""
+    _places: Records
+    _is_owner: IsOwner
+    _inbox: Inbox
+    _texts: Mapping[str, Texts]
+    """Those of the platforms that are on, by name."""
+    _clock: Clock
+    _known: dict[str, str] = field(default_factory=dict)
+    came: ListenerList[None] = field(default_factory=ListenerList)
+    """Told when an owner has another place than before: what nobody could be told may be told now."""
 
     async def seen(self, person_id: str, address: Address, *, alone: bool = True) -> None:
         """An owner wrote where only they read. If others read there, too (not `alone`), a notice is shown to the owner

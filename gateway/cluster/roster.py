@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 import anyio
+from msgspec import Struct, field
 
 from adapters.records import Records
 from runtime.core.clock import Clock
@@ -45,50 +46,40 @@ class NodeDrains:
         await self._records.remove(node)
 
 
-class ClusterRoster:
+class ClusterRoster(Struct, eq=False):
     """Keeps us in the roster, and stirs those who wait for a lease.
 
     It stirs when a node comes, leaves, dies or gives something back: within the time of a round trip, but for a death,
-    which is noticed when the node's time has run out.
+    which is noticed when the node's time has run out. A process that does not enter has no quota, and only looks.
     """
 
-    def __init__(
-        self,
-        store: NodeStore,
-        holder: LeaseHolder,
-        clock: Clock,
-        *,
-        enters: bool = True,
-        drains: NodeDrains | None = None,
-    ) -> None:
-        """A process that does not enter has no quota, and only looks. `drains` knows the nodes that are to be empty."""
-        self._store = store
-        self._drains = drains
-        self._marked: frozenset[str] = frozenset()
-        self._enters = enters
-        self.holder = holder
-        self.clock = clock
-        self._others: dict[str, float] = {}
-        self._news = "0-0"
-        self._left = False
-        self._heard = False
-        self._stirred = WakeSignal()
-        self._to_tell = anyio.Event()
-        self._to_announce = anyio.Event()
-        self._announcing = anyio.Lock()
-        self._asked_at: list[float] = []
-        """The start of the questions that the store has not answered."""
-        self._patient_until = -math.inf
-        """A deadline: while the store was away, other nodes could not announce themselves either, so they get extra
-        time.
-        """
-        self.stirs = 0
-        """The number of changes so far."""
+    _store: NodeStore
+    holder: LeaseHolder
+    clock: Clock
+    enters: bool = True
+    drains: NodeDrains | None = None
+    """Knows the nodes that are to be empty."""
+    _marked: frozenset[str] = frozenset()
+    _others: dict[str, float] = field(default_factory=dict)
+    _news: str = "0-0"
+    _left: bool = False
+    _heard: bool = False
+    _stirred: WakeSignal = field(default_factory=WakeSignal)
+    _to_tell: anyio.Event = field(default_factory=anyio.Event)
+    _to_announce: anyio.Event = field(default_factory=anyio.Event)
+    _announcing: anyio.Lock = field(default_factory=anyio.Lock)
+    _asked_at: list[float] = field(default_factory=list)
+    """The start of the questions that the store has not answered."""
+    _patient_until: float = -math.inf
+    """A deadline: while the store was away, other nodes could not announce themselves either, so they get extra time.
+    """
+    stirs: int = 0
+    """The number of changes so far."""
 
     @property
     def nodes(self) -> int:
         """The number of live nodes, this one included if it enters."""
-        return len(self._others) + self._enters
+        return len(self._others) + self.enters
 
     @property
     def others(self) -> Collection[str]:
@@ -109,7 +100,7 @@ class ClusterRoster:
     def quota(self) -> int:
         """This node's number of shards. The quotas of all nodes add up to all shards."""
         empty = self._empty()
-        if self._left or not self._enters or self.holder.node in empty:
+        if self._left or not self.enters or self.holder.node in empty:
             return 0
         whole, left_over = divmod(SHARDS, self.nodes - len(empty))
         return whole + (self.place < left_over)
@@ -119,8 +110,8 @@ class ClusterRoster:
 
         Raises StorageUnavailable.
         """
-        if self._drains is not None and self._enters:
-            await self._drains.forget(self.holder.node)
+        if self.drains is not None and self.enters:
+            await self.drains.forget(self.holder.node)
         self._news = await self._announce_or_look()
 
     def announce(self) -> None:
@@ -185,7 +176,7 @@ class ClusterRoster:
         A store that refuses our announcement refuses those of the others as well, even if it answers questions.
         """
         async with self._announcing:
-            looks = self._left or not self._enters
+            looks = self._left or not self.enters
             return await self._ask(self._store.living if looks else partial(self._store.announce, self.holder))
 
     async def _ask(self, question: Callable[[], Awaitable[LivingNodes]]) -> str:
@@ -194,7 +185,7 @@ class ClusterRoster:
         self._asked_at.append(asked_at)
         try:
             living = await question()
-            marked = self._marked if self._drains is None else frozenset(await self._drains.marked())
+            marked = self._marked if self.drains is None else frozenset(await self.drains.marked())
         finally:
             longest = self._asked_at[0]
             self._asked_at.remove(asked_at)
@@ -206,7 +197,7 @@ class ClusterRoster:
 
     def _empty(self) -> frozenset[str]:
         """The nodes that are to hold nothing: nobody, where that would be all of them."""
-        serving = {*self._others, self.holder.node} if self._enters and not self._left else {*self._others}
+        serving = {*self._others, self.holder.node} if self.enters and not self._left else {*self._others}
         return self._marked & serving if serving - self._marked else frozenset()
 
     def _note(self, living: LivingNodes, marked: frozenset[str], now: float) -> None:

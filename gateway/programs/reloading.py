@@ -126,36 +126,28 @@ class ReloadResult(Struct, frozen=True):
         return "\n".join(lines or [texts("reload.nothing")])
 
 
-class ProgramReloading:
+async def _not_looked_at(_: Sequence[Path]) -> None:
+    """A program that can be compiled is served."""
+
+
+class ProgramReloading(Struct, eq=False):
     """Reloads what one process serves. `check` raises ParleyError for programs and routes that cannot be served with
     the settings; `apply` puts changed settings into force."""
 
-    def __init__(
-        self,
-        programs: ProgramSet,
-        settings: Settings,
-        routes: Routes,
-        clock: Clock,
-        bus: Bus,
-        tell: TellOwners,
-    ) -> None:
-        self._source = programs.source
-        self._settings = settings
-        self._programs = programs.served
-        self._versions = programs.versions
-        self._pinned = programs.pinned
-        self._routes = routes
-        self._clock = clock
-        self._bus = bus
-        self._tell = tell
-        self._turn = anyio.Lock()
-        self._refused: dict[str, str] = {}
-        self.check: Callable[[Settings, Routes, Mapping[str, Program]], None] = lambda *_: None
-        self.apply: Callable[[Settings], None] = lambda _: None
-        self.look: Callable[[Sequence[Path]], Awaitable[None]] = _not_looked_at
-        """Raises ProgramError for the files of a program that can be compiled, but is not to be served."""
-        self.done = ListenerList[ReloadResult]()
-        """Told of every reload."""
+    _programs: ProgramSet
+    _settings: Settings
+    _routes: Routes
+    _clock: Clock
+    _bus: Bus
+    _tell: TellOwners
+    check: Callable[[Settings, Routes, Mapping[str, Program]], None] = lambda *_: None
+    apply: Callable[[Settings], None] = lambda _: None
+    look: Callable[[Sequence[Path]], Awaitable[None]] = _not_looked_at
+    """Raises ProgramError for the files of a program that can be compiled, but is not to be served."""
+    done: ListenerList[ReloadResult] = field(default_factory=ListenerList)
+    """Told of every reload."""
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    _refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def files(self) -> Mapping[str, tuple[Path, ...]]:
@@ -165,7 +157,7 @@ class ProgramReloading:
     def folders(self) -> set[Path]:
         """The folders of all files of the programs that are served, with those that they import."""
         named = {file for files in self._routes.files.values() for file in files}
-        spans = {span.file for program in self._programs.values() for span in _spans(program)}
+        spans = {span.file for program in self._programs.served.values() for span in _spans(program)}
         found = {file.absolute().parent for file in (*named, *map(Path, spans))}
         return {folder for folder in found if folder.is_dir()}
 
@@ -182,12 +174,12 @@ class ProgramReloading:
 
     async def _reload(self) -> ReloadResult:
         try:
-            new = self._source.read()
-            routes = routes_of(new, self._source.files)
+            new = self._programs.source.read()
+            routes = routes_of(new, self._programs.source.files)
             programs, refused = await self._compiled(new, routes)
-            if any(name not in self._programs for name in refused):
+            if any(name not in self._programs.served for name in refused):
                 return await self._refuse(refused)
-            read = {name: programs.get(name) or self._pinned.read[name] for name in routes.files}
+            read = {name: programs.get(name) or self._programs.pinned.read[name] for name in routes.files}
             self.check(new, routes, read)
             programs, held = await self._held(new, routes, read)
         except StorageError:
@@ -195,7 +187,7 @@ class ProgramReloading:
         except ParleyError as error:
             return await self._refuse({SETTINGS: str(error)})
         changed = await self._serve(programs)
-        self._pinned.read = read
+        self._programs.pinned.read = read
         differ = changes(self._settings, new)
         self._routes.take(routes.routes)
         self.apply(new)
@@ -216,7 +208,7 @@ class ProgramReloading:
                 self._bus.publish(ProgramRefused(SETTINGS, str(error)))
 
     async def _keep_to_pins(self) -> None:
-        programs, held = await self._held(self._settings, self._routes, self._pinned.read)
+        programs, held = await self._held(self._settings, self._routes, self._programs.pinned.read)
         for name in await self._serve(programs):
             version, pin = programs[name].digest[:SHOWN], held.get(name)
             self._bus.publish(ProgramRolledBack(name, version, "" if pin is None else pin.by))
@@ -232,14 +224,14 @@ class ProgramReloading:
         self, settings: Settings, routes: Routes, read: Mapping[str, Program]
     ) -> tuple[dict[str, Program], dict[str, VersionPin]]:
         """What is served where the files have `read`, and by which pins; one that cannot be served is given up."""
-        programs, held = await self._pinned.served(read)
+        programs, held = await self._programs.pinned.served(read)
         try:
             if held:
                 self.check(settings, routes, programs)
         except StorageError:
             raise
         except ParleyError as error:
-            await self._pinned.give_up(held)
+            await self._programs.pinned.give_up(held)
             for name in held:
                 self._bus.publish(ProgramRefused(name, f"it cannot be rolled back: {error}"))
             return dict(read), {}
@@ -247,11 +239,15 @@ class ProgramReloading:
 
     async def _serve(self, programs: Mapping[str, Program]) -> list[str]:
         """Serve these from now on; the names of those that were served in another version."""
-        changed = [name for name, one in programs.items() if _digest(self._programs.get(name)) != one.digest]
-        if self._versions is not None:
-            await self._versions.take_up(programs[name] for name in changed)
-        same = {name: self._programs[name] for name, one in programs.items() if self._programs.get(name) == one}
-        self._programs.replace({**programs, **same})
+        changed = [name for name, one in programs.items() if _digest(self._programs.served.get(name)) != one.digest]
+        if self._programs.versions is not None:
+            await self._programs.versions.take_up(programs[name] for name in changed)
+        same = {
+            name: self._programs.served[name]
+            for name, one in programs.items()
+            if self._programs.served.get(name) == one
+        }
+        self._programs.served.replace({**programs, **same})
         return changed
 
     async def _compiled(self, settings: Settings, routes: Routes) -> tuple[dict[str, Program], dict[str, str]]:
@@ -278,10 +274,6 @@ class ProgramReloading:
                 await self._tell(f"reload.{known}.{hour}", "reload.refused", program=name, error=error)
         self._refused = dict(refused)
         return replace(done or ReloadResult(), refused=dict(refused))
-
-
-async def _not_looked_at(_: Sequence[Path]) -> None:
-    """A program that can be compiled is served."""
 
 
 def _digest(program: Program | None) -> str:

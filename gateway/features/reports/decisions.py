@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from anyio.abc import TaskGroup
+from msgspec import Struct, field
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -114,26 +115,16 @@ class ReportNotices:
         )
 
 
-class FailureDesk:
+class FailureDesk(Struct, frozen=True):
     """Implements `runtime.sessions.failures.ReportDesk`. Acts by nothing but telling."""
 
-    def __init__(
-        self,
-        notices: ReportNotices,
-        programs: Mapping[str, Program],
-        clock: Clock,
-        bus: Bus,
-        debugging: DebugTasks | None = None,
-    ) -> None:
-        """With `debugging` a model looks into reports as well, in a task."""
-        self._notices = notices
-        self._store = notices.store
-        self._accounts = notices.accounts
-        self._programs = programs
-        self._clock = clock
-        self._bus = bus
-        self._debugging = debugging
-        self._telling: set[int] = set()
+    _notices: ReportNotices
+    _programs: Mapping[str, Program]
+    _clock: Clock
+    _bus: Bus
+    _debugging: DebugTasks | None = None
+    """Has a model look into reports as well, in a task."""
+    _telling: set[int] = field(default_factory=set)
 
     async def take(self, failure: SessionFailure, /) -> ReportReference:
         """Count a failure to its report; the owners hear of a new one. What else than the storage fails in that, or in
@@ -150,7 +141,7 @@ class FailureDesk:
             return ReportReference(0, 0)
 
     async def _take(self, failure: SessionFailure) -> ReportReference:
-        report = await self._store.add(self._report(failure))
+        report = await self._notices.store.add(self._report(failure))
         if not report.told and report.number not in self._telling:
             self._telling.add(report.number)
             try:
@@ -158,10 +149,10 @@ class FailureDesk:
                     key = failure.address.key
                     self._bus.publish(ReportOpened(report.number, key, report.place, report.error_type))
                 told = await self._notices.tell(report)
-                if self._debugging is not None and report.session and not await self._accounts.hides(report):
+                if self._debugging is not None and report.session and not await self._notices.accounts.hides(report):
                     await self._debugging.order(report)
                 if told:
-                    await self._store.tell(report.number)
+                    await self._notices.store.tell(report.number)
             finally:
                 self._telling.discard(report.number)
         return ReportReference(report.number, report.count)

@@ -161,30 +161,18 @@ class Answer(Struct, frozen=True):
     guess: str | None = None
 
 
-class Inquiry:
+class Inquiry(Struct, frozen=True):
     """Asks the model about a failure, one look after the other."""
 
-    def __init__(  # noqa: PLR0913 - what it may look at, and what it is asked with
-        self,
-        llm: LLMClient,
-        reports: ReportStore,
-        accounts: Accounts,
-        tapes: TapeReader,
-        programs: Mapping[str, Program],
-        budget: ReportSettings,
-        asked: AskedModel,
-        publish: Callable[[LLMAnswered], object],
-    ) -> None:
-        """What a model has used is published."""
-        self._asked = asked
-        self._publish = publish
-        self._llm = llm
-        self._reports = reports
-        self._accounts = accounts
-        self._tapes = tapes
-        self._programs = programs
-        self._masking = accounts.masking
-        self._budget = budget
+    _llm: LLMClient
+    _reports: ReportStore
+    _accounts: Accounts
+    _tapes: TapeReader
+    _programs: Mapping[str, Program]
+    _budget: ReportSettings
+    _asked: AskedModel
+    _publish: Callable[[LLMAnswered], object]
+    """Hears what a model has used."""
 
     async def next(self, number: int, looks: Sequence[str]) -> Answer:
         """The model's answer after these looks: another one, or its guess on one line, without secrets. The guess is ""
@@ -205,7 +193,7 @@ class Inquiry:
         except LLMError:
             return Answer("", "")
         if isinstance(wanted.get("guess"), str):
-            return Answer("", one_line(self._masking.masked(str(wanted["guess"])), GUESS_CHARS))
+            return Answer("", one_line(self._accounts.masking.masked(str(wanted["guess"])), GUESS_CHARS))
         known = {name: wanted[name] for name in ("look", "first", "last", "text") if name in wanted}
         return Answer(json.dumps(known, ensure_ascii=False)[:_LOOK_CHARS])
 
@@ -256,10 +244,10 @@ class Inquiry:
         if program is None:
             return ""
         at = max(0, program.pbasm.lower().find(text.lower()) - _PROGRAM_CHARS // 2)
-        return self._masking.masked(program.pbasm[at : at + _PROGRAM_CHARS])
+        return self._accounts.masking.masked(program.pbasm[at : at + _PROGRAM_CHARS])
 
     def _told(self, fact: Fact) -> str:
-        data = self._masking.masked(json.dumps(fact.data, ensure_ascii=False))
+        data = self._accounts.masking.masked(json.dumps(fact.data, ensure_ascii=False))
         return one_line(f"{fact.seq} {fact.kind} {data}", _FACT_CHARS)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from adapters.records import ChangedTogether, readable
 from adapters.web.codec import WebVisitor
@@ -71,26 +71,20 @@ class _LoggedIn(Struct, frozen=True):
     secret: str
 
 
-class LoginTeam:
-    """Raises StorageUnavailable, and NotAdmitted where it says so."""
+async def _unheard(_person_id: str) -> None:
+    """Nobody else has pages of the person."""
 
-    def __init__(
-        self,
-        records: ChangedTogether,
-        people: KnownPeople,
-        clock: Clock,
-        reserved: ReservedNames | None = None,
-        *,
-        owners: frozenset[str] = frozenset(),
-        news: Callable[[str], Awaitable[None]] | None = None,
-    ) -> None:
-        """`owners` are ids without "web:". `news` hears the id of a person whose log-ins ended."""
-        self._records = records
-        self._people = people
-        self._clock = clock
-        self._reserved = reserved or ReservedNames()
-        self._owners = owners
-        self._news = news or _unheard
+
+class LoginTeam(Struct, frozen=True):
+    """Raises StorageUnavailable, and NotAdmitted where it says so. `owners` are ids without "web:". `news` hears the id
+    of a person whose log-ins ended."""
+
+    _records: ChangedTogether
+    _people: KnownPeople
+    _clock: Clock
+    _reserved: ReservedNames = field(default_factory=ReservedNames)
+    owners: frozenset[str] = frozenset()
+    news: Callable[[str], Awaitable[None]] = _unheard
 
     # Links
 
@@ -159,7 +153,7 @@ class LoginTeam:
 
     async def role(self, person_id: str) -> Role:
         """The role of somebody in the team; BLOCKED for anybody else."""
-        if person_id.removeprefix("web:") in self._owners:
+        if person_id.removeprefix("web:") in self.owners:
             return Role.OWNER
         known = await self._people.find(person_id)
         return Role.BLOCKED if known is None else known.role
@@ -193,7 +187,7 @@ class LoginTeam:
         kept = await self._records.get(key)
         await self._records.remove(key)
         if (data := readable(key, kept, _read_login)) is not None:
-            await self._news(data["person"])
+            await self.news(data["person"])
 
     async def log_out_everywhere(self, person_id: str) -> None:
         """End all log-ins of a person, and the links for further devices."""
@@ -203,7 +197,7 @@ class LoginTeam:
         _, data = await self._kept(person_id)
         for login in data["logins"] if data is not None else ():
             await self._records.remove(f"login:{login}")
-        await self._news(person_id)
+        await self.news(person_id)
 
     # How it is done
 
@@ -354,10 +348,6 @@ def _read_person(text: str) -> dict[str, Any]:
     if not names:
         raise ValueError("somebody without a name")
     return {**data, "names": names, "logins": logins}
-
-
-async def _unheard(_person_id: str) -> None:
-    """Nobody else has pages of the person."""
 
 
 def name_field(name: str) -> str:
