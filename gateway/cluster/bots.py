@@ -4,6 +4,7 @@ the bot in total, as nodes come and go; and the scheduler of its calls, with the
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -90,29 +91,20 @@ def _end_if_lost(body: anyio.CancelScope, outcome: Outcome) -> None:
         body.cancel()
 
 
-class ShardShares:
+class ShardShares(Struct, eq=False):
     """Claims our share every ttl/3 s and on news from `roster`, and reports it. A share that could not be renewed in
     time is given up.
     """
 
-    def __init__(
-        self,
-        store: ShareStore,
-        holder: LeaseHolder,
-        clock: Clock,
-        roster: ClusterRoster | None = None,
-        *,
-        weight: float = 1.0,
-    ) -> None:
-        """`weight` says how much this process shows, compared with a node that serves conversations."""
-        self._weight = weight
-        self._roster = roster
-        self._store = store
-        self._holder = holder
-        self._clock = clock
-        self._share = 0.0
-        self._ours_until = clock.monotonic()
-        self._listeners: list[_OnShare] = []
+    _store: ShareStore
+    _holder: LeaseHolder
+    _clock: Clock
+    _roster: ClusterRoster | None = None
+    weight: float = 1.0
+    """How much this process shows, compared with a node that serves conversations."""
+    _share: float = 0.0
+    _ours_until: float = -math.inf
+    _listeners: list[_OnShare] = field(default_factory=list)
 
     def tell(self, on_share: _OnShare) -> None:
         """Call `on_share` with our share, now and on every change."""
@@ -155,7 +147,7 @@ class ShardShares:
 
     async def _claim(self) -> None:
         asked_at = self._clock.monotonic()
-        share = await self._store.claim(self._holder, self._share, weight=self._weight)
+        share = await self._store.claim(self._holder, self._share, weight=self.weight)
         self._ours_until = asked_at + self._holder.ttl_s
         self._set(share if self._clock.monotonic() < self._ours_until else 0.0)
 

@@ -197,60 +197,37 @@ async def stand_by(
     async with AsyncExitStack() as stack:
         storage = await stack.enter_async_context(shared_storage(settings, on_event=bus.publish))
         async with anyio.create_task_group() as tasks:
-            made = _Standby(settings, programs, options, storage, show, tasks)
+            kept: dict[str, Supervised] = {}
+            agents = [f"agents-{number}" for number in range(1, settings.agents.processes + 1)]
+            for name in (FRONT, *agents):
+                role, folder = name.partition("-")[0], settings.data_dir / "nodes" / name
+                given = ["--role", role, "--data-dir", str(folder), *options.get(role, ()), *map(str, programs)]
+                environment = {**own_environment(with_keys=name != FRONT), **storage}
+                start = partial(RoleProcess.start, given, environment, _named(name, show), tasks)
+                kept[name] = Supervised(name, start, SystemClock(), show)
+
+            async def drain(within_s: float | None) -> None:
+                """End the agent nodes, then the front, so that pages are served to the end."""
+                number = signal.SIGTERM if within_s is None else signal.SIGINT
+                limit_s = (settings.nodes.drain_s if within_s is None else within_s) + _GRACE_S
+                async with anyio.create_task_group() as ending:
+                    for name in agents:
+                        ending.start_soon(kept[name].end, number, limit_s)
+                await kept[FRONT].end(number, limit_s)
+
+            async def reload() -> None:
+                for one in kept.values():
+                    one.send(signal.SIGHUP)
+
             try:
-                made.start()
+                for one in kept.values():
+                    tasks.start_soon(one.run)
                 lines = [f"{'standby':<10} a front and {settings.agents.processes} agent nodes, which are starting"]
-                on_ready(GatewayReady(lines, made.drain, made.reload))
+                on_ready(GatewayReady(lines, drain, reload))
                 await anyio.sleep_forever()
             finally:
-                made.kill()
-
-
-class _Standby:
-    def __init__(
-        self,
-        settings: Settings,
-        programs: Sequence[Path],
-        options: Mapping[str, Sequence[str]],
-        storage: Mapping[str, str],
-        show: Callable[[str], None],
-        tasks: TaskGroup,
-    ) -> None:
-        self._within_s = settings.nodes.drain_s
-        self._tasks = tasks
-        self._agents = [f"agents-{number}" for number in range(1, settings.agents.processes + 1)]
-        self._kept = {}
-        clock = SystemClock()
-        for name in (FRONT, *self._agents):
-            role = name.partition("-")[0]
-            folder = settings.data_dir / "nodes" / name
-            given = ["--role", role, "--data-dir", str(folder), *options.get(role, ()), *map(str, programs)]
-            environment = {**own_environment(with_keys=name != FRONT), **storage}
-            start = partial(RoleProcess.start, given, environment, _named(name, show), tasks)
-            self._kept[name] = Supervised(name, start, clock, show)
-
-    def start(self) -> None:
-        for one in self._kept.values():
-            self._tasks.start_soon(one.run)
-
-    async def drain(self, within_s: float | None) -> None:
-        """End the agent nodes, then the front, so that pages are served to the end."""
-        number = signal.SIGTERM if within_s is None else signal.SIGINT
-        limit_s = (self._within_s if within_s is None else within_s) + _GRACE_S
-        async with anyio.create_task_group() as ending:
-            for name in self._agents:
-                ending.start_soon(self._kept[name].end, number, limit_s)
-        await self._kept[FRONT].end(number, limit_s)
-
-    async def reload(self) -> None:
-        for one in self._kept.values():
-            one.send(signal.SIGHUP)
-
-    def kill(self) -> None:
-        """End at once what still runs."""
-        for one in self._kept.values():
-            one.kill()
+                for one in kept.values():
+                    one.kill()
 
 
 def _named(name: str, show: Callable[[str], None]) -> Callable[[str], None]:

@@ -162,7 +162,7 @@ class Sleepers:
             features=(
                 NodeTasks(TaskLimits()),
                 *reporting,
-                NodeSchedules(schedules, runs, clock),
+                NodeSchedules(schedules),
                 NodeExtensions(self.calls, None),
             ),
         )

@@ -7,7 +7,7 @@ from gateway.features.memories import facts as facts  # their kinds and rules
 
 memories = Feature(
     "memories",
-    calls=[LatePart("memories.session_memory:MemoryCalls")],
+    calls=[LatePart("memories.session_memory:SessionMemory")],
     judge=LatePart("memories.node:judge"),
     entrance=LatePart("memories.node:entrance"),
     node=LatePart("memories.node:open_node"),

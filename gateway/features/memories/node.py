@@ -26,7 +26,7 @@ from gateway.features.memories.facts import (
     MemoryWithdrawn,
 )
 from gateway.features.memories.meanings import Meanings
-from gateway.features.memories.session_memory import OTHERS, MemoryCalls, SessionMemory
+from gateway.features.memories.session_memory import OTHERS, SessionMemory
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
 from gateway.models.answers import BilledModel, BilledPerson
@@ -85,11 +85,10 @@ class SessionMemories(SessionPart):
 
     def __init__(self, parts: SessionParts, memories: Memories, meanings: Meanings | None) -> None:
         super().__init__(parts)
-        record = parts.record
-        self._memory = SessionMemory(parts.journal, record.address, parts.program, record.program, memories, meanings)
+        self._memory = SessionMemory(parts, memories, meanings)
         self._memories = memories
         self._posting = OnDemand(self._post)
-        self.calls = (MemoryCalls(self._memory),)
+        self.calls = (self._memory,)
         self.listeners = (self.noted,)
         self.told = self._told
 

@@ -15,7 +15,6 @@ from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
 from gateway.features.memories.index import runs
 from gateway.features.memories.meanings import Meanings
 from gateway.models.answers import BilledPerson
-from runtime.core.address import Address
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import call
 from runtime.execution.standing import (
@@ -26,9 +25,8 @@ from runtime.execution.standing import (
     own_names,
     standing_of,
 )
-from runtime.language.program import Program
+from runtime.sessions.features import SessionParts
 from runtime.stores.memories import NOBODY, MemoryScope, StoredMemory, scope_kind
-from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 
 MAX_CHARS = 500
@@ -118,20 +116,12 @@ class _Meant(Struct, frozen=True):
 class SessionMemory:
     """Remembers and recalls for one session. `memories` are those of the node."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        conversation: Address,
-        program: Program,
-        name: str,
-        memories: Memories,
-        meanings: Meanings | None = None,
-    ) -> None:
-        """`name` is what the session keeps of its program; `meanings` is None where only words are compared."""
-        self._journal = journal
-        self._conversation = conversation
-        self._others = str(program.metadata.get("memory", "")).lower() == OTHERS
-        self._program = name
+    def __init__(self, parts: SessionParts, memories: Memories, meanings: Meanings | None) -> None:
+        """`meanings` is None where only words are compared."""
+        self._journal = parts.journal
+        self._conversation = parts.record.address
+        self._others = str(parts.program.metadata.get("memory", "")).lower() == OTHERS
+        self._program = parts.record.program
         self._memories = memories
         self._meanings = meanings
 
@@ -139,12 +129,18 @@ class SessionMemory:
     def on(self) -> bool:
         return self._memories.on(self._program)
 
-    async def remember(self, frame: FrameState, text: str, about: str) -> str:
-        """Remember a text; REMEMBERED, or why it is not. The fact is noted, and nothing is waited for after it."""
+    @call("Remember", example='await Remember("is vegetarian", about="user")')
+    async def remember(self, frame: Frame, text: str, about: str = "user") -> str:
+        """Keeps one short fact about the person who speaks, or `about="place"` about this group or room, for later
+        conversations.
+
+        It returns "remembered", or says why not. The place where it was said decides where the fact may be used. A
+        newer fact about the same thing replaces an older one.
+        """
         if self._journal.state.order is not None:
             return "not remembered: a task only recalls; return it, and who has ordered the task can remember it"
         text, about = " ".join(text.split()), " ".join(about.split())
-        meant = await self._meant(frame, about)
+        meant = await self._meant(frame.state, about)
         if isinstance(meant, str):
             return meant
         if why := self._refused(text, meant):
@@ -242,10 +238,14 @@ class SessionMemory:
         new = [self.memory_of(made) for made in self._made() if made.status == "new"]
         return [memory for memory in new if memory.scope == scope]
 
-    async def recall(self, frame: FrameState, question: str) -> list[str]:
-        """The texts of the memories that fit a question, the best first."""
-        found = await self._found(frame, question, question, few=False)
-        return [_text(memory) for memory in found]
+    @call("Recall", example='facts = await Recall("diet")', reads=True)
+    async def recall(self, frame: Frame, question: str) -> list[str]:
+        """Returns what is remembered about the person who speaks, and about this place, that fits a question.
+
+        The best match comes first; the list is empty if nothing fits.
+        """
+        found = await self._found(frame.state, question, question, few=False)
+        return [f"{memory.about}: {memory.text}" if memory.about else memory.text for memory in found]
 
     async def told(self, frame: FrameState, heard: str, asked: str) -> Sequence[StoredMemory]:
         """What a model is to be told that is `asked` something: all there is where that is little, else what fits best.
@@ -307,30 +307,3 @@ def _merged(words: Sequence[StoredMemory], meaning: Sequence[StoredMemory]) -> l
         for place, memory in enumerate(found):
             worth[memory] = worth.get(memory, 0.0) + 1 / (_SMOOTHING + place)
     return sorted(worth, key=worth.__getitem__, reverse=True)
-
-
-def _text(memory: StoredMemory) -> str:
-    return f"{memory.about}: {memory.text}" if memory.about else memory.text
-
-
-class MemoryCalls:
-    def __init__(self, memory: SessionMemory) -> None:
-        self._memory = memory
-
-    @call("Remember", example='await Remember("is vegetarian", about="user")')
-    async def remember(self, frame: Frame, text: str, about: str = "user") -> str:
-        """Keeps one short fact about the person who speaks, or `about="place"` about this group or room, for later
-        conversations.
-
-        It returns "remembered", or says why not. The place where it was said decides where the fact may be used. A
-        newer fact about the same thing replaces an older one.
-        """
-        return await self._memory.remember(frame.state, text, about)
-
-    @call("Recall", example='facts = await Recall("diet")', reads=True)
-    async def recall(self, frame: Frame, question: str) -> list[str]:
-        """Returns what is remembered about the person who speaks, and about this place, that fits a question.
-
-        The best match comes first; the list is empty if nothing fits.
-        """
-        return await self._memory.recall(frame.state, question)

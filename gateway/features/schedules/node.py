@@ -23,7 +23,6 @@ from gateway.inbound.entrance import CHOSEN_TABLE
 from gateway.inbound.routing import Routes
 from runtime.core.address import Address, session_of
 from runtime.core.background import OnDemand
-from runtime.core.clock import Clock
 from runtime.core.ids import ScheduleId, schedule_id
 from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
@@ -49,20 +48,19 @@ class SessionSchedules(SessionPart):
     counts as at work, so a restart takes it into memory. A changed time zone holds for the triggers of agents at once.
     """
 
-    def __init__(self, parts: SessionParts, schedules: Schedules, runs: Runs, clock: Clock) -> None:
+    def __init__(self, parts: SessionParts, schedules: Schedules) -> None:
         super().__init__(parts)
-        record = parts.record
         self._reminders = parts.reminders
-        self._answers = ScheduleAnswers(schedules, clock)
-        self._runs = runs
+        self._answers = ScheduleAnswers(schedules)
+        self._runs = schedules.runs
         self._ending = OnDemand(self._end)
         self._known: set[str] = set()
         self._ending.start(parts.tasks)
         self._journal.written.subscribe(self._look)
         self._journal.rests.subscribe(self._look)
         self.commands = {SCHEDULE: self._schedule}
-        if session_of(record.address) is None:  # a task schedules nothing: its conversation ends with it
-            self.calls: Sequence[object] = (ScheduleCalls(record, parts.journal, schedules, clock),)
+        if session_of(self._record.address) is None:  # a task schedules nothing: its conversation ends with it
+            self.calls: Sequence[object] = (ScheduleCalls(self._record, parts.journal, schedules),)
 
     @property
     def _open(self) -> dict[str, RunState]:
@@ -113,10 +111,8 @@ class SessionSchedules(SessionPart):
 
 
 class NodeSchedules(NodePart):
-    def __init__(self, schedules: Schedules, runs: Runs, clock: Clock) -> None:
+    def __init__(self, schedules: Schedules) -> None:
         self._schedules = schedules
-        self._runs = runs
-        self._clock = clock
         self.gained = schedules.watch  # type: ignore[method-assign]
         self.lost = schedules.forget  # type: ignore[method-assign]
 
@@ -125,17 +121,17 @@ class NodeSchedules(NodePart):
         return partial(self._schedules.zone, conversation)
 
     def session(self, parts: SessionParts, /) -> SessionSchedules:
-        return SessionSchedules(parts, self._schedules, self._runs, self._clock)
+        return SessionSchedules(parts, self._schedules)
 
     async def answer(self, event: InboxEvent, texts: Texts, /) -> tuple[str, str] | None:
         if event.kind != SCHEDULE:
             return None
-        said = await ScheduleAnswers(self._schedules, self._clock).answer(event, texts)
+        said = await ScheduleAnswers(self._schedules).answer(event, texts)
         return said, event.asker if only_asks(event) else ""
 
     async def put_aside(self, event: InboxEvent, _record: SessionRecord, _cause: str, /) -> None:
         """A run whose event will never be taken has failed."""
-        await self._runs.ended(event.id, event.address, "failed", why="DeadLetter")
+        await self._schedules.runs.ended(event.id, event.address, "failed", why="DeadLetter")
 
 
 class ScheduledMessages(Struct, frozen=True):
@@ -185,15 +181,15 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeSchedules:
     limits, inbox = ground.settings.schedules, RedisInbox(connection)
     schedules = Schedules(RedisSchedules(connection), inbox, clock, limits, attend, runs)
     serving.tasks.start_soon(schedules.run)
-    return NodeSchedules(schedules, runs, clock)
+    return NodeSchedules(schedules)
 
 
 class ScheduleAnswers:
     """Carries out the command for a conversation, whether a session lives there or not."""
 
-    def __init__(self, schedules: Schedules, clock: Clock) -> None:
+    def __init__(self, schedules: Schedules) -> None:
         self._schedules = schedules
-        self._clock = clock
+        self._clock = schedules.clock
 
     async def answer(self, asked: InboxEvent, texts: Texts) -> str:
         """Carry out the command; what people are told. Done again after a crash, it makes no second schedule."""

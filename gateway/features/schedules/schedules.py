@@ -80,10 +80,10 @@ class Schedules:
     ) -> None:
         self._store = store
         self._inbox = inbox
-        self._clock = clock
+        self.clock = clock
         self.limits = limits
         self._attend = attend
-        self._runs = runs
+        self.runs = runs
         self._bells = ShardBells(store, self._ring, clock)
         self._leases: dict[int, Lease] = {}
         self.run = self._bells.run
@@ -124,15 +124,15 @@ class Schedules:
         self._lease(conversation)
         found = next((kept for kept in await self._store.all(conversation) if kept.number == number), None)
         if found is not None:
-            await self._runs.store.pause(kept_key(found.event), paused=paused)
+            await self.runs.store.pause(kept_key(found.event), paused=paused)
         return found
 
     async def is_paused(self, kept: KeptSchedule) -> bool:
-        return await self._runs.store.is_paused(kept_key(kept.event))
+        return await self.runs.store.is_paused(kept_key(kept.event))
 
     async def set_zone(self, conversation: Address, zone: ZoneInfo) -> None:
         """Set the time zone of a conversation: what is to come at "9" comes when it is 9 there."""
-        lease, now = self._lease(conversation), self._clock.now()
+        lease, now = self._lease(conversation), self.clock.now()
         dues = {
             kept.number: wanted.timing.first(now, zone).timestamp()
             for kept, wanted in await self.all(conversation)
@@ -150,11 +150,11 @@ class Schedules:
     async def _ring(self, _shard: int, kept: KeptSchedule) -> bool:
         wanted = _wanted(kept)
         if wanted is None:
-            await self._store.passed(kept, (self._clock.now() + LOCKED_FOR).timestamp())
+            await self._store.passed(kept, (self.clock.now() + LOCKED_FOR).timestamp())
             return True
         message = await self._attend(_message(kept, wanted.text))
         try:
-            if message.kind == NOTICE or await self._runs.admit(message, self.limits):
+            if message.kind == NOTICE or await self.runs.admit(message, self.limits):
                 await self._inbox.add(message)
         except InboxFull:
             return False
@@ -164,7 +164,7 @@ class Schedules:
 
     async def _next(self, kept: KeptSchedule, timing: SetTimes) -> float | None:
         zone = await self.zone(kept.event.address)
-        following = timing.next(datetime.fromtimestamp(kept.due_s, UTC), self._clock.now(), zone)
+        following = timing.next(datetime.fromtimestamp(kept.due_s, UTC), self.clock.now(), zone)
         return None if following is None else following.timestamp()
 
 
@@ -268,11 +268,10 @@ MAX_TEXT_CHARS = 4000
 
 
 class ScheduleCalls:
-    def __init__(self, record: SessionRecord, journal: Journal, schedules: Schedules, clock: Clock) -> None:
+    def __init__(self, record: SessionRecord, journal: Journal, schedules: Schedules) -> None:
         self._record = record
         self._outside = OutsideEffects(journal)
         self._schedules = schedules
-        self._clock = clock
 
     @call("Schedule", example='name = await Schedule("every weekday at 9", "ask what everybody is at")')
     async def schedule(self, frame: Frame, call: FrameCall, when: str, text: str) -> None:
@@ -289,7 +288,7 @@ class ScheduleCalls:
     async def _make(self, key: str, when: str, text: str) -> str:
         """The name of the schedule of a key, which is made once however often this is called."""
         record, schedules = self._record, self._schedules
-        zone, now = await schedules.zone(record.address), self._clock.now()
+        zone, now = await schedules.zone(record.address), schedules.clock.now()
         found = read_times(when, now, zone)
         if found is None or found[2]:
             raise PlaybookError(f'Schedule does not understand {when!r}; write "every weekday at 9" or "in 20 minutes"')

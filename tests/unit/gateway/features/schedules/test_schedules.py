@@ -87,7 +87,7 @@ class Desk:
         return await self.take(event)
 
     async def take(self, event: InboxEvent) -> str:
-        return await ScheduleAnswers(self.schedules, self.clock).answer(event, english())
+        return await ScheduleAnswers(self.schedules).answer(event, english())
 
     async def come(self) -> list[tuple[str, str, str]]:
         """What has come into the conversation: when it was due, of whom, and what."""
