@@ -58,7 +58,8 @@ def start_lines(
     of_features: Mapping[str, Sequence[str]],
     platforms: Mapping[str, ServedPlatform],
 ) -> list[str]:
-    lines = [*_program_lines(routes), *_remote_lines(list(programs)), f"{'model':<{_WIDTH}} {model_line}"]
+    head, shown = ("routes", routes.lines()) if routes.single is None else ("program", [routes.single])
+    lines = [*listed_under(head, shown), *_remote_lines(list(programs)), *listed_under("model", [model_line])]
     for name, said in of_features.items():
         lines += listed_under(name, said)
     for name, platform in platforms.items():
@@ -101,12 +102,6 @@ def door_lines(web: WebSettings | None, wrapping: WorkerWrapper | None) -> list[
 
 def listed_under(head: str, lines: Sequence[str]) -> list[str]:
     return [f"{head if number == 0 else '':<{_WIDTH}} {line}" for number, line in enumerate(lines)]
-
-
-def _program_lines(routes: Routes) -> list[str]:
-    if routes.single is not None:
-        return [f"{'program':<{_WIDTH}} {routes.single}"]
-    return listed_under("routes", routes.lines())
 
 
 def url_here(host: str, port: int) -> str:

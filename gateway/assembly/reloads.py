@@ -114,10 +114,7 @@ class NodeReloads:
 
     async def follow_pins(self) -> None:
         """Keep to what owners have rolled back, also while nobody listened."""
-        await self._pins.listen(self.reloading.keep_to_pins, self._pins_changed)
-
-    async def _pins_changed(self, _: str) -> None:
-        await self.reloading.keep_to_pins()
+        await self._pins.listen(self.reloading.keep_to_pins, lambda _: self.reloading.keep_to_pins())
 
     async def _heard(self, by: str) -> None:
         if by != self._news.node:

@@ -156,7 +156,7 @@ def room_rules(foundation: GatewayFoundation) -> RoomRules:
         shut_out=shut_out,
         overseen=settings.console.private or any(one.content and one.private for one in scopes),
         begins=lambda command: command in foundation.routes.commands,
-        voice_s=_recorded_s(settings),
+        voice_s=settings.voice.seconds if SERVICES[TRANSCRIBE] in settings.models else 0,  # nobody listens elsewhere
     )
 
 
@@ -164,8 +164,3 @@ def _answering(foundation: GatewayFoundation) -> list[str]:
     """The names of the agents that people can write to alone: those with which the web's program begins."""
     program = foundation.programs.get(foundation.routes.first_on(PLATFORM) or "")
     return [] if program is None else sorted(agent.name for agent in program.agents if begins(agent))
-
-
-def _recorded_s(settings: Settings) -> int:
-    """How long a voice note may be that people record in the web chat; 0 where nobody listens to it."""
-    return settings.voice.seconds if SERVICES[TRANSCRIBE] in settings.models else 0

@@ -154,7 +154,8 @@ class SessionErasure(Struct, frozen=True):
         ids = {known.record.id for known in doomed}
         successors = {known.record.id: await self._successor(known) for known in doomed}
         files: set[str] = set()
-        for known in _forks_first(doomed):
+        # Forks first: no deleted session hands its facts to one that is deleted later.
+        for known in sorted(doomed, key=lambda one: one.record.started_at, reverse=True):
             successor = successors[known.record.id]
             lives = successor is not None and successor.record.id not in ids
             files |= await self._delete(known, successor if lives else None, force)
@@ -241,11 +242,6 @@ def _ordered_by(theirs: Iterable[KnownSession], tasks: Iterable[_Task]) -> list[
         doomed |= {task.known.record.id for task in more}
         left = [task for task in left if task.known.record.id not in doomed]
     return found
-
-
-def _forks_first(known: Iterable[KnownSession]) -> list[KnownSession]:
-    """An order in which no deleted session hands its facts to one that is deleted later."""
-    return sorted(known, key=lambda one: one.record.started_at, reverse=True)
 
 
 def _refuse_busy(known: Iterable[KnownSession], force: bool) -> None:

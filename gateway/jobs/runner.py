@@ -43,7 +43,7 @@ def every(name: str, interval: timedelta, run: Callable[[datetime], Awaitable[No
     return Job(name, lambda after: after + interval, run)
 
 
-class JobRunner:
+class JobRunner(Struct, frozen=True):
     """Runs each job at its times, once among all nodes and never two at once, for as long as `run` runs.
 
     However many times went by while no node ran, a job runs once for them, late. A job that is met for the first time
@@ -51,15 +51,12 @@ class JobRunner:
     hangs for longer than its lease may still be at work when the next one begins.
     """
 
-    def __init__(
-        self, jobs: Sequence[Job], leases: LeaseStore, done: Records, holder: LeaseHolder, clock: Clock, bus: Bus
-    ) -> None:
-        self._jobs = tuple(jobs)
-        self._leases = leases
-        self._done = done
-        self._holder = holder
-        self._clock = clock
-        self._bus = bus
+    _jobs: Sequence[Job]
+    _leases: LeaseStore
+    _done: Records
+    _holder: LeaseHolder
+    _clock: Clock
+    _bus: Bus
 
     async def run(self) -> None:
         """Run the jobs until cancelled."""

@@ -80,8 +80,8 @@ def _steps(
     )
     for line, node in nodes.items():
         span, instruction = spans[line], node.instruction
-        meant = explain(as_worded(instruction, defined, texts), required)
-        parts = [_with_reason(part, reasons.get(span)) for part in meant]
+        meant, reason = explain(as_worded(instruction, defined, texts), required), reasons.get(span)
+        parts = [replace(one, why=reason) if reason and one.kind is PartKind.FREE else one for one in meant]
         shown = _line(instruction.location, span, instruction.text, parts)
         if span in shown_before:
             shown["words"] = ""
@@ -89,11 +89,6 @@ def _steps(
             shown["by"] = "model"
         shown_before.add(span)
         yield shown
-
-
-def _with_reason(part: StepPart, reason: str | None) -> StepPart:
-    """A free part with the reason that `parley check` gives for its step."""
-    return replace(part, why=reason) if reason and part.kind is PartKind.FREE else part
 
 
 def _line(location: str, span: Span, text: str, parts: Sequence[StepPart]) -> Line:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from anyio import to_thread
-from msgspec import Struct
+from msgspec import Struct, field
 
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
 from runtime.core.clock import Clock
@@ -43,17 +43,14 @@ _READ = 8
 """The versions in memory that are not served."""
 
 
-class KeptVersions:
-    """See `runtime.sessions.versions.ProgramVersions`. `complete` adds the calls of extensions, which no text has."""
+class KeptVersions(Struct, frozen=True):
+    """See `runtime.sessions.versions.ProgramVersions`. `_complete` adds the calls of extensions, which no text has."""
 
-    def __init__(
-        self, taken: Records, texts: Records, clock: Clock, complete: Callable[[Program], Program] = lambda one: one
-    ) -> None:
-        self._taken = taken
-        self._texts = texts
-        self._clock = clock
-        self._complete = complete
-        self._read: OrderedDict[str, Program] = OrderedDict()
+    _taken: Records
+    _texts: Records
+    _clock: Clock
+    _complete: Callable[[Program], Program] = lambda one: one
+    _read: OrderedDict[str, Program] = field(default_factory=OrderedDict)
 
     async def take_up(self, programs: Iterable[Program]) -> None:
         """These are served from now on. Raises StorageUnavailable."""
@@ -132,13 +129,12 @@ class KeptVersion(Struct, frozen=True):
     at: float
 
 
-class VersionPins:
-    """The pins of all nodes. `taken` has the versions that are kept, as `KeptVersions` writes them."""
+class VersionPins(Struct, frozen=True):
+    """The pins of all nodes. `_taken` has the versions that are kept, as `KeptVersions` writes them."""
 
-    def __init__(self, pins: ChangedTogether, taken: Records, clock: Clock) -> None:
-        self._pins = pins
-        self._taken = taken
-        self._clock = clock
+    _pins: ChangedTogether
+    _taken: Records
+    _clock: Clock
 
     async def all(self) -> Mapping[str, VersionPin]:
         """The pins by program, also those whose program has other files by now."""

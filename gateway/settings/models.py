@@ -161,14 +161,11 @@ def service_sources(models: Mapping[str, Entry]) -> dict[str, Service]:
 def check_name(models: Mapping[str, Entry], name: object, where: str) -> None:
     """Raise ConfigError for a model that a program or a route names and the settings do not have."""
     if str(name) not in known_names(models):
+        key = re.sub(r"[^a-z0-9_-]+", "-", str(name).lower()).strip("-") or "big"
         raise ConfigError(
             f'{where}: there is no model "{name}"; there are: {", ".join(known_names(models))}. Give it a model below '
-            f'[models], such as {_as_key(name)} = "anthropic/claude-sonnet-4-5", or leave the name out.'
+            f'[models], such as {key} = "anthropic/claude-sonnet-4-5", or leave the name out.'
         )
-
-
-def _as_key(name: object) -> str:
-    return re.sub(r"[^a-z0-9_-]+", "-", str(name).lower()).strip("-") or "big"
 
 
 def _check_known(models: Mapping[str, Entry], name: str, where: str) -> None:

@@ -50,7 +50,7 @@ def exec_program(
     """
     from gateway.programs.arguments import begun_by, entry_of, read_arguments
 
-    _open_outputs()
+    sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()  # it may be started without any
     with _ended_by_ctrl_c(), plain_errors():
         settings = load_settings(config, {"model": model})
         compiled = _compiled(settings, program)
@@ -119,12 +119,6 @@ def _close_output() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _open_outputs() -> None:
-    """Something to write to, also for a process that was started without outputs."""
-    sys.stdout = sys.stdout or io.StringIO()
-    sys.stderr = sys.stderr or io.StringIO()
 
 
 class Lines:

@@ -5,7 +5,7 @@ every change at once.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -23,8 +23,6 @@ _GivenRole = Literal["guest", "member", "owner"]
 _PersonArgument = Annotated[str, typer.Argument(help="The person, as <platform>:<id>, such as telegram:42.")]
 _RoleOption = Annotated[_GivenRole, typer.Option("--role", help="The role to give: guest, member or owner.")]
 
-_Later: TypeAlias = "Callable[[AccessRequest, str], Awaitable[None]]"
-"""Has the gateway tell a person the outcome of their request, by the key of the text."""
 
 app = typer.Typer(help="Manage who may talk with the agents.", no_args_is_help=True)
 
@@ -54,14 +52,18 @@ def approve(
 ) -> None:
     """Give access to somebody who is waiting."""
     from gateway.access.people import Role
+    from gateway.assembly.stores import people_in, tell_later
+    from runtime.core.clock import SystemClock
+    from runtime.core.texts import load_texts
 
-    async def let_in(people: KnownPeople, later: _Later) -> AccessRequest | None:
-        found = await people.approve(code, Role[role.upper()])
+    async def let_in(database: GatewayDatabase) -> AccessRequest | None:
+        texts = load_texts(database.settings.language, database.settings.texts_dir)
+        found = await people_in(database.connection, SystemClock()).approve(code, Role[role.upper()])
         if found is not None:
-            await later(found, "access.approved")
+            await tell_later(database.connection, found, texts("access.approved"))
         return found
 
-    request = _with_storage(config, let_in)
+    request = with_database(config, let_in, archived=False)
     if request is None:
         note(f"parley: nobody is waiting with the code {code}; see parley access list.")
         raise typer.Exit(BAD_INPUT)
@@ -102,21 +104,11 @@ def _set(config: Path | None, person: str, role: str) -> None:
 
 def _with_people(config: Path | None, ask: Callable[[KnownPeople], Awaitable[Answer]]) -> Answer:
     """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
-    return _with_storage(config, lambda people, _: ask(people))
+    from gateway.assembly.stores import people_in
+    from runtime.core.clock import SystemClock
 
-
-def _with_storage(config: Path | None, ask: Callable[[KnownPeople, _Later], Awaitable[Answer]]) -> Answer:
-    async def asked(database: GatewayDatabase) -> Answer:
-        from gateway.assembly.stores import people_in, tell_later
-        from runtime.core.clock import SystemClock
-        from runtime.core.texts import load_texts
-
-        texts = load_texts(database.settings.language, database.settings.texts_dir)
-
-        async def later(request: AccessRequest, key: str) -> None:
-            await tell_later(database.connection, request, texts(key))
-
-        return await ask(people_in(database.connection, SystemClock()), later)
+    def asked(database: GatewayDatabase) -> Awaitable[Answer]:
+        return ask(people_in(database.connection, SystemClock()))
 
     return with_database(config, asked, archived=False)
 

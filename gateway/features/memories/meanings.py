@@ -96,19 +96,18 @@ class _Shelf(Struct, frozen=True):
     vectors: Vectors = field(default_factory=Vectors)
 
 
-class Meanings:
+class Meanings(Struct, eq=False):
     """Finds memories that share no word with a question. What they need is asked for with the question itself, so
     nothing waits for it but the answer to that question."""
 
-    def __init__(self, store: VectorStore, embedder: Embedder, alike: float) -> None:
-        """`alike` is the least cosine of what is found."""
-        self._store = store
-        self._embedder = embedder
-        self._alike = alike
-        self._shelves: OrderedDict[tuple[MemoryScope, str], _Shelf] = OrderedDict()
-        self._questions: OrderedDict[str, bytes] = OrderedDict()
-        self._length = 0
-        """How long the model's vectors are: others that are kept come from before, and are made again."""
+    _store: VectorStore
+    _embedder: Embedder
+    _alike: float
+    """The least cosine of what is found."""
+    _shelves: OrderedDict[tuple[MemoryScope, str], _Shelf] = field(default_factory=OrderedDict)
+    _questions: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    _length: int = 0
+    """How long the model's vectors are: others that are kept come from before, and are made again."""
 
     async def found(
         self, memories: Sequence[StoredMemory], question: str, limit: int, payer: BilledPerson

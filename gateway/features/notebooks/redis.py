@@ -67,20 +67,17 @@ _MERGED = "merged:"
 Fields = Mapping[str, str]
 
 
-class RedisNotebooks:
-    """`notebooks` is how many there may be, and `entries` how many places each may have. `news` reads for everybody who
+class RedisNotebooks(Struct, eq=False):
+    """`notebooks` is how many there may be, and `entries` how many places each may have. `_news` reads for all who
     follows something on this node.
     """
 
-    def __init__(
-        self, connection: RedisConnection, news: TapeNews, *, notebooks: int = 10_000, entries: int = 1_000_000
-    ) -> None:
-        self._connection = connection
-        self._news = news
-        self._notebooks = notebooks
-        self._entries = entries
-        self._counted: int | None = None
-        self._counted_at = 0.0
+    _connection: RedisConnection
+    _news: TapeNews
+    notebooks: int = 10_000
+    entries: int = 1_000_000
+    _counted: int | None = None
+    _counted_at: float = 0.0
 
     async def find(self, name: str, /) -> Notebook | None:
         keys = keys_of(name)
@@ -107,9 +104,12 @@ class RedisNotebooks:
         if not await self._connection.ask("EXISTS", keys.notebook):
             await self._make_room()
         arguments: list[str | int] = [name, mark, _ATTEMPT_KEPT_MS if key is None else KEY_KEPT_MS]
-        arguments += ["" if expect is None else expect, self._entries, *_merged_fields(merging)]
+        arguments += ["" if expect is None else expect, self.entries, *_merged_fields(merging)]
         for number, draft in enumerate(drafts):
-            arguments += self._entry_fields(name, draft, f"{mark}.{number}")
+            own = f"{mark}.{number}"
+            line = self._connection.sealing.shared.seal(notebook_binding(name, own), draft.line)
+            sealed = "" if line == draft.line else own
+            arguments += [int(draft.kind == ANCHOR), draft.kind, line, int(draft.raw), sealed]
         kind, first, *last = await self._connection.run(
             _APPEND,
             [
@@ -124,7 +124,7 @@ class RedisNotebooks:
             arguments,
         )
         if kind == "full":
-            raise no_room_in(name, self._entries)
+            raise no_room_in(name, self.entries)
         if kind in ("head", "merged"):
             raise head_moved(name, first)
         return Appended(first, last[0], kind == "known")
@@ -215,16 +215,12 @@ class RedisNotebooks:
         the bound together.
         """
         now = anyio.current_time()
-        if self._counted is None or self._counted >= self._notebooks or now - self._counted_at > _COUNTED_FOR_S:
+        if self._counted is None or self._counted >= self.notebooks or now - self._counted_at > _COUNTED_FOR_S:
             counts = await self._connection.each(_lists(), lambda batch, key: batch.zcard(key))
             self._counted, self._counted_at = sum(counts), now
-        if self._counted >= self._notebooks:
-            raise no_room_for(self._notebooks)
+        if self._counted >= self.notebooks:
+            raise no_room_for(self.notebooks)
         self._counted += 1
-
-    def _entry_fields(self, name: str, draft: Draft, mark: str) -> list[str | int]:
-        line = self._connection.sealing.shared.seal(notebook_binding(name, mark), draft.line)
-        return [int(draft.kind == ANCHOR), draft.kind, line, int(draft.raw), "" if line == draft.line else mark]
 
     async def _read_stretch(self, stretch: EntryRange, back: bool) -> AsyncIterator[NotebookEntry]:
         key, offset = keys_of(stretch.notebook).entries, stretch.offset
@@ -329,7 +325,8 @@ class NotebookRetention:
         if all(changed_ms >= until_ms for changed_ms in changes.values()):
             return []
         found = [notebook for name in changes if (notebook := await self._notebooks.find(name)) is not None]
-        seen = {name for notebook in found for name in _seen_by(notebook)}
+        origins = {(one.name, of.notebook) for one in found for branch in one.branches.values() for of in branch.origin}
+        seen = {shown for name, shown in origins if shown != name}
         return [
             OldNotebook(one.name, datetime.fromtimestamp(changes[one.name] / 1000, UTC), changes[one.name], one.written)
             for one in found
@@ -347,11 +344,6 @@ class NotebookRetention:
                 bus.publish(NotebooksRetired(deleted))
 
         return every("notebook retention", INTERVAL, run)
-
-
-def _seen_by(notebook: Notebook) -> set[str]:
-    """The other notebooks whose entries this one shows, on any branch."""
-    return {one.notebook for branch in notebook.branches.values() for one in branch.origin} - {notebook.name}
 
 
 def retention_in(database: GatewayDatabase) -> NotebookRetention:

@@ -364,7 +364,9 @@ async def _wanted(request: Request, tape: Tape) -> _Wanted:
 async def _some(tape: Tape, wanted: _Wanted) -> tuple[list[str], int | None]:
     """The entries of one answer, and the place where the next one goes on: its `after`, or its `until` in reverse."""
     texts: list[str] = []
-    after, until = _span(wanted)
+    most = LOOKED_AT if wanted.kinds else wanted.limit  # without kinds to choose, no more than are given are looked at
+    after = max(wanted.after, wanted.until - most) if wanted.back else wanted.after
+    until = wanted.until if wanted.back else min(wanted.until, wanted.after + most)
     chars = 0
     async for line in tape.lines(after, until, back=wanted.back):
         if not wanted.kinds or line.kind in wanted.kinds:
@@ -375,11 +377,3 @@ async def _some(tape: Tape, wanted: _Wanted) -> tuple[list[str], int | None]:
             break
     more = until > wanted.after if wanted.back else after < wanted.until
     return texts, (until if wanted.back else after) if more else None
-
-
-def _span(wanted: _Wanted) -> tuple[int, int]:
-    """What one answer looks at: no more entries than `LOOKED_AT`, and without kinds to choose no more than it gives."""
-    most = LOOKED_AT if wanted.kinds else wanted.limit
-    if wanted.back:
-        return max(wanted.after, wanted.until - most), wanted.until
-    return wanted.after, min(wanted.until, wanted.after + most)

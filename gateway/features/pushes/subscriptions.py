@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
 from anyio.lowlevel import checkpoint
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from adapters.records import ChangedTogether, what_can_be_read
@@ -92,18 +92,17 @@ def _read_wishes(kept: str) -> Wishes:
     return Wishes(**{**data, "browsers": tuple(Subscription(**one) for one in data["browsers"])})
 
 
-class Subscriptions:
-    """Raises StorageUnavailable. `allowed` says which addresses are a push service's."""
+class Subscriptions(Struct, eq=False):
+    """Raises StorageUnavailable. `_allowed` says which addresses are a push service's."""
 
-    def __init__(self, records: ChangedTogether, clock: Clock, allowed: Callable[[str], bool] = is_service) -> None:
-        self._records = records
-        self._clock = clock
-        self._allowed = allowed
-        self._listed: tuple[float, Sequence[tuple[str, Wishes]]] | None = None
-        """Until when what everybody wants is remembered."""
-        self._changes = 0
-        self._read: dict[str, tuple[str, Wishes]] = {}
-        """The text of each person that was read last, and what it says."""
+    _records: ChangedTogether
+    _clock: Clock
+    _allowed: Callable[[str], bool] = is_service
+    _listed: tuple[float, Sequence[tuple[str, Wishes]]] | None = None
+    """Until when what everybody wants is remembered."""
+    _changes: int = 0
+    _read: dict[str, tuple[str, Wishes]] = field(default_factory=dict)
+    """The text of each person that was read last, and what it says."""
 
     async def key(self) -> PushKey:
         """The gateway's key, made once and kept."""

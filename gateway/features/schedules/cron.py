@@ -141,19 +141,15 @@ def jobs_of(ground: FeatureGround) -> list[Job]:
 
 def _schedule(own: CronSettings, routes: Routes) -> Schedule:
     address = Address(own.platform, own.place, own.thread or None)
-    program = own.program or routes.program(_arrival(own, address))
+    who = ("", "", own.name, own.text, _SOME_TIME)
+    arrival = Inbound(address, *who, private=False, addressed=True, space=own.space or None)
+    program = own.program or routes.program(arrival)
     if own.program and own.program not in routes.files:
         advice = name_advice(own.program, sorted(routes.files))
         raise ConfigError(f'{own.where}: there is no program "{own.program}"; {advice}')
     if program is None:
         raise ConfigError(f'{own.where}: no route serves {address.key}; name a program with program = "…".')
     return Schedule(own.name, own.schedule, own.timezone, address, own.text, program, bool(own.program), own)
-
-
-def _arrival(own: CronSettings, address: Address) -> Inbound:
-    return Inbound(
-        address, "", "", own.name, own.text, _SOME_TIME, private=False, addressed=True, space=own.space or None
-    )
 
 
 def _short(text: str) -> str:
