@@ -43,21 +43,9 @@ _FILLED_IN = re.compile(r"(?<!\{)\{(\$[^\W\d][^{}\n]*)\}(?!\})")
 
 _METHODS = frozenset(
     {
-        *(
-            "upper",
-            "lower",
-            "title",
-            "capitalize",
-            "strip",
-            "lstrip",
-            "rstrip",
-            "split",
-            "join",
-            "replace",
-            "startswith",
-        ),
-        *("endswith", "count", "find", "index", "isdigit", "isalpha", "isnumeric", "keys", "values", "items", "get"),
-        *("copy", "splitlines", "casefold", "removeprefix", "removesuffix"),
+        *("upper", "lower", "title", "capitalize", "strip", "lstrip", "rstrip", "split", "join", "replace"),
+        *("startswith", "endswith", "count", "find", "index", "isdigit", "isalpha", "isnumeric", "keys", "values"),
+        *("items", "get", "copy", "splitlines", "casefold", "removeprefix", "removesuffix"),
     }
 )
 

@@ -51,22 +51,9 @@ from runtime.language.vocabulary.word_list import WORD
 
 _TYPE_WORDS = frozenset(
     {
-        *("str", "int", "float", "bool", "list", "dict", "string", "integer", "number", "boolean", "array", "object"),
-        *(
-            "image",
-            "file",
-            "date",
-            "datetime",
-            "time",
-            "any",
-            "Any",
-            "None",
-            "Optional",
-            "Union",
-            "Literal",
-            "set",
-            "tuple",
-        ),
+        *("str", "int", "float", "bool", "list", "dict", "string", "integer", "number", "boolean", "array"),
+        *("object", "image", "file", "date", "datetime", "time", "any", "Any", "None", "Optional", "Union"),
+        *("Literal", "set", "tuple"),
     }
 )
 _TYPES = (

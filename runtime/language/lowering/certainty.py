@@ -80,6 +80,8 @@ class Certainty:
     def _kept(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Decide whether … and save it as $kind" is a value; "Ask … and add it to $names" is a list that grows."""
         kept = phrase("kept at the end").inside(bare)
+        if phrase("writes and returns").begins(bare):
+            return LoweredInstruction(OpCode.RET, text)
         if kept is None or phrases.begins_control(bare):
             return None
         if kept["verb"].lower() in _LISTS:
@@ -109,6 +111,11 @@ class Certainty:
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
+            why = (
+                "what it returns may be part of what is said"
+                if ends and phrase("returns something").inside(plain)
+                else why
+            )
         why = why or why_governed(found, text)
         return free(text, why, whole=found.op is OpCode.CND) if why else None
 
@@ -216,6 +223,6 @@ def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
         works = works and not (asks and phrase("finds out from somebody").begins(bare))
         if first in words_of("work in a message") and works and not _to_people(phrase("to people").left_out_of(head)):
             return f"{bare[:40]!r} may be part of what is said"
-        if messages.grants(bare) and not messages.is_indirect(head):
+        if phrase("gives more than words").begins(bare) and not messages.is_indirect(head):
             return f"{bare[:40]!r} may be more than words"
     return ""

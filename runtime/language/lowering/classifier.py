@@ -190,6 +190,8 @@ class Classifier:
             rest = text[match.end() :]
             if ";" in unquoted(text[: match.start()]):
                 break
+            if text[: match.start()].rstrip().endswith((" and", " or")):
+                continue  # "If they come, wait for them and then greet them"
             if rest and (split := self._split_at_verb(text[: match.start()])):
                 return split[0], text[len(split[0]) :].lstrip()
             if (is_limit(rest) and not repeats_steps(rest)) or tests_more(text, rest):

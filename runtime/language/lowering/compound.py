@@ -302,6 +302,9 @@ class Compound:
         if ends_program(bare) and messages.has_the_end(head, text[len(head) :]):
             return None
         indirect = messages.is_indirect(head)
+        handed = phrase("hands on").begins(bare) and not messages.may_go_on(head) and phrase("ask always").begins(head)
+        if handed and self._for_another(self._classify(head), bare):
+            return self._sequence(text, [head, tail])
         if after := self._after_the_answer(found, text, head, tail):
             return after
         if indirect and found.op is OpCode.TNK and (phrase("tell").begins(bare) or phrase("ask always").begins(bare)):
@@ -314,12 +317,6 @@ class Compound:
             besides = self._for_another(found, bare) or (found.talk is not None and sets)
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
-        if (
-            phrase("hands on").begins(bare)
-            and phrase("ask always").begins(head)
-            and self._for_another(self._classify(head), bare)
-        ):
-            return self._sequence(text, [head, tail])
         if (phrase("acts").begins(bare) or is_exact(bare)) and not self._reach.meant(bare):
             exact = second.known and (
                 not indirect or phrase("says only quoted").begins(phrase("opening").without(head))
@@ -336,8 +333,8 @@ class Compound:
         """A question, and what is said when its answer is there: "Ask for it, then tell them …"."""
         bare = phrase("opening").without(tail).rstrip(". ;")
         asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
-        then = "then" in text[len(head) : len(text) - len(tail)].lower()
-        tells = phrase("tell").begins(bare) if then else phrase("replies").begins(bare)
+        then = phrase("beside its question").inside(head) or "then" in text[len(head) : len(text) - len(tail)].lower()
+        tells = (phrase("tells or waits") if then else phrase("replies")).begins(bare)
         if asked and asked.asks and not then and phrase("says only quoted").begins(bare):
             return free(text, _BEFORE_OR_BEHIND)
         if asked is None or not asked.asks or (messages.is_indirect(head) and not (then and tells)):
@@ -345,8 +342,8 @@ class Compound:
         second = self._classify(tail)
         if then and tells and not second.known:
             return free(text, f"{tail!r}: {second.reason}")
-        told = second.talk is not None and not second.talk.asks and (then or tells)
-        return replace(self._speech.spoken(asked), after=(tail,)) if told else None
+        told = second.known and (second.op is OpCode.QUE if second.talk is None else not second.talk.asks)
+        return replace(self._speech.spoken(asked), after=(tail,)) if told and (then or tells) else None
 
     def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
         """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""

@@ -15,14 +15,6 @@ NO_CLOCK = "no step waits for a time of day: `Wait 2 hours` waits, and a trigger
 _ANEW = phrase("another of two words"), phrase("another of one word")
 _OWN = frozenset({"their", "his", "her", "my", "our", "your"})
 _BEFORE_WHOM = frozenset({"the", "back", "to", "with"})
-_NEAR = 3
-_GRANTS = frozenset({"give", "grant"})
-_GRANTED = frozenset(
-    {
-        *("percent", "discount", "refund", "credit", "credits", "off", "bonus", "point", "points", "coins", "tokens"),
-        *("lives", "marks", "extra"),
-    }
-)
 OPTIONAL = "a value that may be left out is asked for until it is given"
 NO_LIMIT = "a time limit for an answer is part of the sentence"
 _WHY_MORE = {
@@ -39,8 +31,6 @@ _CLOCK = re.compile(
 )
 """The beginning of a time of day."""
 BUTTONS = 'buttons stand behind a question in its exact words: `Ask "Tea or milk?" with the options "Tea" and "Milk"`'
-_NEW = frozenset({"as", "in", "set", "setting", "into", "random", "new", "a", "an"})
-"""Words before a variable that nobody has given a value."""
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
 
@@ -128,13 +118,6 @@ def only_waits(bare: str) -> bool:
     return stays or rest.partition(" ")[0] in words_of("silent")
 
 
-def about_what_is_given(bare: str, given: Collection[str]) -> bool:
-    """Whether a question is "about their $email", which has a value: it may be asked for again."""
-    words = bare.rstrip(".!?").split()
-    at = next((at for at, word in enumerate(words) if at and words[at - 1] == "about" and word.lower() in _OWN), None)
-    return at is not None and len(words) - _NEAR <= at + 1 < len(words) and words[at + 1].removeprefix("$") in given
-
-
 def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[str]) -> str:
     """Why a message may be more than its words, or more than one; "" where it is not."""
     words = bare.lower().replace(",", " ").replace(":", " ").split()
@@ -143,19 +126,15 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     plain = QUOTATION.sub(" ", bare)
     if why := _surely_more(plain, meeting=meeting):
         return why
-    typed = [
-        found[1]
-        for found in phrases.VARIABLE.finditer(plain)
-        if ":" in found[0] and not _NEW.isdisjoint(plain[: found.start()].removesuffix("the ").split()[-1:])
-    ]
+    typed = [one["name"] for one in phrase("a new value").all_inside(plain)]
     if not meeting and (asks or words[:1] in (["let"], ["have"])) and phrase("asks several people").begins(bare):
         return "it asks several people, and one answer would end it"
     if not asks:
-        typed += [kept["name"]] if (kept := phrase("answer kept").inside(bare)) else []
+        typed += [kept["name"] for kept in phrase("answer kept").all_inside(bare)]
         new = next((name for name in typed if name not in given), None)
         if new is not None:
             return f"it does not say who gives ${new}"
-        return "it may be more than words" if grants(bare) else ""
+        return "it may be more than words" if phrase("gives more than words").begins(bare) else ""
     if words[1:2] in (["that"], ["this"]) and phrase("people").is_all_of(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
     if "$" in bare and _may_be_left_out(bare):
@@ -191,12 +170,6 @@ def _surely_more(plain: str, *, meeting: bool) -> str:
     return next(
         (why for part, why in _WHY_MORE.items() if found[part] and not (meeting and part in ("where", "talk"))), ""
     )
-
-
-def grants(bare: str) -> bool:
-    """Whether a clause gives somebody what words alone do not give: "give them a credit of 5 dollars"."""
-    words = bare.lower().replace(",", " ").replace(":", " ").split()
-    return words[:1] != [] and words[0] in _GRANTS and (not _GRANTED.isdisjoint(words) or "%" in bare)
 
 
 def waits_for_a_time(bare: str) -> bool:

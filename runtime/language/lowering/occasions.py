@@ -42,10 +42,12 @@ class Occasions:
         if any(isinstance(part, Ask | Wait | Call | Free) for part in parts):
             self._heard = self._called = True
 
-    def why_later(self, condition: str, *, in_a_loop: bool) -> str:
-        """Why a condition may be about what people say from now on; "" where it is not."""
+    def why_later(self, condition: str, above: Step | None, *, in_a_loop: bool) -> str:
+        """Why a condition, perhaps `above` whose step one waits, may be about what people say from now on; "" where it
+        is not."""
         test = phrase("branch at start").begins(condition)
-        if test and self._told and phrase("reacts").begins(test.rest):
+        asked = above is not None and any(isinstance(part, Ask | Wait) for part in decode(above).parts)
+        if test and self._told and not asked and phrase("reacts").begins(test.rest):
             return "nothing before it waits for their answer"
         return "" if in_a_loop or not self._is_for_later(condition) else LATER
 

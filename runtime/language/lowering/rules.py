@@ -37,7 +37,7 @@ from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 48
+_VERSION = 49
 _DONE = "; done when "
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _DEEPEST = MAX_DEPTH - 2
@@ -221,7 +221,7 @@ class _StepLowering:
             found, item = _whole(item, why)
         found, item = self._loop_people.counting(*self._in_full(found, item, line, before, above))
         once = found.known and found.op is OpCode.CND and not found.loop
-        later = self._occasions.why_later(found.text, in_a_loop=self._loops > 0) if once else ""
+        later = self._occasions.why_later(found.text, above, in_a_loop=self._loops > 0) if once else ""
         known = self._questions.whether_known(found.text) if once else ""
         if why := later or known or self._loop_people.doubt(found, item.text):
             found, item = _whole(item, why)

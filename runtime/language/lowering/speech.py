@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from runtime.language.instructions.model import Template, Wait
 from runtime.language.instructions.operands import said_words
 from runtime.language.instructions.steps.course import course_of
-from runtime.language.instructions.steps.hearing import NamedListeners, hearings
+from runtime.language.instructions.steps.hearing import NamedListeners, listeners
 from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.clauses import joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
@@ -32,6 +32,8 @@ class Speech:
 
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
+        self._perhaps: set[str] = set()
+        """The agents in free steps, which may speak with them."""
         self.absent = ""
         """The person besides the user for whom the last step of such kind was."""
         self.questions = AskedVariables(meeting=meeting)
@@ -111,13 +113,14 @@ class Speech:
         if (named := self._named(bare)) and named[0].doubt:
             return free(text, named[0].doubt)
         acts = phrase("lets do").begins(bare) and not phrase("lets know").begins(bare)
-        if acts and named and named[0].first[0] == "agent":
-            return free(text, f"what {named[0].first[1]} does is more than words")
+        who, name = named[0].first if acts and named else ("", "")
+        if who == "agent" or (who in ("user", "person") and not phrase("decides").inside(bare)):
+            return free(text, f"what {name or 'somebody'} does is more than words")
         if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
             return free(text, "whose answer is kept is unclear")
         if asks and "$" in bare and phrase("options in words").inside(bare):
             return free(text, messages.BUTTONS)
-        if messages.about_what_is_given(bare, self.questions.given):
+        if (about := phrase("about their value").inside(bare)) and about["name"] in self.questions.given:
             return free(text, "it may ask for a value that is there, or about it")
         more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.questions.given)
         more = more or self._reach.why_not_theirs(bare) or (self.questions.may_ask_again(bare) if asks else "")
@@ -143,8 +146,11 @@ class Speech:
     def _also_for(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> LoweredInstruction | None:
         """A free step for words to people and an agent: "Inform both the employee and Director"."""
         for role in (self._somebody_else(phrase("opening").without(tail)) for _, tail in joints(bare, 8)):
-            if role and role["who"].lower() in phrases.ROLES and not self._reach.is_the_user(role["who"]):
+            known = role and (self._reach.is_the_user(role["who"]) or self._reach.agents_in(role["who"]))
+            if role and role["who"].lower() in phrases.ROLES and not known:
                 return free(text, f"it is for {role['who']!r}, too, and there is no such agent")
+        if target not in (None, "user") and phrase("tells nothing yet").begins(bare):
+            return free(text, f"whether it is all for {target} is unclear")
         told = messages.before_what(phrases.VARIABLE.sub("this", bare)).rstrip(" .")
         start = next((one.start for one in self._named(told)), 0)
         tokens = [one for one in self._reach.names.tokens(told) if one.text != "the" and one.at >= start]
@@ -196,7 +202,7 @@ class Speech:
 
     def _nobody_known(self, text: str, bare: str, target: str | None) -> LoweredInstruction | None:
         """A step that names somebody whom only the running program knows, or nobody."""
-        if phrase("several").inside(bare) and len({*self.partners} - {"user"}) > 1:
+        if phrase("several").inside(bare) and len({*self.partners, *self._perhaps} - {"user"}) > 1:
             return free(text, "which of them are meant is known only when it runs")
         variable = phrase("to a variable at once").begins(bare)
         if variable and any(one.lead == "to" and one.start == variable.end() + 1 for one in self._named(bare)):
@@ -235,6 +241,7 @@ class Speech:
 
     def note(self, text: str) -> None:
         """Note a free step, which may be for somebody else, whom a later "him" or "her" means."""
+        self._perhaps.update(self._reach.agents_in(text))
         other = self._somebody_else(text)
         if other and not (phrase("people").begins(other["who"]) or self._reach.is_the_user(other["who"])):
             self.absent = other["who"]
@@ -284,12 +291,7 @@ class Speech:
 
     def _named(self, bare: str) -> Sequence[NamedListeners]:
         """Those whom a sentence names, from the part that names the listener: "Introduce Cook to the user"."""
-        found = hearings(open_text(bare), self._reach.names)
-        if phrase("about others").begins(bare) or phrase("hands on").begins(bare):
-            to = (one.start for one in found if one.lead == "to" and one.first[0] in ("agent", "user", "person"))
-            start = next(to, 0)
-            found = tuple(one for one in found if one.start >= start)
-        return found
+        return listeners(open_text(bare), self._reach.names)
 
     def addressee(self, bare: str) -> str | None:
         """The addressee: the first agent, person or group named as the object of the verb or after "to"."""

@@ -14,6 +14,8 @@ Maker = Callable[[Part], Part]
 """A part, when it is known what comes behind it."""
 
 _MARKS_OF_A_CLAUSE = frozenset(",;")
+_ALSO_NOUNS = frozenset({"till", "while"})
+_BEFORE_A_NOUN = frozenset({"the", "a", "our", "your", "their", "his", "her", "my", "this"})
 
 
 def over(words: WordList, at: int, groups: Groups) -> int:
@@ -47,12 +49,14 @@ def word_where(fits: Callable[[WordList, int], bool]) -> Maker:
 
 
 def word(said: str, *, joined: bool = False) -> Maker:
-    """This word or mark; a `joined` one follows without a blank."""
+    """This word or mark, and no noun or variable of this name; a `joined` one follows without a blank."""
+    no_noun = _BEFORE_A_NOUN if said in _ALSO_NOUNS else frozenset[str]()
 
     def maker(then: Part) -> Part:
         def part(words: WordList, at: int, groups: Groups) -> int:
             if words.ended[at] == said and (not joined or words.joined(at)):
-                named = not joined and words.ended[at - 1] == "$" and words.joined(at)  # `$until`, a variable's name
+                before = words.ended[at - 1]
+                named = before in no_noun or (not joined and before == "$" and words.joined(at))  # "the till", `$until`
                 return -1 if named else then(words, at + 1, groups)
             return -1
 

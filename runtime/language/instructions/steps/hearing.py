@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.grammar import ConditionChart, grammar_of
 from runtime.language.instructions.conditions.meanings import ACTIONS
 from runtime.language.instructions.conditions.tokens import ConditionToken, Kind
+from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import words_of_text
 
 _FILE = Path(__file__).parent / "hearing.grammar"
@@ -117,6 +119,22 @@ def hearings(text: str, names: AgentNames) -> tuple[NamedListeners, ...]:
             lead, who, doubt = ends[max(ends)][0]
             found.append(NamedListeners(lead, who, doubt, tokens[at].at, (*tokens, over)[max(ends) - 1].end))
     return tuple(found)
+
+
+def listeners(text: str, names: AgentNames) -> Sequence[NamedListeners]:
+    """Those whom a text names, from the part that names who hears it: "Introduce Cook to the user"."""
+    found = hearings(text, names)
+    if phrase("about others").begins(text) or phrase("hands on").begins(text):
+        to = (one.start for one in found if one.lead == "to" and one.first[0] in ("agent", "user", "person"))
+        start = next(to, 0)
+        found = tuple(one for one in found if one.start >= start)
+    clause = phrase("reported").inside(text) if any(one.start for one in found) else None
+    if clause and (phrase("ask always").begins(text) or phrase("to a role").begins(text)):  # "Ask if it went to Cook"
+        return tuple(one for one in found if one.start < clause.start() or one.lead == "by asking")
+    first = found[0] if clause and clause["fact"] and phrase("tell").begins(text) else None
+    if clause and first and first.start > clause.start() and first.first[0] == "agent":
+        return (replace(first, doubt="who hears it may be part of what is said"),)
+    return found
 
 
 def _who(kind: str) -> Callable[..., Heard]:

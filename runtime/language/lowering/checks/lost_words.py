@@ -58,7 +58,7 @@ _STOOD_FOR = {
     " early immediately return control caller calling playbook nothing back this end exit leave stop finish quit"
     " call meeting",
     "JMP": "skip if unless until while as long go jump goto return continue proceed loop repeat restart start begin"
-    " over back step again beginning top anew all move on ahead forward yld",
+    " over back step again beginning top anew all move on ahead forward yld ask them",
     "CHK": "check apply see follow consider read heed note n",
     "Ask": "option options choice choices button buttons",
     "EndMeeting": "end close finish conclude adjourn meeting",
