@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from adapters.web import codec
 from adapters.web.codec import Presence, RoomHead, WebVisitor
+from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
-from runtime.core.signals import WakeSignal
 
 MAX_WAITING_FRAMES = 1_000
 MAX_WAITING_CHARACTERS = 16_000_000

@@ -17,8 +17,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from benchmarks.table import Row, show
 from gateway.observability.logs import LogOptions, LogWriter
 from gateway.observability.metrics import ProcessMetrics
-from gateway.observability.tracing.names import SpanContent
-from gateway.observability.tracing.open_spans import SpanIds
+from gateway.observability.tracing.open_spans import SpanContent, SpanIds
 from gateway.observability.tracing.sdk import Shipping, tracer_of
 from gateway.observability.tracing.spans import Spans
 from gateway.observability.watching import NodeGauges, SecretMasking

@@ -23,10 +23,10 @@ from msgspec.structs import replace
 
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
 from runtime.core.address import Address, address_from
+from runtime.core.background import ListenerList
 from runtime.core.clock import Clock, aware
 from runtime.core.errors import InboxFull
 from runtime.core.message import Choice
-from runtime.core.signals import ListenerList
 from runtime.core.texts import Texts
 from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
 

@@ -73,9 +73,9 @@ from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.records import RedisPlaceStore, RedisRecords
 from runtime.storage.redis.rooms import RedisRoomNews
+from runtime.storage.redis.sessions.kept import RedisKeptWords
 from runtime.stores.sessions import LeaseHolder
 
 if TYPE_CHECKING:

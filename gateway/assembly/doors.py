@@ -53,10 +53,9 @@ from gateway.feature import ClientGround, TapeGround, WebGround
 from gateway.observability.logs import LogOptions, LogWriter
 from gateway.observability.watching import SecretMasking
 from gateway.overview.decisions import DecisionRoutes, PeopleRoutes
-from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.models import ModelRoutes, ToolRoutes
 from gateway.overview.programs import ProgramRoutes, SeenRefusals
-from gateway.overview.session_views import SessionViews
+from gateway.overview.session_views import MeetingRoutes, SessionViews
 from gateway.overview.sessions import SessionRoutes, TalkMaker
 from gateway.overview.status import PLATFORMS_TABLE, NodeRoutes, SeenPlatforms, SharedPlatforms, StatusRoute
 from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
@@ -83,7 +82,7 @@ from runtime.core.texts import load_texts
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.sessions.model_calls import RedisModelCalls
+from runtime.storage.redis.sessions.kept import RedisModelCalls
 from runtime.tape.snapshot import TapeMoments
 
 Announce = Callable[[GatewayReady], None]

@@ -46,7 +46,7 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisShareStore, RedisTimers
 from runtime.storage.redis.records import RedisCounters, RedisRecords
-from runtime.storage.redis.sessions.model_calls import RedisModelCalls
+from runtime.storage.redis.sessions.kept import RedisModelCalls
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import SessionArchive
 from runtime.stores.inbox import shard_of

@@ -15,7 +15,7 @@ from msgspec import Struct
 from gateway.cluster.renewal import LeaseRenewal, Outcome
 from gateway.cluster.roster import ClusterRoster
 from runtime.bus import Bus
-from runtime.core.signals import WakeSignal
+from runtime.core.background import WakeSignal
 from runtime.events.service import NodeBalanced, NodeHandedOver, NodeIsolated, NodeReturned, NodeShardLost
 from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.sessions import SHARDS, Lease, LeaseStore, NodeStore

@@ -10,8 +10,8 @@ import anyio
 from msgspec import Struct, field
 
 from adapters.records import Records
+from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
-from runtime.core.signals import WakeSignal
 from runtime.stores.sessions import SHARDS, LeaseHolder, LivingNodes, NodeStore
 
 DRAINS_TABLE = "nodes:drained"

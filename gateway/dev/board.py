@@ -23,8 +23,8 @@ from gateway.programs.reloading import ProgramReloading, ReloadResult
 from gateway.programs.second_reader import SecondReading
 from runtime.bus import Bus
 from runtime.core.address import Address
+from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
-from runtime.core.signals import WakeSignal
 from runtime.events.service import ProgramRefused
 from runtime.execution.frames.frame import Frame
 from runtime.execution.session_context import StepWatcher, WatchedSession

@@ -11,8 +11,8 @@ from uuid import uuid4
 import anyio
 
 from adapters.web.requests import room_id
+from runtime.core.background import WakeSignal
 from runtime.core.plain_text import visible
-from runtime.core.signals import WakeSignal
 
 _START = "/start"
 _CALM_S = 0.5

@@ -1,21 +1,26 @@
-"""`…/strip` and `…/state` of the tape of a session: what was going on in it, and how it stood at any moment."""
+"""`…/strip` and `…/state` of the tape of a session: what was going on in it, and how it stood at any moment; and all
+meetings: `GET /bus/v1/meetings`.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.journals import ClosedRooms, journal_of, tape_name
 from gateway.clients.requests import BusClient, answer, number
-from gateway.clients.views import ClientView, looks
+from gateway.clients.views import ClientView, GatewayView, looks
 from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
-from runtime.core.ids import SessionId
+from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
+from runtime.core.ids import ParticipantId, SessionId
 from runtime.core.json_text import plain_data
 from runtime.language.program import PlaybookSpec, Program, Step
 from runtime.playbooks.remote import QUESTION as APPROVAL
@@ -30,6 +35,7 @@ from runtime.tape.facts.session import ProgramAdopted, SessionBegun
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver
 from runtime.tape.snapshot import TapeMoments
 from runtime.tape.state.frames import CallKey, FrameState
+from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact, TapeReader
@@ -300,3 +306,77 @@ def _step(spec: PlaybookSpec | None, location: str | None) -> Step | None:
     """The step of `Playbook:line:code`."""
     parts = (location or "").split(":")
     return spec.step(parts[1]) if spec is not None and len(parts) > 1 else None
+
+
+LOOKED_AT = 40
+"""The sessions that one answer looks at."""
+
+_REMEMBERED = 1_000
+"""The sessions whose meetings are remembered until something happens in them."""
+
+_OPEN = ("working", "resting")
+
+
+class MeetingRoutes(GatewayView, frozen=True):
+    """The request about meetings. A session is folded once for each time that something has happened in it."""
+
+    catalog: SessionCatalog
+    _known: OrderedDict[SessionId, tuple[int, Sequence[dict[str, Any]]]] = field(default_factory=OrderedDict)
+
+    @looks("/meetings")
+    async def some(self, request: Request, client: BusClient) -> Response:
+        """The meetings of some sessions; those that are over are left out unless `over` is asked for."""
+        over = request.query_params.get("over") == "1"
+        try:
+            page = await self.catalog.page(request.query_params.get("after", ""), limit=LOOKED_AT)
+        except ValueError as error:
+            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
+        shown: list[dict[str, Any]] = []
+        for known in page.sessions:
+            if known.state not in _OPEN:
+                continue
+            words = await self.door.rooms.words(client.scopes, known.record)
+            meetings = [one for one in await self._meetings(known) if over or one["status"] != "ended"]
+            shown += meetings if words else [{name: one[name] for name in one if name != "shared"} for one in meetings]
+        return answer({"meetings": shown, "next": page.next or None})
+
+    async def _meetings(self, known: KnownSession) -> Sequence[dict[str, Any]]:
+        record = known.record
+        kept = self._known.get(record.id)
+        if kept is None or kept[0] != record.seq:
+            try:
+                state = (await self.door.moments.at(record.id, record.seq)).state
+            except (ArchiveUnavailable, ContentLocked, TapeConflict):
+                return []
+            kept = record.seq, [_data(known, state, one) for one in state.meetings.values()]
+            self._known[record.id] = kept
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        self._known.move_to_end(record.id)
+        return kept[1]
+
+
+def _data(known: KnownSession, state: SessionState, meeting: MeetingState) -> dict[str, Any]:
+    return {
+        "meeting": f"{known.record.id}.{meeting.id}",
+        "session": known.record.id,
+        "conversation": known.record.address.key,
+        "place": None if meeting.place is None else meeting.place.key,
+        "topic": meeting.topic,
+        "host": _name(state, meeting.host),
+        "status": meeting.status,
+        "why": meeting.why,
+        "since": datetime.fromtimestamp(meeting.since, UTC).isoformat() if meeting.since else None,
+        "joined": [_name(state, who) for who in meeting.joined],
+        "asked": [_name(state, who) for who in meeting.invited if who not in meeting.joined],
+        "shared": {name: one.value for name, one in meeting.shared.items()},
+    }
+
+
+def _name(state: SessionState, who: ParticipantId) -> str:
+    """The name of a person, or the class of an agent, with its number where there are several."""
+    for agent in state.agents.values():
+        if agent.id == who:
+            return f"{agent.klass}{state.number_of(agent)}"
+    person = next((person for id_, person in state.people.items() if id_ == who), None)
+    return str(who) if person is None else person.name

@@ -23,10 +23,10 @@ from gateway.programs.loading import ServedPrograms, compile_one, routes_of
 from gateway.programs.versions import SHOWN, KeptVersions, PinnedPrograms, VersionPin
 from gateway.settings.tree import Settings, keys, value_at
 from runtime.bus import Bus
+from runtime.core.background import ListenerList
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, StorageError
 from runtime.core.message import Choice
-from runtime.core.signals import ListenerList
 from runtime.core.texts import Texts
 from runtime.events.service import (
     ProgramRefused,

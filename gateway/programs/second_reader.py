@@ -24,10 +24,10 @@ from msgspec import Struct
 from gateway.programs.explanation import Line, explanation_of, leads_back, row_of
 from gateway.programs.reloading import ProgramReloading, ReloadResult
 from gateway.settings.tree import Settings
+from runtime.core.background import WakeSignal
 from runtime.core.errors import CompileError, LLMError
 from runtime.core.ids import digest_of
 from runtime.core.plain_text import plain, whole_characters
-from runtime.core.signals import WakeSignal
 from runtime.events.happening import Tell
 from runtime.language.compiler import write_whole
 from runtime.language.diagnostics import Diagnostic, Span

@@ -10,9 +10,9 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runtime.core.background import ListenerList
 from runtime.core.errors import JournalError, PlaybookError, StorageError, UnknownTarget
 from runtime.core.ids import AgentId
-from runtime.core.signals import ListenerList
 from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
 from runtime.execution.frames.outcomes import FrameEvents, RaisedFailure, described, failed_call, raised_at, site
 from runtime.execution.frames.signatures import BuiltinCall, Later

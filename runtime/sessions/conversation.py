@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY, session_of
+from runtime.core.background import WakeSignal
 from runtime.core.errors import (
     AdapterError,
     ArchiveUnavailable,
@@ -24,7 +25,6 @@ from runtime.core.errors import (
 from runtime.core.ids import SessionId
 from runtime.core.page import PageSpec
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
-from runtime.core.signals import WakeSignal
 from runtime.events.service import ArchiveFailed
 from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
 from runtime.language.program import Program

@@ -14,12 +14,12 @@ from msgspec import Struct, field
 
 from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY, platform_in, session_of
+from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
 from runtime.core.message import Choice
 from runtime.core.page import PageSpec
-from runtime.core.signals import WakeSignal
 from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.conversation import ConversationTask
 from runtime.sessions.node_context import NodeContext

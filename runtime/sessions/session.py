@@ -9,9 +9,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.agents.loops import begins
-from runtime.core.background import OnDemand
+from runtime.core.background import OnDemand, WakeSignal
 from runtime.core.errors import TapeConflict
-from runtime.core.signals import WakeSignal
 from runtime.events.sessions import SessionRestored, SessionStarted
 from runtime.events.talk import MessageReceived
 from runtime.language.pbasm.versions import outline

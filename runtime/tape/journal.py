@@ -11,12 +11,11 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
-from runtime.core.background import OnDemand
+from runtime.core.background import ListenerList, OnDemand, WakeSignal
 from runtime.core.clock import Clock
 from runtime.core.errors import LeaseLost, StorageError
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
-from runtime.core.signals import ListenerList, WakeSignal
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.registry import FactListeners
 from runtime.tape.facts.session import SessionEnded

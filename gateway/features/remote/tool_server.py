@@ -26,10 +26,10 @@ from msgspec import Struct, field
 from gateway.features.remote.connection import AnswerLost, Connection, ConnectionWiring, open_connection
 from gateway.features.remote.tools import remote_tools, wraps
 from runtime.bus import Bus
+from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
 from runtime.core.errors import OutcomeUnknown, RemoteError, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
 from runtime.core.plain_text import one_line, plain
-from runtime.core.signals import WakeSignal
 from runtime.events.sessions import (
     RemoteConnected,
     RemoteListed,

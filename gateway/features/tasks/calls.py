@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from runtime.core.address import session_of
+from runtime.core.background import WakeSignal
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ORDERER, SessionId, is_orderer
 from runtime.core.json_text import write_json
 from runtime.core.plain_text import whole_number
-from runtime.core.signals import WakeSignal
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt, site
 from runtime.execution.frames.signatures import Seconds, call

@@ -31,10 +31,9 @@ from gateway.features.voice.speech import (
 )
 from gateway.models.answers import BilledModel, BilledPerson
 from gateway.outbound.pages import NodeFileAccess
-from runtime.core.background import OnDemand
+from runtime.core.background import OnDemand, WakeSignal
 from runtime.core.files import FILE_URL, FileAccess
 from runtime.core.message import Attachment, SpokenMessage, attachment_from
-from runtime.core.signals import WakeSignal
 from runtime.execution.speech.pages import SPOKEN
 from runtime.llm.client import SPEAK, TRANSCRIBE
 from runtime.llm.models import SERVICES

@@ -18,8 +18,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, Tracer, TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from gateway.observability.tracing.names import SpanContent
-from gateway.observability.tracing.open_spans import SpanIds
+from gateway.observability.tracing.open_spans import SpanContent, SpanIds
 from gateway.observability.tracing.spans import Spans
 from gateway.observability.watching import SecretMasking
 from gateway.version import VERSION

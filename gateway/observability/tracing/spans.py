@@ -20,20 +20,27 @@ from opentelemetry.trace import (
     SpanKind,
 )
 
-from gateway.observability.tracing import names
-from gateway.observability.tracing.names import SpanContent, agent_of, attributes_of, title_of, whose
 from gateway.observability.tracing.open_spans import (
+    CHAT,
+    INVOKE_AGENT,
+    OPERATION,
+    SPAN_KIND,
     Key,
     OpenFrame,
     PageSpans,
+    SpanContent,
     SpanIds,
     SpanStretch,
+    agent_of,
+    attributes_of,
     fail,
     first_span,
     is_chosen,
     make_room,
     nanoseconds,
     root_of,
+    title_of,
+    whose,
     within,
 )
 from runtime.bus import Bus
@@ -243,11 +250,11 @@ class Spans:
         about, at = known.about, nanoseconds(began)
         if known.before is None:
             self._ids.next_trace = first_span(*key).trace_id
-        workflow = {names.OPERATION: "invoke_workflow", "gen_ai.workflow.name": about.program, names.SPAN_KIND: "CHAIN"}
+        workflow = {OPERATION: "invoke_workflow", "gen_ai.workflow.name": about.program, SPAN_KIND: "CHAIN"}
         program = self._tracer.start_span(
             about.program, Context(), SpanKind.INTERNAL, whose(about) | workflow, start_time=at
         )
-        invoked = {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "AGENT"} | agent_of(about)
+        invoked = {OPERATION: INVOKE_AGENT, SPAN_KIND: "AGENT"} | agent_of(about)
         agent = self._tracer.start_span(
             about.agent, within(program), SpanKind.INTERNAL, whose(about) | invoked, start_time=at
         )
@@ -257,12 +264,12 @@ class Spans:
     def _chat(self, key: Key, known: OpenFrame, began: datetime) -> Span:
         parent, model = self._open(key, known, began), known.chat_model
         provider, slash, _ = model.partition("/")
-        attributes = {names.OPERATION: names.CHAT, "gen_ai.request.model": model, names.SPAN_KIND: "LLM"}
+        attributes = {OPERATION: CHAT, "gen_ai.request.model": model, SPAN_KIND: "LLM"}
         if slash:
             attributes["gen_ai.provider.name"] = provider
         attributes |= whose(known.about) | agent_of(known.about)
         return self._tracer.start_span(
-            f"{names.CHAT} {model}", within(parent), SpanKind.CLIENT, attributes, start_time=nanoseconds(began)
+            f"{CHAT} {model}", within(parent), SpanKind.CLIENT, attributes, start_time=nanoseconds(began)
         )
 
     def _end_chat(self, known: OpenFrame, at: datetime) -> None:

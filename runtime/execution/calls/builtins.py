@@ -12,11 +12,11 @@ from typing import Any
 import anyio
 
 from runtime.bus import Bus
+from runtime.core.background import ListenerList
 from runtime.core.clock import LOOK_S, until
 from runtime.core.errors import PlaybookError, QueueTimeout
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
-from runtime.core.signals import ListenerList
 from runtime.events.frames import StepExecuted, TriggerFired
 from runtime.events.sessions import ProgramLogged
 from runtime.execution.frames.frame import Frame, FrameCall

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from runtime.core.background import WakeSignal
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
-from runtime.core.signals import WakeSignal
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey, CallRecord, FrameState, RaisedAt

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from runtime.channels.outbox import LivePage, Outbox
 from runtime.core.address import Address, Speaker, platform_in
+from runtime.core.background import WakeSignal
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message, StreamObserver, StreamStart
 from runtime.core.page import PageSpec
-from runtime.core.signals import WakeSignal
 from runtime.core.texts import Texts
 from runtime.events.talk import PageCutShort, PageFailed, PageSettled
 from runtime.execution.session_context import SessionContext

@@ -11,12 +11,12 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runtime.core.background import WakeSignal
 from runtime.core.files import FILE_URL
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.json_text import plain_data
 from runtime.core.message import HUMAN_CLASS, Attachment, Message, attachment_from
 from runtime.core.quote import Quote, all_quotes
-from runtime.core.signals import WakeSignal
 from runtime.execution.speech.pages import SessionPages
 from runtime.meetings.meeting import within
 from runtime.sessions.features import SessionPart

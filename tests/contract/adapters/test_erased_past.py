@@ -16,8 +16,8 @@ from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.core.quote import all_quotes, quotes_to_data
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.sessions.kept import RedisKeptWords
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, SessionRecord

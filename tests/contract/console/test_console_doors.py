@@ -19,7 +19,7 @@ from runtime.core.ids import AgentId, PersonId, SessionId, TapeId
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.sessions.model_calls import RedisModelCalls
+from runtime.storage.redis.sessions.kept import RedisModelCalls
 from runtime.stores.sessions import Commit, LeaseHolder, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, session_tape

@@ -16,8 +16,8 @@ from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.storage.encoding.encryption import ContentEncryption, Key
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.sessions.kept import RedisKeptWords
 from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces

@@ -17,7 +17,7 @@ from runtime.core.ids import SessionId
 from runtime.storage.encoding.encryption import ContentEncryption, Key
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.sessions.model_calls import RedisModelCalls
+from runtime.storage.redis.sessions.kept import RedisModelCalls
 from runtime.storage.redis.sessions.rekeying import DatabaseRekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of

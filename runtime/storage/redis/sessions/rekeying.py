@@ -29,12 +29,11 @@ from runtime.storage.encoding.sealing import (
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import EARLIER, SHARD_KEY, ShardKeys, conversation_of_said
 from runtime.storage.redis.inbox import EventForm
-from runtime.storage.redis.kept_words import KeptWordsForm
 from runtime.storage.redis.mailboxes import letter_from_json, letter_key, letter_to_json
 from runtime.storage.redis.memories import MemoryForm
 from runtime.storage.redis.rooms import RoomForm
+from runtime.storage.redis.sessions.kept import KeptWordsForm, call_anew, call_key
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces, keys_like
-from runtime.storage.redis.sessions.model_calls import call_anew, call_key
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.memories import MemoryScope
 from runtime.tape.tape import tape_owner

@@ -24,11 +24,11 @@ from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys, conversation_of_said
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import EventForm
-from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.mailboxes import seat_of_letter
 from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.storage.redis.sessions.kept import RedisKeptWords
 from runtime.storage.redis.sessions.known_sessions import keys_like
 from runtime.stores.catalog import PersonKeys
 from runtime.stores.inbox import (

@@ -14,8 +14,8 @@ import pytest
 from gateway.programs.reloading import ReloadResult
 from gateway.programs.second_reader import SecondReader, SecondReading
 from gateway.settings.tree import Settings, load
+from runtime.core.background import ListenerList
 from runtime.core.errors import LLMUnavailable
-from runtime.core.signals import ListenerList
 from runtime.events.happening import unheard
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import anyio
 import pytest
 
+from runtime.core.background import WakeSignal
 from runtime.core.clock import until
-from runtime.core.signals import WakeSignal
 from runtime.core.times import SetTimes, read_times, zone_named
 from tests.fakes.clock import FakeClock
 

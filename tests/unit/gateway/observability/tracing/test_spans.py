@@ -16,8 +16,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, Tracer, TracerProvider
 from opentelemetry.trace import StatusCode
 
-from gateway.observability.tracing.names import SpanContent
-from gateway.observability.tracing.open_spans import SpanIds, first_span
+from gateway.observability.tracing.open_spans import SpanContent, SpanIds, first_span
 from gateway.observability.tracing.spans import MAX_OPEN_S, Spans
 from gateway.observability.watching import SecretMasking
 from runtime.core.errors import ContextTooLong, LLMUnavailable
