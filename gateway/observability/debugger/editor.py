@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import anyio
 
-from gateway.observability.debugger.inspection import AgentThreads, Inspection, innermost, source_of
-from gateway.observability.debugger.session_watch import SessionWatch, Why
-from gateway.observability.debugger.sources import FILTERS, BreakpointWishes, ProgramSources, Stepping
+from gateway.observability.debugger.inspection import Inspection, innermost, source_of
+from gateway.observability.debugger.session_watch import DebuggerDesk, SessionWatch, Why
+from gateway.observability.debugger.sources import FILTERS, BreakpointWishes, Stepping
 from gateway.observability.debugger.variables import Expressions, References, shown
 from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError
@@ -71,27 +71,10 @@ async def set_variable(request: Request, references: References, expressions: Ex
     return {key: one for key, one in body.items() if key not in ("name", "evaluateName")}
 
 
-class EditorDesk(Protocol):
-    """The place where editors attach, one at a time."""
-
-    sources: ProgramSources
-    expressions: Expressions
-    threads: AgentThreads
-
-    def reserve(self, editor: Editor, /) -> bool:
-        """Become the only editor; False if there is another."""
-
-    def attach(self, editor: Editor, /) -> None:
-        """From now on sessions stop at the editor's breakpoints."""
-
-    def detach(self, editor: Editor, /) -> None:
-        """Let every stopped session continue."""
-
-
 class Editor:
     """The conversation with one editor, from `initialize` to the end of the connection."""
 
-    def __init__(self, wire: Wire, desk: EditorDesk) -> None:
+    def __init__(self, wire: Wire, desk: DebuggerDesk) -> None:
         self.wishes = BreakpointWishes(desk.sources)
         self._wire = wire
         self._desk = desk

@@ -10,21 +10,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from gateway.observability.debugger.session_watch import SessionWatch
+from gateway.observability.debugger.session_watch import AgentThreads, SessionWatch
 from gateway.observability.debugger.sources import Place, ProgramSources, StopSpot, real_path, step_of
 from gateway.observability.debugger.variables import Expressions, References, parts, scopes_of, shown
 from gateway.observability.debugger.wire import Request
 from runtime.core.errors import DebugError
-from runtime.core.ids import AgentId
 from runtime.tape.state.frames import FrameState
 
 _Body = dict[str, Any]
 
 _FAILURES = ("failed", "rejected")
 _NOT_OF_RESULTS = ("name", "evaluateName")
-
-_MAX_THREADS = 10_000
-"""The number of agents outside memory whose thread numbers are remembered; a number is never given twice."""
 
 
 class Inspection:
@@ -214,42 +210,3 @@ def _standing(
         return named, watch.places[frame.id]
     found = (place for place in sources.places(watch.program, spot) if isinstance(place.source, int) == compiled)
     return named, next(found, None)
-
-
-class AgentThreads:
-    """Numbers agents of the sessions in `watches`. An agent whose session returns to memory keeps its number."""
-
-    def __init__(self) -> None:
-        self.watches: list[SessionWatch] = []
-        self._numbers: dict[tuple[str, str], int] = {}
-        self._last = 0
-
-    def __iter__(self) -> Iterator[tuple[int, SessionWatch, str]]:
-        """All threads: number, session, agent."""
-        for watch in self.watches:
-            for agent in watch.journal.state.agents:
-                yield self.number(watch, agent), watch, agent
-
-    def number(self, watch: SessionWatch, agent: str) -> int:
-        key = (str(watch.journal.session), agent)
-        if key not in self._numbers:
-            if len(self._numbers) >= _MAX_THREADS:
-                here = {str(watch.journal.session) for watch in self.watches}
-                self._numbers = {key: number for key, number in self._numbers.items() if key[0] in here}
-            self._last += 1
-            self._numbers[key] = self._last
-        return self._numbers[key]
-
-    def find(self, number: int) -> tuple[SessionWatch, str]:
-        """The agent of a thread. Raises DebugError when it is not in memory."""
-        for known, watch, agent in self:
-            if known == number:
-                return watch, agent
-        raise DebugError(f"thread {number} no longer exists; its session has ended, or has left memory")
-
-    @staticmethod
-    def name(watch: SessionWatch, agent: str) -> str:
-        """The name that people see: `Host in web:lobby`."""
-        state = watch.journal.state
-        known = state.agents[AgentId(agent)]
-        return f"{known.klass}{state.number_of(known)} in {watch.conversation}"

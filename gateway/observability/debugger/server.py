@@ -11,14 +11,13 @@ from anyio.abc import ByteStream, TaskStatus
 from msgspec import Struct
 
 from gateway.observability.debugger.editor import Editor
-from gateway.observability.debugger.inspection import AgentThreads
-from gateway.observability.debugger.session_watch import SessionWatch
+from gateway.observability.debugger.session_watch import DebuggerDesk, SessionWatch
 from gateway.observability.debugger.sources import ProgramSources
 from gateway.observability.debugger.variables import Expressions
 from gateway.observability.debugger.wire import Wire
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, DebugProtocolError
-from runtime.events.service import DebuggerAttached, DebuggerDetached, DebuggerRefused
+from runtime.events.service import DebuggerRefused
 from runtime.execution.session_context import StepWatcher, WatchedSession
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
@@ -62,19 +61,10 @@ class SessionDebugger:
 
     def __init__(self, address: DebugAddress, programs: Mapping[str, Program], sandbox: Sandbox, bus: Bus) -> None:
         self.address = address
-        self.sources = ProgramSources(programs)
-        self.expressions = Expressions(sandbox)
-        self.threads = AgentThreads()
-        self._bus = bus
-        self._waits = address.waits
-        self._came = anyio.Event()
-        self._reserved: Editor | None = None
-        self.editor: Editor | None = None
-        self._connections = 0
-        self._closed = False
         self.port = address.port
-        if not address.waits:
-            self._came.set()
+        sources, expressions = ProgramSources(programs), Expressions(sandbox)
+        self._desk = DebuggerDesk(sources, expressions, bus.publish, waits=address.waits)
+        self._connections = 0
 
     @property
     def head(self) -> str:
@@ -82,58 +72,18 @@ class SessionDebugger:
 
     @property
     def line(self) -> str:
-        waits = "; nothing is executed until then" if self._waits else ""
+        waits = "; nothing is executed until then" if self._desk.waits else ""
         return f"attach to {self.address.host} port {self.port}{waits}"
 
     def watch(self, watched: WatchedSession) -> StepWatcher:
-        self.sources.take(watched.program)
-        made = SessionWatch(watched, self)
-        self.threads.watches.append(made)
+        self._desk.sources.take(watched.program)
+        made = SessionWatch(watched, self._desk)
+        self._desk.threads.watches.append(made)
         return made
-
-    def left(self, watch: SessionWatch, /) -> None:
-        if watch in self.threads.watches:
-            self.threads.watches.remove(watch)
-
-    @property
-    def idle(self) -> bool:
-        return self.editor is None and self._came.is_set()
-
-    async def expected(self) -> None:
-        await self._came.wait()
-
-    def reserve(self, editor: Editor, /) -> bool:
-        if self._closed or self._reserved is not None:
-            self._bus.publish(DebuggerRefused("another editor is debugging"))
-            return False
-        self._reserved = editor
-        return True
-
-    def attach(self, editor: Editor, /) -> None:
-        if self._reserved is editor and self.editor is not editor:
-            self.editor = editor
-            editor.wishes.stop_on_entry |= self._waits
-            self._waits = False
-            self._came.set()
-            self._bus.publish(DebuggerAttached())
-
-    def detach(self, editor: Editor, /) -> None:
-        if self._reserved is not editor:
-            return
-        attached, self._reserved, self.editor = self.editor is editor, None, None
-        for watch in [*self.threads.watches]:
-            watch.go_on()
-        if attached:
-            self._bus.publish(DebuggerDetached())
 
     def close(self) -> None:
         """Let every stopped session continue and end debugging, because the gateway stops."""
-        self._came.set()
-        editor = self._reserved
-        if editor is not None:
-            self.detach(editor)
-            editor.dismiss()
-        self._closed = True
+        self._desk.close()
 
     async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
         """Listen until cancelled; reports the port. Raises ConfigError when the address is not available."""
@@ -150,7 +100,7 @@ class SessionDebugger:
 
     async def _connected(self, stream: ByteStream) -> None:
         async with stream:
-            if self._closed or self._connections >= MAX_CONNECTIONS:
+            if self._desk.closed or self._connections >= MAX_CONNECTIONS:
                 return
             self._connections += 1
             try:
@@ -161,7 +111,7 @@ class SessionDebugger:
     async def _converse(self, stream: ByteStream) -> None:
         async with anyio.create_task_group() as tasks:
             wire = Wire(stream, on_overflow=tasks.cancel_scope.cancel)
-            editor = Editor(wire, self)
+            editor = Editor(wire, self._desk)
 
             async def write() -> None:
                 await wire.write()
@@ -173,9 +123,9 @@ class SessionDebugger:
             except DebugProtocolError as error:
                 text = f"Not the Debug Adapter Protocol: {error}.\n"
                 wire.event("output", category="important", output=text)
-                self._bus.publish(DebuggerRefused(str(error)))
+                self._desk.tell(DebuggerRefused(str(error)))
             finally:
-                self.detach(editor)
+                self._desk.detach(editor)
             wire.finish()
             with anyio.move_on_after(LAST_WORDS_S):
                 await anyio.sleep_forever()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gateway.observability.debugger.sources import (
     Breakpoint,
@@ -19,15 +18,20 @@ from gateway.observability.debugger.sources import (
     ProgramSources,
     Stepping,
     StopSpot,
+    is_again,
+    location_of,
     real_path,
     step_of,
 )
 from gateway.observability.debugger.variables import Expressions, names_of
 from runtime.core.errors import DebugError
+from runtime.core.ids import AgentId
+from runtime.events.happening import Tell
+from runtime.events.service import DebuggerAttached, DebuggerDetached, DebuggerRefused
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.free.statement import control_value
 from runtime.execution.session_context import WatchedSession
-from runtime.language.program import OpCode, PlaybookSpec, Step
+from runtime.language.program import PlaybookSpec
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import CallDropped, FrameReturned
 from runtime.tape.facts.people import PageFinished
@@ -45,8 +49,7 @@ class Why(Struct, frozen=True):
     hit: tuple[int, ...] = ()
 
 
-@dataclass
-class Stand:
+class Stand(Struct):
     """A stop of a session at a moment of one of its agents; without one after a pause."""
 
     agent: str
@@ -55,7 +58,7 @@ class Stand:
 
 
 class Attached(Protocol):
-    """The editor that is attached."""
+    """The editor that is attached, or is about to be."""
 
     @property
     def wishes(self) -> BreakpointWishes: ...
@@ -70,30 +73,115 @@ class Attached(Protocol):
 
     def said(self, watch: SessionWatch, agent: str, text: str, /, *, category: str = "stdout") -> None: ...
 
+    def dismiss(self) -> None: ...
 
-class DebuggerPost(Protocol):
-    """The sessions' link to the debugger. `editor` is None while nobody debugs."""
 
-    sources: ProgramSources
-    expressions: Expressions
+_MAX_THREADS = 10_000
+"""The number of agents outside memory whose thread numbers are remembered; a number is never given twice."""
 
-    @property
-    def editor(self) -> Attached | None: ...
+
+class AgentThreads:
+    """Numbers agents of the sessions in `watches`. An agent whose session returns to memory keeps its number."""
+
+    def __init__(self) -> None:
+        self.watches: list[SessionWatch] = []
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._last = 0
+
+    def __iter__(self) -> Iterator[tuple[int, SessionWatch, str]]:
+        """All threads: number, session, agent."""
+        for watch in self.watches:
+            for agent in watch.journal.state.agents:
+                yield self.number(watch, agent), watch, agent
+
+    def number(self, watch: SessionWatch, agent: str) -> int:
+        key = (str(watch.journal.session), agent)
+        if key not in self._numbers:
+            if len(self._numbers) >= _MAX_THREADS:
+                here = {str(watch.journal.session) for watch in self.watches}
+                self._numbers = {key: number for key, number in self._numbers.items() if key[0] in here}
+            self._last += 1
+            self._numbers[key] = self._last
+        return self._numbers[key]
+
+    def find(self, number: int) -> tuple[SessionWatch, str]:
+        """The agent of a thread. Raises DebugError when it is not in memory."""
+        for known, watch, agent in self:
+            if known == number:
+                return watch, agent
+        raise DebugError(f"thread {number} no longer exists; its session has ended, or has left memory")
+
+    @staticmethod
+    def name(watch: SessionWatch, agent: str) -> str:
+        """The name that people see: `Host in web:lobby`."""
+        state = watch.journal.state
+        known = state.agents[AgentId(agent)]
+        return f"{known.klass}{state.number_of(known)} in {watch.conversation}"
+
+
+class DebuggerDesk:
+    """What sessions and the editor share: the place where editors attach, one at a time. `editor` is None while nobody
+    debugs. `waits`: nothing is executed until the first one has connected."""
+
+    def __init__(self, sources: ProgramSources, expressions: Expressions, tell: Tell, *, waits: bool) -> None:
+        self.sources = sources
+        self.expressions = expressions
+        self.tell = tell
+        self.threads = AgentThreads()
+        self.editor: Attached | None = None
+        self.waits = waits
+        self.came = anyio.Event()
+        """Set when the editor that must connect before execution has connected."""
+        self.closed = False
+        self._reserved: Attached | None = None
+        if not waits:
+            self.came.set()
 
     @property
     def idle(self) -> bool:
         """Whether no editor is attached or expected."""
+        return self.editor is None and self.came.is_set()
 
-    async def expected(self) -> None:
-        """Return when the editor that must connect before execution has connected."""
+    def reserve(self, editor: Attached) -> bool:
+        """Become the only editor; False if there is another."""
+        if self.closed or self._reserved is not None:
+            self.tell(DebuggerRefused("another editor is debugging"))
+            return False
+        self._reserved = editor
+        return True
 
-    def left(self, watch: SessionWatch, /) -> None: ...
+    def attach(self, editor: Attached) -> None:
+        """From now on sessions stop at the editor's breakpoints."""
+        if self._reserved is editor and self.editor is not editor:
+            self.editor = editor
+            editor.wishes.stop_on_entry |= self.waits
+            self.waits = False
+            self.came.set()
+            self.tell(DebuggerAttached())
+
+    def detach(self, editor: Attached) -> None:
+        """Let every stopped session continue."""
+        if self._reserved is not editor:
+            return
+        attached, self._reserved, self.editor = self.editor is editor, None, None
+        for watch in [*self.threads.watches]:
+            watch.go_on()
+        if attached:
+            self.tell(DebuggerDetached())
+
+    def close(self) -> None:
+        """Let every stopped session continue and end debugging, because the gateway stops."""
+        self.came.set()
+        if (editor := self._reserved) is not None:
+            self.detach(editor)
+            editor.dismiss()
+        self.closed = True
 
 
 class SessionWatch:
     """A step watcher. When one of its agents stops, the whole session stops."""
 
-    def __init__(self, watched: WatchedSession, post: DebuggerPost) -> None:
+    def __init__(self, watched: WatchedSession, desk: DebuggerDesk) -> None:
         self.conversation = watched.conversation
         self.program = watched.program
         self.journal = watched.journal
@@ -101,42 +189,42 @@ class SessionWatch:
         self.places: dict[str, Place] = {}
         """The places of the last calls of frames in Python."""
         self._stepping: Stepping | None = None
-        self._post = post
+        self._desk = desk
         self._known_to: Attached | None = None
 
     # -- what the session does
 
     async def entered(self, frame: Frame, /) -> None:
         state = frame.state
-        if self._post.idle or state.turn or state.statements or state.records or state.at is not None:
+        if self._desk.idle or state.turn or state.statements or state.records or state.at is not None:
             return
         spec = self.spec(state)
         spot = StopSpot("playbook", frame.agent.klass, state.playbook)
-        places = self._post.sources.places(self.program, spot) if spec is not None else []
+        places = self._desk.sources.places(self.program, spot) if spec is not None else []
         names = (state.playbook, f"{frame.agent.klass}.{state.playbook}")
         await self._at(self._moment("called", frame, places=tuple(places), names=names))
 
     async def about_to_step(self, frame: Frame, /) -> None:
-        spec = None if self._post.idle or not frame.alive else self.spec(frame.state)
+        spec = None if self._desk.idle or not frame.alive else self.spec(frame.state)
         step = spec.step(frame.state.at) if spec is not None and frame.state.at is not None else None
         if spec is None or step is None:
             return
         trail = frame.state.trail
-        again = _is_again(spec, spec.step(trail[-2][0]) if len(trail) > 1 else None, step)
+        again = is_again(spec, spec.step(trail[-2][0]) if len(trail) > 1 else None, step)
         places = self._step_places(frame, step.line)
         await self._at(self._moment("step", frame, places=places, about=step.text, line=step.line, again=again))
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
-        if self._post.idle:
+        if self._desk.idle:
             return
-        spec, location = self.spec(frame.state), _location(source)
+        spec, location = self.spec(frame.state), location_of(source)
         step = step_of(spec, location) if spec is not None else None
         if spec is None or step is None:
             within = spec is not None and spec.steps  # without steps each statement is one
             await self._at(self._moment("statement" if within else "step", frame, about=source))
             return
         places = self._step_places(frame, step.line)
-        again = _is_again(spec, step_of(spec, frame.state.step), step)
+        again = is_again(spec, step_of(spec, frame.state.step), step)
         await self._at(self._moment("step", frame, places=places, about=source, line=step.line, again=again))
 
     async def about_to_say(self, _frame: Frame, /) -> None:
@@ -144,7 +232,7 @@ class SessionWatch:
         await self._others()
 
     async def about_to_call(self, frame: Frame, call: FrameCall, /) -> None:
-        if self._post.idle or not frame.alive:
+        if self._desk.idle or not frame.alive:
             return
         if call.place is None:
             await self._inside(frame, call)
@@ -171,7 +259,7 @@ class SessionWatch:
         """See `StepWatcher`. Reports what agents say, and new agents."""
         if isinstance(fact, FrameReturned | CallDropped | AgentStopped):
             self.places = {frame: place for frame, place in self.places.items() if frame in self.journal.state.frames}
-        editor = self._post.editor
+        editor = self._desk.editor
         if editor is None:
             return
         with suppress(Exception):  # what an editor is told must not break what it is told of
@@ -191,8 +279,9 @@ class SessionWatch:
                     editor.came(self, agent)
 
     def left(self, /) -> None:
-        editor = self._post.editor
-        self._post.left(self)
+        editor, watches = self._desk.editor, self._desk.threads.watches
+        if self in watches:
+            watches.remove(self)
         if editor is not None:
             for agent in self.journal.state.agents:
                 editor.went(self, agent)
@@ -201,7 +290,7 @@ class SessionWatch:
 
     def pause(self, agent: str) -> None:
         """Stop from now on: nothing new starts, results still arrive."""
-        editor = self._post.editor
+        editor = self._desk.editor
         if self.stand is None and editor is not None:
             self.stand = Stand(agent)
             editor.stands(self, Why("pause", "Paused"))
@@ -225,7 +314,7 @@ class SessionWatch:
         index, statements = call.pos.partition(".")[0], frame.state.statements
         if call.name != "Step" or not index.isdigit() or int(index) >= len(statements):
             return
-        if _location(statements[int(index)].source) is None:
+        if location_of(statements[int(index)].source) is None:
             await self.about_to_run(frame, f"await Step({control_value(call, 'location')!r})")
 
     def _moment(self, kind: MomentKind, frame: Frame, **more: Any) -> Moment:
@@ -233,18 +322,18 @@ class SessionWatch:
 
     def _step_places(self, frame: Frame, line: str) -> tuple[Place, ...]:
         spot = StopSpot("step", frame.agent.klass, frame.state.playbook, line)
-        return tuple(self._post.sources.places(self.program, spot))
+        return tuple(self._desk.sources.places(self.program, spot))
 
     async def _at(self, moment: Moment) -> None:
         """Pass a moment, and stay at it while a stop is wanted. Cancelled when the frame is stopped meanwhile."""
-        await self._post.expected()
+        await self._desk.came.wait()
         await self._others()
         why = await self._reason(moment)
         if why is None:
             return
         await self.journal.commit()
         await self._others()
-        editor = self._post.editor
+        editor = self._desk.editor
         if editor is None:
             return
         stand = self.stand = Stand(moment.agent, moment)
@@ -262,7 +351,7 @@ class SessionWatch:
             await self.stand.released.wait()
 
     async def _reason(self, moment: Moment) -> Why | None:
-        editor = self._post.editor
+        editor = self._desk.editor
         if editor is None:
             return None
         try:
@@ -281,12 +370,8 @@ class SessionWatch:
         if hit:
             named = moment.kind == "called" and not moment.places
             return Why("function breakpoint" if named else "breakpoint", "A breakpoint", tuple(hit))
-        return self._of_itself(editor, moment)
-
-    def _of_itself(self, editor: Attached, moment: Moment) -> Why | None:
-        """The reason for a stop without a breakpoint."""
-        alive = self._stepping is not None and self._stepping.frame in self.journal.state.frames
-        if self._stepping is not None and self._stepping.ends_at(moment, alive=alive):
+        stepping = self._stepping
+        if stepping is not None and stepping.ends_at(moment, alive=stepping.frame in self.journal.state.frames):
             return Why("step", _WORDS.get(moment.kind, "A step"))
         if moment.kind in editor.wishes.filters:
             exception = moment.kind in ("failed", "rejected")
@@ -297,7 +382,7 @@ class SessionWatch:
         """Whether a breakpoint stops the session; a log point writes its message instead."""
         names = self.names(moment.frame)
         try:
-            if wanted.condition and not await self._post.expressions.value(wanted.condition, names):
+            if wanted.condition and not await self._desk.expressions.value(wanted.condition, names):
                 return False
         except DebugError as error:
             editor.said(self, moment.agent, f"condition {wanted.condition}: {error}", category="console")
@@ -306,30 +391,10 @@ class SessionWatch:
             return False
         if not wanted.log_message:
             return True
-        text = await self._post.expressions.filled(wanted.log_message, names)
+        text = await self._desk.expressions.filled(wanted.log_message, names)
         editor.said(self, moment.agent, text, category="console")
         return False
 
     def names(self, frame: str) -> dict[str, Any]:
         state = self.journal.state.frames[frame]
         return names_of(self.journal.state, state, self.spec(state))
-
-
-def _is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:
-    """Whether a step is on the same line as the previous one, or the return to the line of its loop."""
-    if before is not None and before.span == step.span and before.line < step.line:
-        return True
-    loop = spec.step(step.line.rpartition(".")[0])
-    return step.op is OpCode.JMP and loop is not None and loop.span == step.span
-
-
-def _location(source: str) -> str | None:
-    """The step that a statement says it starts."""
-    match ast.parse(source).body:
-        case [
-            ast.Expr(value=ast.Await(value=ast.Call(func=ast.Name(id="Step"), args=[ast.Constant(value=str(said))])))
-        ]:
-            return said
-        case [ast.Expr(value=ast.Call(func=ast.Name(id="Step"), args=[ast.Constant(value=str(said))]))]:
-            return said
-    return None

@@ -4,6 +4,7 @@ execution can stop there, and which of them end a step of the debugger.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import operator
 import re
@@ -20,7 +21,7 @@ from gateway.observability.debugger.variables import parsed
 from runtime.core.errors import DebugError, ProgramError
 from runtime.language.diagnostics import Span
 from runtime.language.pbasm import notation
-from runtime.language.program import PlaybookSpec, Program, Step
+from runtime.language.program import OpCode, PlaybookSpec, Program, Step
 
 _MAX_SOURCE_BYTES = 1 << 20
 
@@ -155,6 +156,24 @@ def step_of(playbook: PlaybookSpec, location: str | None) -> Step | None:
     """The step of `Playbook:line:code`."""
     parts = (location or "").split(":")
     return playbook.step(parts[1]) if len(parts) > 1 else None
+
+
+def is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:
+    """Whether a step is on the same line as the previous one, or the return to the line of its loop."""
+    if before is not None and before.span == step.span and before.line < step.line:
+        return True
+    loop = spec.step(step.line.rpartition(".")[0])
+    return step.op is OpCode.JMP and loop is not None and loop.span == step.span
+
+
+def location_of(source: str) -> str | None:
+    """The step that a statement says it starts."""
+    match ast.parse(source).body:
+        case [ast.Expr(value=ast.Await(value=call) | call)]:
+            match call:
+                case ast.Call(func=ast.Name(id="Step"), args=[ast.Constant(value=str(said))]):
+                    return said
+    return None
 
 
 def _spots(program: Program) -> Iterator[tuple[StopSpot, Span]]:
