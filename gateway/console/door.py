@@ -192,6 +192,10 @@ def client_of(login: Login, *, acts: bool, private: bool) -> BusClient:
     return BusClient(f"console.{OWNER}", scopes, shown=login.name or OWNER)
 
 
+_NO_PASSWORD = "That is not a password of the console."
+_NO_LINK = "This link is not known, or it was used, or an hour has passed. Start Parley again for a new one."
+
+
 class ConsoleDoor(Struct, frozen=True):
     """The parts that the routes share. `owner` finds the owner of the chat that a request comes from. `acts`: whether
     owners may change something; `private`: and read what is said in private and direct rooms. `tell` hears who comes
@@ -206,18 +210,31 @@ class ConsoleDoor(Struct, frozen=True):
     private: bool = False
 
     def routes(self) -> Sequence[BaseRoute]:
-        desk = _Desk(self)
         return [
             page_at(CONSOLE, {ASSETS: CHAT, _ASSETS: PAGE}),
-            Route(f"{CONSOLE}/session", desk.session),
-            Route(f"{CONSOLE}/login", desk.login, methods=["POST"]),
-            Route(f"{CONSOLE}/logout", desk.logout, methods=["POST"]),
+            Route(f"{CONSOLE}/session", self.session),
+            Route(f"{CONSOLE}/login", partial(self.login, LoginAttempts(self.clock)), methods=["POST"]),
+            Route(f"{CONSOLE}/logout", self.logout, methods=["POST"]),
             files_at(_ASSETS, PAGE),
         ]
 
     def around(self, app: ASGIApp) -> ASGIApp:
-        """The application, for which who is logged in is a client of the bus and the tapes."""
-        return _Recognising(app, self)
+        """The application, for which who is logged in is a client of the bus and the tapes: their requests are the
+        console's where they have no token, and come from who is logged in or from the console's page. Others are
+        admitted by the bus and the tapes themselves."""
+
+        async def recognising(scope: Scope, receive: Receive, send: Send) -> None:
+            answer: ASGIApp | None = None
+            if scope["type"] == "http" and scope["path"].startswith((f"{BUS}/", f"{TAPES}/")):
+                connection = HTTPConnection(scope)
+                if "authorization" not in connection.headers:
+                    found = await self._recognise(connection)
+                    answer = (
+                        partial(self._while_logged_in, app, connection, found) if isinstance(found, Login) else found
+                    )
+            await (answer or app)(scope, receive, send)
+
+        return recognising
 
     async def found(self, connection: HTTPConnection) -> Login | None:
         """The log-in of a request: the console's own, else that of an owner of the chat. Raises StorageError."""
@@ -226,83 +243,54 @@ class ConsoleDoor(Struct, frozen=True):
             return Login(OWNER, FROM_CHAT, self.clock.now() + timedelta(seconds=LASTS_S), person.name)
         return login
 
-
-class _Desk:
-    def __init__(self, door: ConsoleDoor) -> None:
-        self._door = door
-        self._attempts = LoginAttempts(door.clock)
-
     async def session(self, request: Request) -> Response:
         """The role of who is logged in, null for nobody, and what it may."""
-        login = await self._door.found(request)
+        login = await self.found(request)
         if login is None:
-            return _answer({"role": None} | ({} if self._door.logins.has_passwords else {"no_password": True}))
-        scopes = client_of(login, acts=self._door.acts, private=self._door.private).scopes
+            return _answer({"role": None} | ({} if self.logins.has_passwords else {"no_password": True}))
+        scopes = client_of(login, acts=self.acts, private=self.private).scopes
         until = login.until.isoformat()
         may = {"words": scopes.content, "acts": scopes.gateway_write, "private": scopes.private}
         chat = login.proof == FROM_CHAT
         return _answer({"role": login.role, "name": login.name, "until": until, "from_chat": chat, **may})
 
-    async def login(self, request: Request) -> Response:
+    async def login(self, attempts: LoginAttempts, request: Request) -> Response:
         """Log in with {password} or, once, {link}; {name} stands beside what is done."""
         form = await small_json(request)
         if form is None:
             return refused(NOT_READ, 400)
-        if not self._attempts.may_try(request):
+        if not attempts.may_try(request):
             return refused(TOO_MANY, 429)
         source, link = source_of(request), form.get("link")
-        role = self._door.logins.role_of(form.get("password", ""))
+        role = self.logins.role_of(form.get("password", ""))
         if link is not None:
-            role = OWNER if await self._door.links.follow(link) else None
+            role = OWNER if await self.links.follow(link) else None
         if role is None:
-            self._door.tell(ConsoleRefused(source))
+            self.tell(ConsoleRefused(source))
             return refused(_NO_PASSWORD if link is None else _NO_LINK, 403)
         response = _answer({"role": role})
         name = clean_name(form.get("name", ""))
-        secret = await self._door.logins.begin(role, name)
+        secret = await self.logins.begin(role, name)
         secure = over_tls(request)
         response.set_cookie(COOKIE, secret, max_age=LASTS_S, httponly=True, samesite="strict", secure=secure)
-        self._door.tell(ConsoleEntered(role, source, name))
+        self.tell(ConsoleEntered(role, source, name))
         return response
 
     async def logout(self, request: Request) -> Response:
         """Log out, here or with {"everywhere": "yes"} in every browser of this role."""
-        form, login = await small_json(request), await self._door.found(request)
+        form, login = await small_json(request), await self.found(request)
         secret = request.cookies.get(COOKIE)
         if login is not None and secret is not None:
             if form is not None and form.get("everywhere") == "yes":
-                await self._door.logins.end_all(login.role)
-            await self._door.logins.end(secret)
-            self._door.tell(ConsoleLeft(login.role))
+                await self.logins.end_all(login.role)
+            await self.logins.end(secret)
+            self.tell(ConsoleLeft(login.role))
         response = _answer({"role": None})
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
 
-
-_NO_PASSWORD = "That is not a password of the console."
-_NO_LINK = "This link is not known, or it was used, or an hour has passed. Start Parley again for a new one."
-
-
-class _Recognising:
-    """ASGI middleware: requests of the bus and the tapes are the console's where they have no token, and come from who
-    is logged in or from the console's page. Others are admitted by the bus and the tapes themselves."""
-
-    def __init__(self, app: ASGIApp, door: ConsoleDoor) -> None:
-        self._app = app
-        self._door = door
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith((f"{BUS}/", f"{TAPES}/")):
-            connection = HTTPConnection(scope)
-            if "authorization" not in connection.headers:
-                found = await self._recognise(connection)
-                answer = partial(self._while_logged_in, connection, found) if isinstance(found, Login) else found
-                await (answer or self._app)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
     async def _while_logged_in(
-        self, connection: HTTPConnection, login: Login, scope: Scope, receive: Receive, send: Send
+        self, app: ASGIApp, connection: HTTPConnection, login: Login, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer, but end a stream as soon as the log-in has ended: nothing is sent after that. What is changed is
         told."""
@@ -311,22 +299,22 @@ class _Recognising:
 
             async def checked(message: Message) -> None:
                 nonlocal begun
-                if begun and message["type"] == "http.response.body" and await self._door.found(connection) is None:
+                if begun and message["type"] == "http.response.body" and await self.found(connection) is None:
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
                     answering.cancel()
                     await anyio.lowlevel.checkpoint()
                 begun = begun or message["type"] == "http.response.body"
                 changes = message["type"] == "http.response.start" and scope["method"] not in _READING
                 if changes and message["status"] < 400:
-                    self._door.tell(ConsoleActed(login.role, scope["method"], scope["path"], login.name))
+                    self.tell(ConsoleActed(login.role, scope["method"], scope["path"], login.name))
                 await send(message)
 
-            await self._app(scope, receive, checked)
+            await app(scope, receive, checked)
 
     async def _recognise(self, connection: HTTPConnection) -> Response | Login | None:
         """Who is logged in, or why the console refuses; None for a request that is not the console's."""
         try:
-            login = await self._door.found(connection)
+            login = await self.found(connection)
         except StorageError:
             return refused("The store does not answer. Try again in a moment.", 503)
         if login is None:
@@ -334,7 +322,7 @@ class _Recognising:
             return refused("Log in to the console.", 401) if own else None
         if connection.scope["method"] not in _READING and ASKS not in connection.headers:
             return refused(f"The console's requests carry the header {ASKS}.", 403)
-        connection.scope[KNOWN] = client_of(login, acts=self._door.acts, private=self._door.private)
+        connection.scope[KNOWN] = client_of(login, acts=self.acts, private=self.private)
         return login
 
 

@@ -10,12 +10,13 @@ import wave
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
+from operator import add
 from typing import TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from gateway.access.people import OwnerNotices
 from runtime.bus import Bus, EventStream
@@ -131,15 +132,7 @@ class ModelAmounts(Struct, frozen=True):
     unpriced: int = 0
 
     def plus(self, other: ModelAmounts) -> ModelAmounts:
-        return ModelAmounts(
-            self.answers + other.answers,
-            self.tokens_in + other.tokens_in,
-            self.tokens_cached + other.tokens_cached,
-            self.tokens_out + other.tokens_out,
-            self.cost_usd + other.cost_usd,
-            self.estimated + other.estimated,
-            self.unpriced + other.unpriced,
-        )
+        return ModelAmounts(*map(add, astuple(self), astuple(other)))
 
     @property
     def usd(self) -> float | None:

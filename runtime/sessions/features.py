@@ -14,6 +14,7 @@ from runtime.channels.channel import ChannelRegistry
 from runtime.channels.mailbox import SeatMailboxes
 from runtime.channels.participant import Participant
 from runtime.core.address import Address
+from runtime.core.background import OnDemand
 from runtime.core.texts import Texts
 from runtime.execution.calls.builtins import BuiltinCalls
 from runtime.execution.calls.extensions import ExtensionCall
@@ -118,6 +119,29 @@ class SessionPart:
 
     async def close(self) -> None:
         """The session ends, or another goes on in its place."""
+
+
+class PostingPart(SessionPart):
+    """A part that brings to others what they are to have, once it is on the tape. It does so after `start`."""
+
+    def __init__(self, parts: SessionParts) -> None:
+        super().__init__(parts)
+        self._posting = OnDemand(self._post)
+
+    def start(self, tasks: TaskGroup) -> None:
+        self._posting.start(tasks)
+        self._posting.wake()
+
+    async def all_posted(self) -> None:
+        await self._posting.until(lambda: not self._owed())
+
+    def _owed(self) -> object:
+        """What is still to be brought; nothing that is true where there is none."""
+        raise NotImplementedError
+
+    async def _post(self) -> None:
+        """Bring all of it."""
+        raise NotImplementedError
 
 
 class NodePart:

@@ -75,13 +75,7 @@ def write_plain(directory: Path) -> None:
         ".env.example": ENV_EXAMPLE + "".join(map(secrets_example, platforms)),
         "hello.pb": packaged("examples/hello.pb").read_text(encoding="utf-8"),
     }
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            write_new(directory / name, text)
-    except OSError as error:
-        note(f"parley: {directory} cannot be written ({error.strerror}); choose another directory.")
-        raise typer.Exit(FAILED) from error
+    _written(directory, files, "directory")
     say_next(directory)
     say("  cp .env.example .env    then put your model's key in it")
     say("  parley check            check that everything is in place")
@@ -197,7 +191,7 @@ def _asked_model() -> str:
     ).strip()
 
 
-def _written(folder: Path, files: Mapping[str, str]) -> list[str]:
+def _written(folder: Path, files: Mapping[str, str], called: str = "folder") -> list[str]:
     """Write what is not there; the names of what was written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -207,7 +201,7 @@ def _written(folder: Path, files: Mapping[str, str]) -> list[str]:
             if write_new(folder / name, text, mode=0o600 if name == ".env" else 0o666)
         ]
     except OSError as error:
-        note(f"parley: {folder} cannot be written ({error.strerror}); choose another folder.")
+        note(f"parley: {folder} cannot be written ({error.strerror}); choose another {called}.")
         raise typer.Exit(FAILED) from error
     return written
 

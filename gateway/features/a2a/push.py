@@ -51,68 +51,6 @@ _MAX_CHARS = 2_000
 _POST_LIMIT_S = 15.0
 
 
-class Telling:
-    """Tells one URL of one task. `take` sends a notification until it is taken, and is False when that is given up;
-    `note` writes down what was taken."""
-
-    def __init__(
-        self,
-        task: ClientTask,
-        named: Named,
-        take: Callable[[object], Awaitable[bool]],
-        note: Callable[[Mark], Awaitable[None]],
-        clock: Clock,
-    ) -> None:
-        self._task = task
-        self._named = named
-        self._take = take
-        self._note = note
-        self._clock = clock
-        self._growing = GrowingTexts(task, anew=True)
-        self._due_s = 0.0
-        self._turn = anyio.Lock()
-        self._waits = False
-
-    async def run(self, changes: AsyncIterator[ClientTask], told: Mark) -> None:
-        """Tell what is new since `told`, until the task is over or a notification was given up."""
-        async with anyio.create_task_group() as tasks:
-            async for now in changes:
-                async with self._turn:
-                    self._task = now
-                    updates = [*self._pieces(tasks), *updates_of(now, self._named, told)]
-                    if not await self._tell(updates):
-                        break
-                    if Mark.of(now) != told:
-                        told = Mark.of(now)
-                        if not now.over:
-                            await self._note(told)
-            tasks.cancel_scope.cancel()
-
-    def _pieces(self, tasks: TaskGroup) -> list[object]:
-        """What may be told of texts now. What has to wait is told when its time comes, whatever happens by then."""
-        early = self._clock.monotonic() < self._due_s
-        pieces = [*self._growing.updates(self._task, self._named.context, finished_alone=early)]
-        if pieces and not early:
-            self._due_s = self._clock.monotonic() + PIECES_S
-        if early and not self._waits and self._task.view.growing:
-            self._waits = True
-            tasks.start_soon(self._tell_later, tasks)
-        return [*pieces]
-
-    async def _tell_later(self, tasks: TaskGroup) -> None:
-        await self._clock.sleep_until(self._due_s)
-        async with self._turn:
-            self._waits = False
-            if not await self._tell(self._pieces(tasks)):
-                tasks.cancel_scope.cancel()
-
-    async def _tell(self, updates: list[object]) -> bool:
-        for update in updates:
-            if not await self._take(MessageToDict(to_stream_response(update))):  # type: ignore[arg-type]
-                return False
-        return True
-
-
 class Push(Struct, frozen=True):
     """One URL of a task. `told` is what the URL's server has taken."""
 
@@ -167,7 +105,7 @@ class Pushes:
         self._records = records
         self._hosts = frozenset(host.lower() for host in hosts)
         self._post = post
-        self._clock = clock
+        self.clock = clock
         self._kept = anyio.Event()
         self._sending: dict[str, anyio.CancelScope] = {}
 
@@ -232,10 +170,10 @@ class Pushes:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._send_here)
                     while await leases.renew(LEASE, holder, token):
-                        await self._clock.sleep_until(self._clock.monotonic() + holder.ttl_s / 3)
+                        await self.clock.sleep_until(self.clock.monotonic() + holder.ttl_s / 3)
                     tasks.cancel_scope.cancel()
                 self._sending.clear()
-            await self._clock.sleep_until(self._clock.monotonic() + holder.ttl_s / 3)
+            await self.clock.sleep_until(self.clock.monotonic() + holder.ttl_s / 3)
 
     async def _send_here(self) -> None:
         """Send to every URL, also to those that are named on other nodes: a task that begins, or ends, is news to
@@ -246,7 +184,7 @@ class Pushes:
                 for push in await self._all():
                     if push.name not in self._sending:
                         self._begin(push, tasks)
-                await self._clock.sleep_until(self._clock.monotonic() + _LOOK_S)
+                await self.clock.sleep_until(self.clock.monotonic() + _LOOK_S)
                 await _first(kept.wait, rung.wait)
 
     async def _all(self) -> list[Push]:
@@ -267,7 +205,7 @@ class Pushes:
                 await self._send_all(push)
                 await self._records.remove(push.name)
             except StorageError:  # its task cannot be read now, and that is nothing to the others
-                await self._clock.sleep_until(self._clock.monotonic() + _LONGEST_PAUSE_S)
+                await self.clock.sleep_until(self.clock.monotonic() + _LONGEST_PAUSE_S)
         if self._sending.get(push.name) is scope:
             del self._sending[push.name]
             self._look_again()
@@ -285,28 +223,78 @@ class Pushes:
         if task.program:
             task = await self._tasks.at(task, push.told.seq)
 
-        async def take(body: object) -> bool:
-            return await self._taken(push, body)
-
-        async def note(told: Mark) -> None:
-            await self._note(replace(push, told=told))
-
-        telling = Telling(task, Named(push.task, push.context), take, note, self._clock)
         async with aclosing(self._tasks.changes(task)) as changes:
-            await telling.run(changes, push.told)
+            await Telling(self, push, task).run(changes)
 
-    async def _note(self, push: Push) -> None:
+    async def note(self, push: Push) -> None:
+        """Write down what was taken."""
         if await self._records.get(push.name) is not None:  # its client may have taken it back
             await self._records.put(push.name, str(push))
 
-    async def _taken(self, push: Push, body: object) -> bool:
+    async def taken(self, push: Push, body: object) -> bool:
         """Send one notification until it is taken; False when it is given up."""
-        pause_s, until = _FIRST_PAUSE_S, self._clock.monotonic() + GIVE_UP_S
+        pause_s, until = _FIRST_PAUSE_S, self.clock.monotonic() + GIVE_UP_S
         while not await self._post(push.url, body, push.headers()):
-            if self._clock.monotonic() + pause_s > until:
+            if self.clock.monotonic() + pause_s > until:
                 return False
-            await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+            await self.clock.sleep_until(self.clock.monotonic() + pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        return True
+
+
+class Telling:
+    """Tells one URL of one task."""
+
+    def __init__(self, pushes: Pushes, push: Push, task: ClientTask) -> None:
+        self._pushes = pushes
+        self._push = push
+        self._task = task
+        self._named = Named(push.task, push.context)
+        self._clock = pushes.clock
+        self._growing = GrowingTexts(task, anew=True)
+        self._due_s = 0.0
+        self._turn = anyio.Lock()
+        self._waits = False
+
+    async def run(self, changes: AsyncIterator[ClientTask]) -> None:
+        """Tell what is new, until the task is over or a notification was given up."""
+        told = self._push.told
+        async with anyio.create_task_group() as tasks:
+            async for now in changes:
+                async with self._turn:
+                    self._task = now
+                    updates = [*self._pieces(tasks), *updates_of(now, self._named, told)]
+                    if not await self._tell(updates):
+                        break
+                    if Mark.of(now) != told:
+                        told = Mark.of(now)
+                        if not now.over:
+                            await self._pushes.note(replace(self._push, told=told))
+            tasks.cancel_scope.cancel()
+
+    def _pieces(self, tasks: TaskGroup) -> list[object]:
+        """What may be told of texts now. What has to wait is told when its time comes, whatever happens by then."""
+        early = self._clock.monotonic() < self._due_s
+        pieces = [*self._growing.updates(self._task, self._named.context, finished_alone=early)]
+        if pieces and not early:
+            self._due_s = self._clock.monotonic() + PIECES_S
+        if early and not self._waits and self._task.view.growing:
+            self._waits = True
+            tasks.start_soon(self._tell_later, tasks)
+        return [*pieces]
+
+    async def _tell_later(self, tasks: TaskGroup) -> None:
+        await self._clock.sleep_until(self._due_s)
+        async with self._turn:
+            self._waits = False
+            if not await self._tell(self._pieces(tasks)):
+                tasks.cancel_scope.cancel()
+
+    async def _tell(self, updates: list[object]) -> bool:
+        for update in updates:
+            body = MessageToDict(to_stream_response(update))  # type: ignore[arg-type]
+            if not await self._pushes.taken(self._push, body):
+                return False
         return True
 
 

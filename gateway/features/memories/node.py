@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from anyio.abc import TaskGroup
-
 from adapters.adapter import Inbound
 from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
 from gateway.features.memories.books import Memories, Silence, current_of
@@ -31,7 +29,6 @@ from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
 from gateway.models.answers import BilledModel, BilledPerson
 from gateway.settings.tree import Settings
-from runtime.core.background import OnDemand
 from runtime.core.errors import ConfigError, LLMError
 from runtime.core.plain_text import whole_number
 from runtime.core.prompt_forms import LineForm, foreign_json
@@ -39,7 +36,7 @@ from runtime.core.texts import Texts
 from runtime.events.frames import LLMBrokeOff
 from runtime.language.program import Program
 from runtime.llm.client import EMBED, ChatMessage, CompletionRequest
-from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
+from runtime.sessions.features import InSessions, NodePart, PostingPart, SessionParts
 from runtime.sessions.succession import name_within
 from runtime.storage.memory.memories import MemoryMemories
 from runtime.storage.redis.memories import RedisMemories
@@ -80,28 +77,20 @@ def _quoted(text: str) -> str:
     return foreign_json(json.dumps(text, ensure_ascii=False))
 
 
-class SessionMemories(SessionPart):
+class SessionMemories(PostingPart):
     """The memories that one session makes and is told. The store knows each by its id, also after a crash."""
 
     def __init__(self, parts: SessionParts, memories: Memories, meanings: Meanings | None) -> None:
         super().__init__(parts)
         self._memory = SessionMemory(parts, memories, meanings)
         self._memories = memories
-        self._posting = OnDemand(self._post)
         self.calls = (self._memory,)
         self.listeners = (self.noted,)
         self.told = self._told
 
-    def start(self, tasks: TaskGroup) -> None:
-        self._posting.start(tasks)
-        self._posting.wake()
-
     @hears(MemoryMade, MemoryWithdrawn)
     def noted(self, _fact: FactContent) -> None:
         self._posting.wake()
-
-    async def all_posted(self) -> None:
-        await self._posting.until(lambda: not self._owed())
 
     def undoing(self, after: int, /) -> None:
         """Have the memories forgotten that were made after a fact."""

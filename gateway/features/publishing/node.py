@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from anyio.abc import TaskGroup
 from starlette.exceptions import HTTPException
 
 from gateway.clients.events import EventTriggers
@@ -16,10 +15,9 @@ from gateway.clients.tasks.service import TaskDoor, TaskOrdering
 from gateway.feature import FeatureGround, ServingGround, TriedGround
 from gateway.features.publishing.calls import PublishCalls
 from gateway.settings.clients import publisher_scopes
-from runtime.core.background import OnDemand
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import InboxFull
-from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
+from runtime.sessions.features import InSessions, NodePart, PostingPart, SessionParts
 from runtime.stores.inbox import pause
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import EventHandedOn, EventPublished
@@ -57,7 +55,7 @@ class ProgramEvents:
             raise InboxFull(error.detail) from error
 
 
-class PublishedEvents(SessionPart):
+class PublishedEvents(PostingPart):
     """The events of one session. Handed on again after a crash, an event begins nothing twice."""
 
     def __init__(self, parts: SessionParts, door: ProgramEvents | None) -> None:
@@ -68,20 +66,15 @@ class PublishedEvents(SessionPart):
         begun = _nothing if door is None else partial(door.begun, self._record.program)
         self.calls = (PublishCalls(self._journal, refusal, begun),)
         self.listeners = (self.noted,)
-        self._handing_on = OnDemand(self._hand_on)
-
-    def start(self, tasks: TaskGroup) -> None:
-        self._handing_on.start(tasks)
-        self._handing_on.wake()
 
     @hears(EventPublished)
     def noted(self, _fact: EventPublished) -> None:
-        self._handing_on.wake()
+        self._posting.wake()
 
-    async def all_posted(self) -> None:
-        await self._handing_on.until(lambda: not self._journal.state.published)
+    def _owed(self) -> object:
+        return self._journal.state.published
 
-    async def _hand_on(self) -> None:
+    async def _post(self) -> None:
         while published := self._journal.state.published:
             await self._journal.commit()
             for event in published:

@@ -9,7 +9,6 @@ from anyio.abc import TaskGroup
 from gateway.features.tasks.calls import ended_in_words, note_order
 from gateway.features.tasks.words import TaskWords, stands_for
 from runtime.core.address import address_data, address_of
-from runtime.core.background import OnDemand
 from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import CounterpartId
 from runtime.core.message import Message
@@ -18,7 +17,7 @@ from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.standing import may_still_recall
 from runtime.meetings.meeting import within
-from runtime.sessions.features import SessionPart, SessionParts
+from runtime.sessions.features import PostingPart, SessionParts
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, InboxEvent, offer, pause, shard_of
 from runtime.stores.orders import TaskAgain, TaskLimits, TaskOrder, TaskResult
@@ -33,7 +32,7 @@ MAX_TOLD_CHARS = 10_000
 """The length of what a place is told; longer results are cut."""
 
 
-class TaskOrders(SessionPart):
+class TaskOrders(PostingPart):
     """The orders of one session in memory. They are brought to the tasks after `start`."""
 
     def __init__(self, parts: SessionParts, limits: TaskLimits | None) -> None:
@@ -42,11 +41,9 @@ class TaskOrders(SessionPart):
         self._limits = limits
         self.words = TaskWords(parts)
         """What is said to tasks, and by a task to its orderer."""
-        self._posting = OnDemand(self._post)
 
     def start(self, tasks: TaskGroup) -> None:
-        self._posting.start(tasks)
-        self._posting.wake()
+        super().start(tasks)
         self.words.start(tasks)
 
     @hears(TaskOrdered, TaskCancelled, ResultForPlace, SessionEnded)
@@ -54,7 +51,7 @@ class TaskOrders(SessionPart):
         self._posting.wake()
 
     async def all_posted(self) -> None:
-        await self._posting.until(lambda: not self._owed())
+        await super().all_posted()
         await self.words.all_posted()
 
     def _owed(self) -> list[TaskState]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from anyio.abc import TaskGroup
-
 from runtime.core.address import Address, address_of
-from runtime.core.background import OnDemand
 from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import ORDERER, AgentId, CounterpartId, MessageId, SessionId
 from runtime.core.message import Message
 from runtime.core.texts import Texts
 from runtime.events.talk import MessageUndelivered
 from runtime.meetings.meeting import within
-from runtime.sessions.features import SessionPart, SessionParts
+from runtime.sessions.features import PostingPart, SessionParts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import TASK_HEARD, TASK_WORD, InboxEvent, offer, pause, shard_of
@@ -61,17 +58,12 @@ class TakenWords(JsonLetter, frozen=True):
     seq: int
 
 
-class TaskWords(SessionPart):
+class TaskWords(PostingPart):
     """The words of one session in memory. They are brought after `start`."""
 
     def __init__(self, parts: SessionParts) -> None:
         super().__init__(parts)
         self._dispatcher = parts.dispatcher
-        self._bringing = OnDemand(self._bring)
-
-    def start(self, tasks: TaskGroup) -> None:
-        self._bringing.start(tasks)
-        self._bringing.wake()
 
     @hears(
         *(WordToTask, WordToOrderer, TaskPosted, WordLost),
@@ -79,13 +71,10 @@ class TaskWords(SessionPart):
     )
     def noted(self, _fact: FactContent) -> None:
         """Something may be to be brought: a word, to a task only behind its order, or that words were taken."""
-        if self._owes():
-            self._bringing.wake()
+        if self._owed():
+            self._posting.wake()
 
-    async def all_posted(self) -> None:
-        await self._bringing.until(lambda: not self._owes())
-
-    def _owes(self) -> bool:
+    def _owed(self) -> bool:
         return bool(self._journal.state.words_taken or self._due())
 
     def _due(self) -> list[WordState]:
@@ -93,10 +82,10 @@ class TaskWords(SessionPart):
         waiting = (word for word in self._journal.state.words if not word.brought)
         return [word for word in waiting if not word.number or "order" not in tasks[word.number].to_post]
 
-    async def _bring(self) -> None:
+    async def _post(self) -> None:
         """Bring each, in order, once it is on the tape. Repeated after a crash, the inbox knows it by its id. What a
         full inbox waits for holds up nothing for others."""
-        while self._owes():
+        while self._owed():
             due, taken = self._due(), [*self._journal.state.words_taken.items()]
             await self._journal.commit()
             full: set[int] = set()
