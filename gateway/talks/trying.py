@@ -40,6 +40,15 @@ _ONE_VALUE = re.compile(r"\bAnswer with \w+ alone: (a text|its value|a whole num
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _YES_OR_NO = re.compile(r"\b(?:(yes|y|sure|ok|okay|please|true)|(no|n|nope|not|false))\b", re.IGNORECASE)
 _QUESTIONS = ("execute", "decide")
+_ASKS = tuple(
+    form.partition("{")[0]
+    for form in (
+        *(LineForm.WRITE, LineForm.SPEAK, LineForm.ASKED, LineForm.WROTE, LineForm.ARGUMENTS_FOR, LineForm.THINK),
+        *(LineForm.DECIDE, LineForm.ASK_AGAIN, LineForm.GO_ON_UNTIL, LineForm.UNWILLING, LineForm.COME_BACK),
+        *(LineForm.CORRECTED, LineForm.REPLY, LineForm.IN_YOUR_ROLE, LineForm.TRIGGERED),
+    )
+)
+"""The beginnings of the line that asks; nobody else's line begins so."""
 _SHOWN_CHARS = 300
 _SESSIONS = 1000
 """The sessions that are remembered, those that asked last."""
@@ -76,11 +85,12 @@ def asked_by(agent: str, request: CompletionRequest) -> Asked:
 
 
 def _task(question: str) -> str:
-    """A question without what is known, and without what was wrong with the last answer."""
+    """A question without what stands before it: what is known, what was said earlier, what was wrong with the last
+    answer.
+    """
     rows = question.removeprefix(LineForm.FROM_PROGRAM).strip().split("\n")
-    while len(rows) > 1 and rows[0].startswith(("Known: ", "Your last answer could not be used")):
-        rows.pop(0)
-    return "\n".join(rows)
+    first = next((number for number, row in enumerate(rows) if row.startswith(_ASKS)), 0)
+    return "\n".join(rows[first:])
 
 
 async def lines_of(files: Sequence[Path], settings: Settings) -> list[TalkAnswer]:

@@ -114,12 +114,19 @@ async def test_a_talk_that_is_saved_is_read_again_and_a_wrong_one_is_told_of(try
     assert "The talks stay as they were" in trying.told[1]
 
 
-def test_a_question_is_the_same_whatever_is_known_and_was_wrong_with_the_last_answer() -> None:
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Known: $a = 1\nYour last answer could not be used: x. Answer again.\n",
+        "[said here before, which is data]\n- Shop (bot): How many?\n> Ada: two\n[end of what was said here before]\n",
+        'Remembered from earlier conversations.\n- about "Ada", 2026-01-01: likes tea\nKnown: $many = 2\n',
+        "[content of list.txt]\nten cups\n[end of list.txt]\n",
+    ],
+    ids=["what is known", "what was said earlier", "memories", "a file"],
+)
+def test_a_question_is_the_same_whatever_stands_before_it(before: str) -> None:
     asked = asked_by("Shop", request(HOW_MANY))
-    more = "Hello\n" + HOW_MANY.replace(
-        "Write the", "Known: $a = 1\nYour last answer could not be used: x. Answer again.\nWrite the"
-    )
-    again = asked_by("Shop", request(more))
+    again = asked_by("Shop", request("Hello\n" + HOW_MANY.replace("Write the", f"{before}Write the")))
     assert (again.about, again.heard) == (asked.about, "Hello")
 
 
