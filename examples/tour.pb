@@ -43,12 +43,12 @@ When the last word is there, the text is final, and it is kept."""
 
 OWN = """\
 A program is a file of sentences like the Baker's. These lines, in a terminal, write a folder with one that works, and \
-open it beside a chat. While no language model is set up, add `--model scripted` to the second one. In a checkout of \
-Parley, write `.venv/bin/parley` for `parley`.
+open it beside a chat. With a language model, leave out `--model scripted`. Outside of a checkout of Parley, leave out \
+`.venv/bin/`.
 
 ```sh
-parley new game --template game
-parley dev game --open
+.venv/bin/parley new game --template game
+.venv/bin/parley dev game --open --model scripted
 ```
 
 Change a sentence and save it: the next answer follows it."""

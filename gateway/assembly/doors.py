@@ -143,7 +143,7 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
     if foundation.debugger is not None:
         from gateway.dev.door import board_routes  # noqa: PLC0415 - for those who write programs
 
-        mounts = [*board_routes(foundation.debugger, owner), *tapes]
+        mounts = [*board_routes(foundation.debugger, owner, foundation.models), *tapes]
     if bus is not None:
         views = bus_views(foundation, bus.admission)
         mounts += [ServiceMount(BUS, replace(bus, views=views).app()), *bus.doors]

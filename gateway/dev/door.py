@@ -17,6 +17,7 @@ from gateway.dev.folder import TEMPLATES, template
 from gateway.web.app import ASSETS, PAGE, files_at, page_at
 from gateway.web.guard import LOOPBACK_HOSTS
 from gateway.web.logins.door import refused, small_json
+from runtime.llm.models import ModelRegistry
 
 OWN = Path(__file__).parent / "page"
 _QUIET_S = 15.0
@@ -32,11 +33,12 @@ OwnerOf = Callable[[Request], Awaitable[WebVisitor | None]]
 """The owner of the chat that a request comes from. Raises StorageUnavailable."""
 
 
-def board_routes(board: object, owner: OwnerOf) -> list[BaseRoute]:
-    """The routes of the board, where there is one: its page is in the place of the chat's."""
+def board_routes(board: object, owner: OwnerOf, models: ModelRegistry | None) -> list[BaseRoute]:
+    """The routes of the board, where there is one: its page is in the place of the chat's. Without a model in `models`,
+    a program of one's own is opened with a scripted one."""
     if not isinstance(board, DevBoard):
         return []
-    door = _Door(board, owner)
+    door = _Door(board, owner, scripted=models is None or models.client_for("execute") is None)
     return [
         page_at("/", {ASSETS: PAGE}, _HEAD),
         Route("/dev/news", door.news),
@@ -49,9 +51,10 @@ def board_routes(board: object, owner: OwnerOf) -> list[BaseRoute]:
 
 
 class _Door:
-    def __init__(self, board: DevBoard, owner: OwnerOf) -> None:
+    def __init__(self, board: DevBoard, owner: OwnerOf, *, scripted: bool) -> None:
         self._board = board
         self._owner = owner
+        self._scripted = scripted
 
     async def news(self, request: Request) -> Response:
         """What is to be seen beside a room, again whenever it has changed, as server-sent events."""
@@ -105,6 +108,7 @@ class _Door:
         if found is None:
             return refused(f"There is no template {name}.", 400)
         try:
-            return JSONResponse({"command": await anyio.to_thread.run_sync(self._board.own, found)})
+            command = await anyio.to_thread.run_sync(self._board.own, found)
+            return JSONResponse({"command": f"{command} --model scripted" if self._scripted else command})
         except OSError as error:
             return refused(f"The folder {name} cannot be written: {error.strerror}.", 409)
