@@ -42,6 +42,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
 from runtime.events.happening import Tell
 from runtime.events.service import ProgramDoubted, ProgramRefused
+from runtime.events.sessions import PlaybookFailed
 from runtime.language.program import Program
 from runtime.language.remote import servers_of
 
@@ -156,6 +157,7 @@ def reloading_of(
     tasks.start_soon(reloads.follow_pins)
     if isinstance(foundation.debugger, DevBoard):
         foundation.debugger.attach(made, inbox_in(foundation.connection), foundation.clock)
+        foundation.bus.hear(PlaybookFailed, foundation.debugger.failed)
     tasks.start_soon(_read_again, foundation, made)
     if own.programs.reload:
         tasks.start_soon(watch, made, foundation.bus, Path.cwd())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +14,27 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskStatus
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gateway.catalog import is_web
 from gateway.dev.folder import ProgramTemplate
+from gateway.dev.standing import line_of, standing
 from gateway.observability.debugger.sources import step_of
-from gateway.observability.debugger.variables import arguments_of
 from gateway.programs.reloading import ProgramReloading, ReloadResult
 from gateway.programs.second_reader import SecondReading
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
-from runtime.events.service import ProgramRefused
+from runtime.events.service import ProgramRefused, ReportOpened
+from runtime.events.sessions import PlaybookFailed
 from runtime.execution.frames.frame import Frame
 from runtime.execution.session_context import StepWatcher, WatchedSession
-from runtime.language.diagnostics import Diagnostic
-from runtime.language.instructions.decode import decode
-from runtime.language.instructions.explain import PartKind, StepPart, explain
-from runtime.language.program import PlaybookSpec, Step
+from runtime.language.diagnostics import Diagnostic, Span
 from runtime.llm.models import ModelRegistry
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.tape.facts.content import FactContent
 from runtime.tape.state.frames import FrameState
-from runtime.tape.state.session import AgentState, SessionState
-
-MAX_VALUE_CHARS = 400
-MAX_VARIABLES = 100
 
 SESSIONS = 50
 """The sessions that are remembered, those seen last."""
@@ -53,83 +48,11 @@ Tell = Callable[[str], None]
 Own = Callable[[ProgramTemplate], str]
 """Writes a folder with a program from a template; the command that opens it. Raises OSError."""
 
-_TYPED = re.compile(r"(\$\w+):\w+")
+_TOLD = frozenset({ProgramRefused.name, PlaybookFailed.name, ReportOpened.name})
+_PYTHON_LINE = re.compile(r"(?P<file>.+):(?P<line>\d+) in ")
 
 RAN = 60
 """The steps that are remembered, those that ran last."""
-
-
-def standing(watched: WatchedSession) -> dict[str, Any]:
-    """A session as JSON data: its program, whether it has ended, its agents, each with its stack, innermost first."""
-    state = watched.journal.state
-    agents = [_agent(watched, state, agent) for agent in state.agents.values()]
-    return {"program": watched.program.name, "ended": state.ended, "agents": agents}
-
-
-def _agent(watched: WatchedSession, state: SessionState, agent: AgentState) -> dict[str, Any]:
-    frames = [frame for frame in reversed(state.frames.values()) if frame.agent == agent.id]
-    waiting = {wait.frame for wait in state.waits.values()}
-    return {
-        "id": agent.id,
-        "name": f"{agent.klass}{state.number_of(agent)}",
-        "waits": any(frame.id in waiting for frame in frames),
-        "stack": [_entry(watched, agent, frame) for frame in frames],
-        "variables": _shown(agent.variables),
-    }
-
-
-def line_of(watched: WatchedSession, frame: FrameState) -> tuple[str, int]:
-    """The file and the line of the step that a frame is at; ("", 0) where it is at none."""
-    agent = watched.journal.state.agent(frame.agent)
-    _, step = (None, None) if agent is None else _at(watched, agent, frame)
-    return ("", 0) if step is None else (step.span.file, step.span.line)
-
-
-def _at(watched: WatchedSession, agent: AgentState, frame: FrameState) -> tuple[PlaybookSpec | None, Step | None]:
-    klass = watched.program.agent(agent.klass)
-    spec = None if klass is None else klass.playbook(frame.playbook)
-    if spec is None:
-        return None, None
-    return spec, spec.step(frame.at) if frame.at is not None else step_of(spec, frame.step)
-
-
-def _entry(watched: WatchedSession, agent: AgentState, frame: FrameState) -> dict[str, Any]:
-    spec, step = _at(watched, agent, frame)
-    span = step.span if step is not None else None if spec is None else spec.span
-    return {
-        "playbook": frame.playbook,
-        "step": "" if step is None else step.line,
-        "text": "" if step is None else in_words(step, walked=spec is not None and spec.walked),
-        "file": "" if span is None else span.file,
-        "line": 0 if span is None else span.line,
-        "arguments": _shown(arguments_of(frame, spec) | frame.locals),
-    }
-
-
-def in_words(step: Step, *, walked: bool) -> str:
-    """What is done in a step, in sentences; the author's words where a model reads them."""
-    return " ".join(filter(None, map(_sentence, explain(decode(step))))) if walked else step.text
-
-
-def _sentence(part: StepPart) -> str:
-    """A part of a step without types; "" for what is said in the part before it."""
-    text, (head, _, words) = part.text, part.text.partition(": ")
-    if head == "The answer":
-        return ""
-    if part.kind is PartKind.WORDS and head.removeprefix("A message to ").lower() in words.lower():
-        text = words
-    text = _TYPED.sub(r"\1", text)
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _shown(values: dict[str, Any]) -> dict[str, str]:
-    """The values as text, the first ones and each cut, without private ones."""
-    found: dict[str, str] = {}
-    named = [(name, value) for name, value in values.items() if not name.startswith("_")]
-    for name, value in named[:MAX_VARIABLES]:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        found[name] = text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
-    return found
 
 
 class Ran(Struct, frozen=True):
@@ -171,6 +94,8 @@ class DevBoard:
         """Whether nothing of the log is shown: all is told in the talk."""
         self._problems: list[dict[str, Any]] = []
         self._doubts: dict[str, list[dict[str, Any]]] = {}
+        self._failures: dict[tuple[str, int], dict[str, Any]] = {}
+        """The lines at which playbooks failed since the last reload."""
         self._reads = 0
         """How often the files were read: pages fetch their texts anew when it grows."""
 
@@ -184,7 +109,8 @@ class DevBoard:
 
     @property
     def problems(self) -> list[dict[str, Any]]:
-        return [*self._problems, *(one for found in self._doubts.values() for one in found)]
+        doubts = (one for found in self._doubts.values() for one in found)
+        return [*self._problems, *self._failures.values(), *doubts]
 
     def attach(self, reloading: ProgramReloading, inbox: Inbox, clock: Clock) -> None:
         """Follow these reloads, and begin rooms anew by way of `inbox`."""
@@ -205,7 +131,40 @@ class DevBoard:
 
     def tells(self, happening: str) -> bool:
         """Whether people are told of it in words, so that the log leaves it out."""
-        return self.quiet or (self.own is None and happening == ProgramRefused.name)
+        return self.quiet or (self.own is None and happening in _TOLD)
+
+    def failed(self, what: PlaybookFailed, _at: datetime) -> None:
+        """Say at which line a playbook failed, and mark that line until the program is read anew."""
+        if self.own is not None:
+            return
+        span = self._raised_at(what)
+        rows = ([] if span is None else (self.source(span.file) or "").splitlines()) or [""]
+        if span is None:
+            self._tell(f"{what.raised_at}: error: {what.error}")
+            return
+        row = rows[min(span.line, len(rows)) - 1]
+        at = replace(span, column=len(row) - len(row.lstrip()) + 1)
+        message = what.error.removeprefix(f"{what.raised_at.partition(': ')[2]}: ")
+        problem = _problem(Diagnostic(message, at, row, width=len(row.strip())))
+        self._failures[at.file, at.line] = problem | {"severity": "failure"}
+        self._tell(problem["text"])
+        self.touch()
+
+    def _raised_at(self, what: PlaybookFailed) -> Span | None:
+        """The innermost line of the program's Python, else the step."""
+        places = [_PYTHON_LINE.match(line) for line in reversed(what.lines)]
+        files = {Path(file).name: str(file) for files in self._files for file in files}
+        for place in places:
+            if place is not None and place["file"] in files:
+                return Span(files[place["file"]], int(place["line"]))
+        agent, _, step = what.raised_at.partition(": ")
+        for watched in self._watched.values():
+            klass = watched.program.agent(agent)
+            spec = None if klass is None else klass.playbook(step.partition(":")[0])
+            if spec is not None and watched.journal.session == what.session_id:
+                found = step_of(spec, step)
+                return spec.span if found is None else found.span
+        return None
 
     def doubt(self, name: str, reading: SecondReading) -> None:
         self._doubts[name] = [_problem(one) for one in reading.found]
@@ -287,6 +246,8 @@ class DevBoard:
     # -- what reloads bring
 
     def _reloaded(self, done: ReloadResult) -> None:
+        if done.programs:
+            self._failures.clear()
         for name in done.programs:
             self._doubts.pop(name, None)
         self._reloads.append(done)

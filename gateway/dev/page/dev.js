@@ -155,15 +155,18 @@ class Board {
   }
 
   showAgents() {
-    const warnings = this.view.problems.filter((one) => one.severity !== "error");
+    const told = this.view.problems.filter((one) => one.severity !== "error");
     const list = [];
     for (const session of this.view.sessions) {
       if (session.ended) continue;
       for (const agent of session.agents) if (!this.view.tour || agent.stack.some((entry) => entry.step)) list.push(this.agentView(session, agent));
     }
     if (!list.length) list.push(make("p", { className: "nothing", text: this.view.tour ? "No step runs now. Choose Program in the chat." : "Nothing runs here. Say something to begin." }));
-    this.warnings.hidden = !warnings.length;
-    this.warnings.replaceChildren(make("h3", { text: "Warnings" }), ...warnings.map((one) => make("p", { text: `${one.file.split("/").at(-1)}, line ${one.line}: ${one.message}. ${one.hint ?? ""}` })));
+    this.warnings.hidden = !told.length;
+    this.warnings.replaceChildren(...[["Failed", (one) => one.severity === "failure"], ["Warnings", (one) => one.severity !== "failure"]].flatMap(([title, of]) => {
+      const rows = told.filter(of).map((one) => make("p", { text: `${one.file.split("/").at(-1)}, line ${one.line}: ${one.message}. ${one.hint ?? ""}` }));
+      return rows.length ? [make("h3", { text: title }), ...rows] : [];
+    }));
     this.agents.replaceChildren(...list);
   }
 
@@ -215,9 +218,9 @@ class Board {
       if (this.view.tour) foldPython(lines);
       this.program.replaceChildren(...lines);
     }
-    const linesWith = (severity) =>
-      new Set(this.view.problems.filter((one) => one.file === this.file && one.severity === severity).map((one) => one.line));
-    const wrong = linesWith("error");
+    const linesWith = (...severities) =>
+      new Set(this.view.problems.filter((one) => one.file === this.file && severities.includes(one.severity)).map((one) => one.line));
+    const wrong = linesWith("error", "failure");
     const doubtful = linesWith("warning");
     [...this.program.children].forEach((line, index) => {
       line.classList.toggle("error", wrong.has(index + 1));
@@ -237,7 +240,7 @@ class Board {
       }
       line.classList.toggle("now", now.has(index + 1));
     });
-    const first = lines[Math.min(...now) - 1];
+    const first = now.size ? lines[Math.min(...now) - 1] : this.program.querySelector(".error");
     if (first && first !== this.shown) first.scrollIntoView({ block: "center" });
     this.shown = first;
   }

@@ -143,7 +143,9 @@ async def test_only_an_owner_makes_a_program_beside_the_tour_and_none_is_overwri
         await page.unroute("**/dev/own")
         await page.get_by_role("button", name="guess the number").click()
         await expect(page.get_by_role("status").filter(has_text="It is written.")).to_be_visible()
-        await expect(page.locator(".templates code")).to_contain_text(f"dev {tmp_path / 'game'} --open --model scripted")
+        await expect(page.locator(".templates code")).to_contain_text(
+            f"dev {tmp_path / 'game'} --open --model scripted"
+        )
         assert (tmp_path / "game" / "game.pb").read_text() == (ROOT / "examples/templates/game.pb").read_text()
         again = await page.request.post(f"{running.url}/dev/own", data={"template": "game"})
         assert (again.status, await again.json()) == (409, {"error": "The folder game cannot be written: File exists."})

@@ -142,6 +142,34 @@ async def test_the_program_before_an_error_goes_on_and_terminal_and_board_say_so
         await room.until("Welcome.", "Thanks.", "This makes 42.")
 
 
+@pytest.mark.parametrize(
+    ("line", "more", "error"),
+    [
+        (
+            "- $total:int = Count()",
+            "async def Count():\n    return PRICE\n",
+            "18:5: error: name 'PRICE' is not defined",
+        ),
+        ("- $total = 1 / 0", "async def Count():\n    return 1\n", "8:1: error: division by zero"),
+    ],
+    ids=["in Python", "in a step"],
+)
+async def test_a_failure_is_told_with_its_line_which_is_marked_until_the_program_is_read_anew(
+    line: str, more: str, error: str, tmp_path: Path
+) -> None:
+    failing = PROGRAM.replace("- $total = 40 + 2", line) + f"\n```python\n@playbook\n{more}```\n"
+    async with developing(tmp_path, program=failing) as (running, room):
+        await room.say("hi")
+        view = await seen(running, lambda now: any(one["severity"] == "failure" for one in now["problems"]))
+        (problem,) = [one for one in view["problems"] if one["severity"] == "failure"]
+        assert problem["text"].startswith(f"shop.pb:{error}\n  {problem['line']} | ")
+        await running.prints(f"shop.pb:{error}")
+        (tmp_path / "shop.pb").write_text(PROGRAM)
+        await seen(running, lambda now: not now["problems"])
+        assert "playbook.failed" not in running.output
+        assert "failure.reported" not in running.output
+
+
 async def test_a_room_begins_anew_when_a_file_is_saved_if_the_switch_is_on(tmp_path: Path) -> None:
     async with developing(tmp_path, "--anew") as (_, room):
         await room.say("hi")

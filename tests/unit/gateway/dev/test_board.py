@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.dev.board import in_words
+from gateway.dev.standing import in_words
 from runtime.language.diagnostics import Span
 from runtime.language.program import OpCode, Step
 
