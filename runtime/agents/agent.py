@@ -148,7 +148,9 @@ class Agent:
         elif messages[0].type == MessageType.TRIGGER:
             await self._do_in_time(messages[0])
         elif self.state.paused and beginning and any(message.from_human for message in messages):
-            self._begin_anew(messages)
+            text = "\n".join(heard_with_files(message) for message in messages)
+            mids = [message.id for message in messages]
+            self._journal.note(AgentRestarted(self.id, messages=mids, variables={"startup_message": text}))
         else:
             await self._handle(messages)
 
@@ -178,7 +180,8 @@ class Agent:
         await self._run(frame, executable)
 
     async def _do_in_time(self, message: Message) -> None:
-        executable = self._library.triggered(self.state.klass, message.content)
+        _, playbook, *_ = [*message.content.split(":"), ""]
+        executable = self._library.find(self.state.klass, playbook)
         if executable is None:
             self._journal.note(MessagesDropped(self.id, [message.id]))
             return
@@ -192,26 +195,13 @@ class Agent:
         rest = self.queue.take(lambda message: message.type not in _ALONE, max_messages=MAX_HANDLED_MESSAGES)
         return [first, *rest]
 
-    def _begin_anew(self, messages: Sequence[Message]) -> None:
-        text = "\n".join(heard_with_files(message) for message in messages)
-        mids = [message.id for message in messages]
-        self._journal.note(AgentRestarted(self.id, messages=mids, variables={"startup_message": text}))
-
     async def _handle(self, messages: Sequence[Message]) -> None:
         over = [message for message in messages if self._is_over(message)]
         if over:
             self._journal.note(MessagesDropped(self.id, [message.id for message in over]))
             messages = [message for message in messages if message not in over]
-        if messages:
-            await self._take(messages)
-
-    def _is_over(self, message: Message) -> bool:
-        """Whether it was said in a meeting that has ended, for others than its host."""
-        meeting = self._journal.state.meetings.get(str(message.meeting_id))
-        broadcast = message.type == MessageType.MEETING_BROADCAST
-        return broadcast and meeting is not None and meeting.status == "ended" and meeting.host != self.id
-
-    async def _take(self, messages: Sequence[Message]) -> None:
+        if not messages:
+            return
         handler, takes_text = self._library.receiver(self.state.klass, messages) or (
             self._library.handler(self.state.klass),
             True,
@@ -224,6 +214,12 @@ class Agent:
             return
         text = "\n".join(heard_with_files(message) for message in messages)
         await self._start(handler, (text,) if takes_text else (), mids=mids)
+
+    def _is_over(self, message: Message) -> bool:
+        """Whether it was said in a meeting that has ended, for others than its host."""
+        meeting = self._journal.state.meetings.get(str(message.meeting_id))
+        broadcast = message.type == MessageType.MEETING_BROADCAST
+        return broadcast and meeting is not None and meeting.status == "ended" and meeting.host != self.id
 
     async def _start(
         self, executable: ExecutablePlaybook, args: tuple[Any, ...], *, begins: bool = False, mids: Sequence[str] = ()
@@ -268,7 +264,11 @@ class Agent:
 
     async def _run(self, frame: str, executable: ExecutablePlaybook) -> None:
         self._bus.publish(PlaybookStarted(*self._of(executable)))
-        await self._refuse_invitations()
+        # Those that came while it had nothing to do, and another was taken before them.
+        for message in [waiting for waiting in self.state.queue if waiting.type == MessageType.MEETING_INVITATION]:
+            self._journal.note(MessagesDropped(self.id, [message.id]))
+            self.forget({message.id})
+            await self._invitations.busy(self.id, message)
         failure: RaisedFailure | None = None
         with anyio.CancelScope() as running:
             self._running = running
@@ -290,13 +290,6 @@ class Agent:
             return
         why = reason(described(error), self._pages.texts)
         await self._tell(f"session.playbook_failed{again}", playbook=place.playbook, error=why)
-
-    async def _refuse_invitations(self) -> None:
-        """Those that came while it had nothing to do, and another was taken before them."""
-        for message in [waiting for waiting in self.state.queue if waiting.type == MessageType.MEETING_INVITATION]:
-            self._journal.note(MessagesDropped(self.id, [message.id]))
-            self.forget({message.id})
-            await self._invitations.busy(self.id, message)
 
     async def _tell(self, key: str, **values: object) -> None:
         """Tell the people of the conversation something that no program said, by the text's key."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from runtime.agents.library import PlaybookLibrary
 from runtime.agents.loops import AgentLoops
 from runtime.agents.meeting_host import MeetingHost
@@ -17,25 +19,16 @@ from runtime.tape.facts.session import MessagesDropped, ProgramAdopted, SessionE
 from runtime.tape.state.frames import FrameState
 
 
-class VersionContinuity:
+class VersionContinuity(Struct, eq=False):
     """Compares the versions that a session's frames depend on with the current program."""
 
-    def __init__(
-        self,
-        context: SessionContext,
-        library: PlaybookLibrary,
-        host: SessionHost,
-        loops: AgentLoops,
-        meeting_host: MeetingHost,
-    ) -> None:
-        self._program = context.program
-        self._journal = context.journal
-        self._library = library
-        self._host = host
-        self._loops = loops
-        self._meeting_host = meeting_host
-        self._left_out: list[AgentId] = []
-        """Guests of meetings that cannot go on in them."""
+    _context: SessionContext
+    _library: PlaybookLibrary
+    _host: SessionHost
+    _loops: AgentLoops
+    _meeting_host: MeetingHost
+    _left_out: list[AgentId] = field(default_factory=list)
+    """Guests of meetings that cannot go on in them."""
 
     async def go_on(self) -> None:
         """Take up the program as it is now. Called before anything is executed.
@@ -44,17 +37,17 @@ class VersionContinuity:
         a meeting whose playbook cannot go on is left out of it. Raises ProgramChanged with the reason when something
         else that is being executed cannot go on.
         """
-        state, now = self._journal.state, outline(self._program)
+        state, now = self._context.journal.state, outline(self._context.program)
         if state.playbooks == now:
             return
         versions = await self._versions()
         self._check_agents()
-        if not any(self._program.agent(agent.klass) for agent in state.agents.values()):
-            self._journal.note(SessionEnded())
+        if not any(self._context.program.agent(agent.klass) for agent in state.agents.values()):
+            self._context.journal.note(SessionEnded())
             return
         begun = {str(agent): len(self._library.beginning(state.agents[agent].klass)) for agent in self._begun()}
-        self._journal.note(
-            ProgramAdopted(self._program.digest, now, versions, begun, differences(state.playbooks, now))
+        self._context.journal.note(
+            ProgramAdopted(self._context.program.digest, now, versions, begun, differences(state.playbooks, now))
         )
 
     def dismiss(self) -> None:
@@ -65,7 +58,7 @@ class VersionContinuity:
 
     async def _versions(self) -> dict[str, str]:
         """The versions with which the frames continue, by their ids."""
-        frames, versions = self._journal.state.frames, dict[str, str]()
+        frames, versions = self._context.journal.state.frames, dict[str, str]()
         for frame in list(frames.values()):
             try:
                 if frame.id in frames:
@@ -79,26 +72,26 @@ class VersionContinuity:
 
     def _guest(self, frame: FrameState) -> FrameState | None:
         """The playbook by which a guest takes part in a meeting, where `frame` is it, or was called by it."""
-        state = self._journal.state
+        state = self._context.journal.state
         root = state.frames[frame.id.partition(":")[0]]
         meeting = state.meetings.get(root.meeting or "")
         return None if meeting is None or meeting.host == root.agent else root
 
     def _leave_out(self, root: FrameState, error: ProgramChanged) -> None:
         """The guest does no more; what was said to one that is no longer in the program, nobody reads."""
-        agent = self._journal.state.agents[root.agent]
-        self._journal.note(FrameReturned(root.id, error=described(error)))
-        if agent.queue and self._program.agent(agent.klass) is None:
-            self._journal.note(MessagesDropped(agent.id, [message.id for message in agent.queue]))
+        agent = self._context.journal.state.agents[root.agent]
+        self._context.journal.note(FrameReturned(root.id, error=described(error)))
+        if agent.queue and self._context.program.agent(agent.klass) is None:
+            self._context.journal.note(MessagesDropped(agent.id, [message.id for message in agent.queue]))
         self._left_out.append(agent.id)
 
     async def _adopted(self, state: FrameState) -> str:
         remote, _, name = state.playbook.rpartition(".")
-        executable = self._library.find(remote or self._journal.state.agents[state.agent].klass, name)
+        executable = self._library.find(remote or self._context.journal.state.agents[state.agent].klass, name)
         if executable is None:
             raise ProgramChanged(f"{state.playbook} is being executed here, and is no longer in the program")
         if executable.version != state.version:
-            frame = Frame(self._journal, state.id, self._host)
+            frame = Frame(self._context.journal, state.id, self._host)
             try:
                 await executable.adopt(frame)
             finally:
@@ -106,12 +99,12 @@ class VersionContinuity:
         return executable.version
 
     def _check_agents(self) -> None:
-        for agent in self._journal.state.agents.values():
-            if agent.queue and self._program.agent(agent.klass) is None:
+        for agent in self._context.journal.state.agents.values():
+            if agent.queue and self._context.program.agent(agent.klass) is None:
                 raise ProgramChanged(f"{agent.klass} has messages to read, and is no longer in the program")
 
     def _begun(self) -> list[AgentId]:
         """Agents for which the beginning is over: playbooks that were added to it are not for them."""
-        state = self._journal.state
+        state = self._context.journal.state
         idle = [agent for agent in state.agents.values() if agent.roots and not state.roots(agent.id)]
         return [*(agent.id for agent in idle if not agent.paused), *self._loops.grow()]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.agents.registry import SessionChannels
@@ -52,22 +53,14 @@ def _any_of(phrases: str) -> str:
     return "(?:" + "|".join(r"\s+".join(map(re.escape, phrase)) for phrase in each if phrase) + r")(?!\w|'\w)"
 
 
-class HumanAttendees:
+class HumanAttendees(Struct, eq=False):
     """Brings people into the meetings of one session and out again, and what they say there to all in them."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        meetings: SessionMeetings,
-        channels: SessionChannels,
-        pages: SessionPages,
-        questions: SessionQuestions,
-    ) -> None:
-        self._journal = journal
-        self._meetings = meetings
-        self._channels = channels
-        self._pages = pages
-        self._questions = questions
+    _journal: Journal
+    _meetings: SessionMeetings
+    _channels: SessionChannels
+    _pages: SessionPages
+    _questions: SessionQuestions
 
     def ask(self, meeting: MeetingState, who: PersonId) -> None:
         """Invite a person whose invitation is noted: who is where the meeting is held is there at once, others are

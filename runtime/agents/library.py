@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,10 +23,10 @@ from runtime.execution.speech.targets import SessionPopulation
 from runtime.execution.triggers.kinds import HANDLER, judged_triggers, message_trigger, receives_alone
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.pbasm.versions import version_of
-from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
+from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.module import AgentModule, PlaceholderPython, agents_by_name
-from runtime.playbooks.playbook import FrameExecution, LLMPlaybook, MeetingHosting, MeetingPlaybook
+from runtime.playbooks.playbook import LLMPlaybook, MeetingHosting, MeetingPlaybook
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import ExtensionPlaybook, RemotePlaybook
 
@@ -46,13 +46,9 @@ class _Itself:
         return isinstance(other, _Itself) and self.of is other.of
 
 
-def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
-    """Everything that an agent's replies may call: made once a program, and shared by its sessions."""
-    return _call_shapes(_Itself(program), _Itself(agent))
-
-
 @lru_cache(maxsize=256)
 def _call_shapes(of_program: _Itself, of_agent: _Itself) -> Mapping[str, CallShape]:
+    """Everything that an agent's replies may call: made once a program, and shared by its sessions."""
     program, agent = of_program.of, of_agent.of
     shapes = {name: signature.shape for name, signature in SIGNATURES.items()}
     for playbook in agent.playbooks:
@@ -128,9 +124,6 @@ class PlaybookLibrary:
             raise ProgramChanged(f"{name} was running here and is no longer in the program")
         return found
 
-    def triggered(self, klass: str, code: str) -> ExecutablePlaybook | None:
-        return self.find(klass, code.split(":")[1]) if code.count(":") else None
-
     def beginning(self, klass: str) -> Sequence[ExecutablePlaybook]:
         """The playbooks of an agent class with a BGN trigger, in order."""
         return [self._found(klass, spec.name) for spec in self._triggered(klass, TriggerKind.BGN)]
@@ -174,46 +167,31 @@ class PlaybookLibrary:
             trial = self._context.pages.address.platform == SCRATCH
             return ExtensionPlaybook(spec, self._context.calls, OutsideEffects(self._context.journal), trial=trial)
         if spec.kind == "llm":
-            return LLMPlaybook(spec, version, lambda frame, playbook: self._execution(agent, frame, playbook))
+            return LLMPlaybook(spec, version, lambda frame: self._execution(agent, frame, spec))
         function, contents = self._module(agent).function(spec.name), self._context.contents
         return PythonPlaybook(spec, function, self._context.journal, version, contents)
 
     def _module(self, agent: AgentSpec) -> AgentModule:
-        module = self._modules.get(agent.name)
-        if module is None:
-            module = self._modules[agent.name] = AgentModule(agent, self._in_python)
-        return module
+        if agent.name not in self._modules:
+            self._modules[agent.name] = AgentModule(agent, self._in_python)
+        return self._modules[agent.name]
 
-    def _execution(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> FrameExecution:
+    def _execution(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Coroutine[Any, Any, Any]:
         """The processor of a playbook with steps; a model with statements for all others, but see `IdlePlaybook`."""
         others = [other for other in self._program.agents if other.name != agent.name]
         if self._context.alone and playbook is HANDLER:
-            return IdlePlaybook(self._context, frame, agent, playbook, judged_triggers(agent, others, playbook.name))
-        interpreter = self._interpreter(agent, frame, playbook)
-        if not playbook.walked:
-            return interpreter
-        return StepProcessor(
-            self._context,
-            frame,
-            agent,
-            playbook,
-            AgentFacts(
-                declared_types(agent),
-                judged_triggers(agent, others, playbook.name),
-                {str(p.metadata["pattern"]): p.name for p in agent.playbooks if p.metadata.get("pattern")},
-            ),
-            interpreter,
-        )
-
-    def _interpreter(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> FreeInterpreter:
-        return FreeInterpreter(
-            self._context,
-            frame,
-            agent,
-            playbook,
-            lambda: call_shapes(self._context.servers.equipped(self._program), agent),
+            judged = judged_triggers(agent, others, playbook.name)
+            return IdlePlaybook(self._context, frame, agent, playbook, judged).run()
+        interpreter = FreeInterpreter(
+            *(self._context, frame, agent, playbook),
+            lambda: _call_shapes(_Itself(self._context.servers.equipped(self._program)), _Itself(agent)),
             PlaceholderPython(lambda: self._module(agent)),
         )
+        if not playbook.walked:
+            return interpreter.run()
+        patterns = {str(p.metadata["pattern"]): p.name for p in agent.playbooks if p.metadata.get("pattern")}
+        known = AgentFacts(declared_types(agent), judged_triggers(agent, others, playbook.name), patterns)
+        return StepProcessor(self._context, frame, agent, playbook, known, interpreter).run()
 
     def _remote(self, klass: str, name: str) -> ExecutablePlaybook:
         agent = self._program.agent(klass)

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.invitations import SessionInvitations, meetings_of
 from runtime.agents.registry import AgentRegistry
@@ -28,22 +30,13 @@ from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import SessionState
 
 
-class SessionAttendance:
-    def __init__(
-        self,
-        program: Program,
-        journal: Journal,
-        agents: AgentRegistry,
-        dispatcher: MessageDispatcher,
-        pages: SessionPages,
-        open_to_people: OpenToPeople,
-    ) -> None:
-        self._program = program
-        self._journal = journal
-        self._agents = agents
-        self._dispatcher = dispatcher
-        self._pages = pages
-        self._open_to_people = open_to_people
+class SessionAttendance(Struct, eq=False):
+    _program: Program
+    _journal: Journal
+    _agents: AgentRegistry
+    _dispatcher: MessageDispatcher
+    _pages: SessionPages
+    _open_to_people: OpenToPeople
 
     def hear(self, agent: AgentId, message: Message) -> None:
         self._dispatcher.notify(agent, message)
@@ -131,24 +124,15 @@ class Places(Protocol):
         """
 
 
-class MeetingHost:
+class MeetingHost(Struct, eq=False):
     """The meetings of one session as agents see them: entered and left by frames, spoken in through channels."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        agents: AgentRegistry,
-        pages: SessionPages,
-        places: Places,
-        meetings: SessionMeetings,
-        invitations: SessionInvitations,
-    ) -> None:
-        self._journal = journal
-        self._agents = agents
-        self._pages = pages
-        self._places = places
-        self.meetings = meetings
-        self.invitations = invitations
+    _journal: Journal
+    _agents: AgentRegistry
+    _pages: SessionPages
+    _places: Places
+    meetings: SessionMeetings
+    invitations: SessionInvitations
 
     # -- for people, and what they order
 

@@ -11,7 +11,7 @@ from itertools import count, islice
 
 import anyio
 from anyio.abc import TaskGroup
-from msgspec import Struct
+from msgspec import Struct, field
 
 from runtime.core.clock import Clock
 from runtime.core.errors import QueueClosed, QueueFull, QueueTimeout
@@ -189,7 +189,7 @@ class MessageQueue:
         self._serve(messages)
 
 
-class MessageBatcher:
+class MessageBatcher(Struct, eq=False):
     """Collects the messages of one agent and delivers them in the order in which they came.
 
     Only what an agent says to a whole meeting waits. A person's message, one for this agent alone and a notice about
@@ -198,23 +198,14 @@ class MessageBatcher:
     has ended (QueueClosed) has no reader and goes.
     """
 
-    def __init__(
-        self,
-        deliver: Callable[[Sequence[Message]], None],
-        clock: Clock,
-        tasks: TaskGroup,
-        is_addressed: Callable[[Message], bool],
-        *,
-        capacity: int = _BATCH,
-    ) -> None:
-        self._deliver = deliver
-        self._clock = clock
-        self._tasks = tasks
-        self._is_addressed = is_addressed
-        self._capacity = capacity
-        self._waiting: list[Message] = []
-        self._due_s = 0.0
-        self._timer: anyio.CancelScope | None = None
+    _deliver: Callable[[Sequence[Message]], None]
+    _clock: Clock
+    _tasks: TaskGroup
+    _is_addressed: Callable[[Message], bool]
+    capacity: int = _BATCH
+    _waiting: list[Message] = field(default_factory=list)
+    _due_s: float = 0.0
+    _timer: anyio.CancelScope | None = None
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -222,7 +213,7 @@ class MessageBatcher:
     def add(self, message: Message) -> None:
         """Take a message. If it is due now, raises what `deliver` raises; the message is then not taken."""
         self._waiting.append(message)
-        if _may_wait(message) and len(self._waiting) < self._capacity:
+        if _may_wait(message) and len(self._waiting) < self.capacity:
             if self._is_addressed(message):
                 self._wait(ADDRESSED_WAIT_S)
             elif self._timer is None:

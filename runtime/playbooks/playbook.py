@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Annotated, Any, Protocol, Union, get_args, get_origin
 
 from runtime.core.errors import JournalError, PlaybookError, ProgramChanged, StorageError
-from runtime.execution.frames.frame import ExecutablePlaybook, Frame, shortened
+from runtime.execution.frames.frame import Bound, ExecutablePlaybook, Frame, shortened
 from runtime.execution.frames.signatures import CallShape
 from runtime.language.pbasm.versions import FrameVersion, stands_on
 from runtime.language.program import Param, PlaybookSpec
@@ -219,27 +219,18 @@ def check_signature(frame: Frame, version: FrameVersion) -> FrameVersion:
     return begun
 
 
-class FrameExecution(Protocol):
-    async def run(self) -> Any:
-        """Execute the frame and return its value. Raises PlaybookError when it fails."""
-
-
 class LLMPlaybook:
-    """A playbook in English; `execution` makes what executes one of its frames."""
+    """A playbook in English; `execute` executes one of its frames, and raises PlaybookError when it fails."""
 
     kind = "llm"
 
-    def __init__(
-        self, spec: PlaybookSpec, version: str, execution: Callable[[Frame, PlaybookSpec], FrameExecution]
-    ) -> None:
+    def __init__(self, spec: PlaybookSpec, version: str, execute: Callable[[Frame], Coroutine[Any, Any, Any]]) -> None:
         self.spec = spec
         self.name = spec.name
         self.version = version
-        self._execution = execution
+        self.run = execute
 
-    def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
         values = typed(self.name, self.spec.params, bound(self.name, self.spec.params, args, kwargs))
         return [], values, state_values(self.spec.params, values)
 
@@ -251,9 +242,6 @@ class LLMPlaybook:
             if begun.steps.get(line) != now.steps.get(line):
                 how = "reads differently now" if line in now.steps else "is gone"
                 raise ProgramChanged(f"step {line} of {self.name}, at which it is now, {how}")
-
-    async def run(self, frame: Frame, /) -> Any:
-        return await self._execution(frame, self.spec).run()
 
 
 class MeetingHosting(Protocol):
@@ -277,12 +265,11 @@ class MeetingPlaybook:
         self.name = inner.name
         self.version = inner.version
         self.kind = inner.kind
+        self.adopt = inner.adopt
         self._inner = inner
         self._meeting_host = meeting_host
 
-    def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
         """Bind the arguments that every meeting takes beside the playbook's own."""
         declared = {param.name for param in self.spec.params}
         own = {name: kwargs[name] for name in AUTOMATIC if name in kwargs and name not in declared}
@@ -292,9 +279,6 @@ class MeetingPlaybook:
             return values, named | as_data(own), variables
         except (TypeError, ValueError) as error:
             raise PlaybookError(f"topic and attendees of {self.name} are texts and lists of names: {error}") from error
-
-    async def adopt(self, frame: Frame, /) -> None:
-        await self._inner.adopt(frame)
 
     async def run(self, frame: Frame, /) -> Any:
         meeting = await self._meeting_host.enter(frame, self.spec)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, ProgramChanged, Unjournaled
 from runtime.core.message import Attachment
 from runtime.execution.frames.drive import drive, rehearse
-from runtime.execution.frames.frame import Frame, shortened
+from runtime.execution.frames.frame import Bound, Frame, shortened
 from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.prompt.with_files import FileContents, referred
 from runtime.language.pbasm.versions import FrameVersion
@@ -112,9 +112,7 @@ class PythonPlaybook:
         self._types = OwnTypes(spec.name, function)
         self._journal = journal
 
-    def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
         values = self._bound(args, kwargs)
         return [], values, state_values(self.spec.params, values)
 

@@ -20,7 +20,7 @@ from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import RemoteTool
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
-from runtime.execution.frames.frame import Frame, FrameCall, shortened
+from runtime.execution.frames.frame import Bound, Frame, FrameCall, shortened
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
 from runtime.execution.prompt.situation import shown_value
@@ -61,9 +61,7 @@ class RemotePlaybook:
         self._servers = context.servers
         self._outside = OutsideEffects(context.journal)
 
-    def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
         """Raises PlaybookError for arguments that do not fit, RemoteUnavailable while the tools are not known, and
         NotAllowed where the settings say so."""
         tool = self._tool()
@@ -169,9 +167,7 @@ class ExtensionPlaybook:
         self._outside = outside
         self._trial = trial
 
-    def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
         params = self._spec.params
         return [], typed(self.name, params, bound(self.name, params, args, kwargs)), {}
 

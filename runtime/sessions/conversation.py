@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import anyio
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from runtime.channels.outbox import UNRECORDED
@@ -49,31 +50,23 @@ RETRY_S = 1.0
 """Pause before a session that failed is restored, times the number of its attempts."""
 
 
-class ConversationTask:
-    """Feeds the sessions of one conversation. Ends when nothing is going on, or when the shard is lost."""
+class ConversationTask(Struct, eq=False):
+    """Feeds the sessions of one conversation. Ends when nothing is going on, or when the shard is lost.
 
-    def __init__(
-        self,
-        shard: int,
-        key: str,
-        lease: Callable[[], Lease],
-        around: NodeContext,
-        inbox: Inbox,
-        *,
-        broken: str | None = None,
-    ) -> None:
-        """`broken` says why its session cannot go on: nothing of the program is executed then."""
-        self._shard = shard
-        self._key = key
-        self._lease = lease
-        self._around = around
-        self._inbox = inbox
-        self._backlog = ShardBacklog()
-        self._broken = broken
-        self._attempts = 0
-        self._cause = ""
-        self._session: Session | None = None
-        self._locked: tuple[SessionId, ContentLocked] | None = None
+    `broken` says why its session cannot go on: nothing of the program is executed then.
+    """
+
+    _shard: int
+    _key: str
+    _lease: Callable[[], Lease]
+    _around: NodeContext
+    _inbox: Inbox
+    _broken: str | None = None
+    _backlog: ShardBacklog = field(default_factory=ShardBacklog)
+    _attempts: int = 0
+    _cause: str = ""
+    _session: Session | None = None
+    _locked: tuple[SessionId, ContentLocked] | None = None
 
     def put(self, entry: InboxEntry) -> None:
         """The next event."""

@@ -125,17 +125,14 @@ class _Kept(Struct):
             self.states.insert(at, snapshot_of(state))
 
 
-class TapeMoments:
+class TapeMoments(Struct, eq=False):
     """Folds facts up to a moment. `snapshot` is the store's: the newest of a version of the rules, of no more than so
     many facts."""
 
-    def __init__(
-        self, tapes: MomentFacts, snapshot: Callable[[SessionId, str, int], Awaitable[Snapshot | None]]
-    ) -> None:
-        self._tapes = tapes
-        self._snapshot = snapshot
-        self._kept: OrderedDict[SessionId, _Kept] = OrderedDict()
-        self._one_at_a_time = anyio.Lock()
+    _tapes: MomentFacts
+    _snapshot: Callable[[SessionId, str, int], Awaitable[Snapshot | None]]
+    _kept: OrderedDict[SessionId, _Kept] = field(default_factory=OrderedDict)
+    _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def at(self, session: SessionId, seq: int) -> SessionMoment:
         """The session after fact `seq`. Raises StorageError."""

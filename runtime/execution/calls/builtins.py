@@ -10,6 +10,7 @@ from math import inf
 from typing import Any
 
 import anyio
+from msgspec import Struct, field
 
 from runtime.bus import Bus
 from runtime.core.background import ListenerList
@@ -46,38 +47,28 @@ _FOR_THEMSELVES = frozenset({MessageType.MEETING_INVITATION, MessageType.CHOICE,
 MAX_LOGGED_VALUES = 50
 
 
-class BuiltinCalls:
-    def __init__(
-        self,
-        session: SessionContext,
-        pages: SessionPages,
-        conduits: SessionConduits,
-        utterances: SessionUtterances,
-        variables: VariableRules,
-        events: FrameEvents,
-    ) -> None:
-        """`variables` are the rules by which variables are set, `events` tells that frames wait."""
-        self._journal = session.journal
-        self._clock = session.clock
-        self._bus = session.bus
-        self._pages = pages
-        self._conduits = conduits
-        self.utterances = utterances
-        self.variables = variables
-        self._events = events
-        self.ended = ListenerList[None]()
-        """Told when the program has ended."""
+class BuiltinCalls(Struct, eq=False):
+    """`variables` are the rules by which variables are set, `events` tells that frames wait."""
+
+    _session: SessionContext
+    _pages: SessionPages
+    _conduits: SessionConduits
+    utterances: SessionUtterances
+    variables: VariableRules
+    _events: FrameEvents
+    ended: ListenerList[None] = field(default_factory=ListenerList[None])
+    """Told when the program has ended."""
 
     @call("Step")
     def step(self, frame: Frame, location: Any) -> Any:
         """Says which step of its playbook a reply has reached."""
-        self._bus.publish(StepExecuted(*at_work(self._journal.session, frame), location))
+        self._session.bus.publish(StepExecuted(*at_work(self._session.journal.session, frame), location))
         return location
 
     @call("Trigger")
     def trigger(self, frame: Frame, code: Any) -> Any:
         """Says that a trigger holds; its playbook is called next."""
-        self._bus.publish(TriggerFired(*at_work(self._journal.session, frame), code))
+        self._session.bus.publish(TriggerFired(*at_work(self._session.journal.session, frame), code))
         return code
 
     @call("Var")
@@ -88,7 +79,7 @@ class BuiltinCalls:
     @call("Now", reads=True)
     def now(self) -> str:
         """Returns the current time, ISO 8601 in UTC."""
-        return self._clock.now().isoformat()
+        return self._session.clock.now().isoformat()
 
     @call("Random", reads=True)
     def random(self) -> float:
@@ -98,21 +89,21 @@ class BuiltinCalls:
     @call("EndProgram")
     async def end_program(self, frame: Frame, call: FrameCall) -> None:
         """Ends the program for everybody in the conversation."""
-        self._journal.note(CallReturned(*site(frame, call)))
+        self._session.journal.note(CallReturned(*site(frame, call)))
         await self.end()
 
     async def end(self, *, wanted: bool = False) -> None:
         """End the program: nothing of it runs after this. By default people learn of messages that it did not read."""
-        if self._journal.state.ended:
+        if self._session.journal.state.ended:
             return
-        for root in [f.id for f in self._journal.state.frames.values() if f.caller is None]:
+        for root in [f.id for f in self._session.journal.state.frames.values() if f.caller is None]:
             await self._pages.close_own(root)
         if not wanted and any(
-            message.from_human for agent in self._journal.state.agents.values() for message in agent.queue
+            message.from_human for agent in self._session.journal.state.agents.values() for message in agent.queue
         ):
             self._pages.tell(self._pages.texts("session.unread"))
-        self._journal.note(SessionEnded())
-        await self._journal.commit()
+        self._session.journal.note(SessionEnded())
+        await self._session.journal.commit()
         self.ended.tell(None)
 
     @contextmanager
@@ -129,7 +120,7 @@ class BuiltinCalls:
     async def notice(self, frame: Frame, text: str) -> None:
         """Tell the people of the conversation something that the program did not say."""
         page = await self._pages.adopt(frame.id, "notice")
-        self._journal.note(PageFinished(page.id, text))
+        self._session.journal.note(PageFinished(page.id, text))
         self._pages.show(page)
 
     @call("WaitForMessage")
@@ -145,7 +136,7 @@ class BuiltinCalls:
 
         With `type` it waits only for messages of that type.
         """
-        if CallKey(frame.id, call.pos) in self._journal.state.waits:
+        if CallKey(frame.id, call.pos) in self._session.journal.state.waits:
             return partial(self._wait, frame, call, None, timeout_s)
         meant = self.utterances.call_source(frame, source) | ({} if type is None else {"type": type})
         if self._take(frame, call, meant, timeout_s):
@@ -160,7 +151,7 @@ class BuiltinCalls:
                 return
             self._note_wait(frame, call, source, timeout_s)
         self._note_taken(frame, call, await self.receive(frame, call.pos, within_s=timeout_s))
-        self._journal.hurry()
+        self._session.journal.hurry()
 
     def _take(self, frame: Frame, call: FrameCall, source: Mapping[str, Any], timeout_s: float | None) -> bool:
         """Take what is there already, where nothing is to be done before."""
@@ -175,12 +166,12 @@ class BuiltinCalls:
             return False
         self._note_wait(frame, call, source, timeout_s)
         self._note_taken(frame, call, taken)
-        self._journal.hurry()
+        self._session.journal.hurry()
         return True
 
     def _note_wait(self, frame: Frame, call: FrameCall, source: Mapping[str, Any], timeout_s: float | None) -> None:
         due = None if timeout_s is None else self.now_s() + timeout_s
-        self._journal.note(WaitBegun(*site(frame, call), source, due))
+        self._session.journal.note(WaitBegun(*site(frame, call), source, due))
 
     def _note_taken(self, frame: Frame, call: FrameCall, taken: Sequence[Message] | None) -> None:
         values = None if taken is None else [_as_value(message) for message in taken]
@@ -188,32 +179,32 @@ class BuiltinCalls:
         if values and asides:
             values[0]["asides"] = asides
         mids = [message.id for message in taken or ()]
-        self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=values, asides=bool(asides)))
+        self._session.journal.note(WaitEnded(*site(frame, call), messages=mids, value=values, asides=bool(asides)))
 
     def _cued(self, frame: Frame, call: FrameCall, source: Mapping[str, Any]) -> bool:
         """Whether this is the host's first wait in its meeting, by which it is asked to begin."""
-        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
+        meeting = self._session.journal.state.meetings.get(frame.state.meeting or "")
         cue = None if meeting is None or meeting.host != frame.state.agent else meeting.cue
         if meeting is None or cue is None or ("any" not in source and source.get("meeting") != meeting.id):
             return False
-        self._journal.note(WaitEnded(*site(frame, call), messages=[], value=[_as_value(cue)], cue=meeting.id))
+        self._session.journal.note(WaitEnded(*site(frame, call), messages=[], value=[_as_value(cue)], cue=meeting.id))
         return True
 
     def now_s(self) -> float:
         """The present time in seconds since the epoch."""
-        return self._clock.now().timestamp()
+        return self._session.clock.now().timestamp()
 
     @call("Sleep")
     async def sleep(self, frame: Frame, call: FrameCall, seconds: Seconds) -> None:
         """Waits for a number of seconds; a restart does not start the wait again."""
         key = CallKey(frame.id, call.pos)
-        if key not in self._journal.state.waits:
-            self._journal.note(WaitBegun(*site(frame, call), None, self.now_s() + seconds))
-        await self._journal.commit()
-        wait = self._journal.state.waits[key]
+        if key not in self._session.journal.state.waits:
+            self._session.journal.note(WaitBegun(*site(frame, call), None, self.now_s() + seconds))
+        await self._session.journal.commit()
+        wait = self._session.journal.state.waits[key]
         with self.waiting(frame, wait):
-            await until(self._clock, wait.due or 0.0, at_most_s=seconds)
-        self._journal.note(WaitEnded(*site(frame, call), messages=[]))
+            await until(self._session.clock, wait.due or 0.0, at_most_s=seconds)
+        self._session.journal.note(WaitEnded(*site(frame, call), messages=[]))
 
     async def receive(
         self, frame: Frame, pos: str, *, at_most: int = MAX_WAITED_MESSAGES, within_s: float | None = None
@@ -223,15 +214,15 @@ class BuiltinCalls:
         That is by the calendar, or `within_s` from now if the calendar is set back. A turn is given with it, in order,
         the notices of its meeting that woke nobody, and when it waits for an agent also what others said meanwhile.
         """
-        wait = self._journal.state.waits[CallKey(frame.id, pos)]
+        wait = self._session.journal.state.waits[CallKey(frame.id, pos)]
         with self.waiting(frame, wait):
             return await self._receive(frame, pos, wait, at_most, within_s)
 
     async def _receive(
         self, frame: Frame, pos: str, wait: WaitState, at_most: int, within_s: float | None
     ) -> list[Message] | None:
-        last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
-        await self._journal.commit()
+        last_s = self._session.clock.monotonic() + (inf if within_s is None else within_s)
+        await self._session.journal.commit()
         source, taken = wait.source or {}, list[Message]()
         while not taken:
             left_s = None if wait.due is None else self._left_s(wait.due, last_s)
@@ -257,7 +248,7 @@ class BuiltinCalls:
         for message in taken:
             if message.type == MessageType.TRIGGER:
                 await self.variables.handlers.due(frame, FrameCall(f"{pos}:{message.id}", message.content))
-                self._journal.note(MessagesDropped(frame.state.agent, [message.id]))
+                self._session.journal.note(MessagesDropped(frame.state.agent, [message.id]))
         return rest
 
     async def _with_others(
@@ -277,7 +268,7 @@ class BuiltinCalls:
         return sorted([*came, *others], key=lambda message: places.get(message.id, -1))
 
     def _left_s(self, due: float, last_s: float) -> float:
-        return max(0.0, min(due - self._clock.now().timestamp(), last_s - self._clock.monotonic()))
+        return max(0.0, min(due - self._session.clock.now().timestamp(), last_s - self._session.clock.monotonic()))
 
     def give_back(self, agent: AgentId, messages: Sequence[Message]) -> None:
         """Put messages that were received, and not taken on the tape, before all others: the next wait has them."""

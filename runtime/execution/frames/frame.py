@@ -23,6 +23,10 @@ MAX_SHOWN_CHARS = 80
 """The length of a call's arguments or result in an error."""
 
 
+Bound = tuple[list[Any], dict[str, Any], dict[str, Any]]
+"""The args and kwargs of a call as data, and the variables that they set."""
+
+
 @dataclass(frozen=True, slots=True)
 class FrameCall:
     """A host call of a frame. `pos` finds its result in the journal; `digest` tells whether it is the same call.
@@ -106,13 +110,8 @@ class ExecutablePlaybook(Protocol):
     def kind(self) -> str:
         """ "llm", "python" or "remote": what executes it."""
 
-    def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """Check arguments against the signature: args and kwargs as data, and the variables that they set.
-
-        Raises PlaybookError that names what does not fit.
-        """
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
+        """Check arguments against the signature. Raises PlaybookError that names what does not fit."""
 
     async def adopt(self, frame: Frame, /) -> None:
         """See whether a frame that was begun with another version can go on with this one. Nothing happens by it.

@@ -38,21 +38,14 @@ Refused = Callable[[str, str], None]
 """Reports a failed statement: the rule, and how."""
 
 
-class StatementRun:
-    def __init__(
-        self,
-        context: ExecutionContext,
-        frame: Frame,
-        scope: StatementScope,
-        fenced: Callable[[], Fenced | None],
-        on_failure: Refused,
-    ) -> None:
-        """`fenced` is what the present step lets its statements do, None where it does not say."""
-        self._context = context
-        self._frame = frame
-        self._scope = scope
-        self._fenced = fenced
-        self._on_failure = on_failure
+class StatementRun(Struct, eq=False):
+    """`fenced` is what the present step lets its statements do, None where it does not say."""
+
+    _context: ExecutionContext
+    _frame: Frame
+    _scope: StatementScope
+    _fenced: Callable[[], Fenced | None]
+    _on_failure: Refused
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
         self._context.journal.note(StatementAccepted(self._frame.id, source, list(remarks)))

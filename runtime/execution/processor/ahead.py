@@ -77,7 +77,10 @@ class Ahead:
             names = self._work.names()
             if isinstance(part, Condition):
                 assert part.test is not None
-                self._follow_sides(line, part.test, names, asked)
+                walk = _Walk(self._course, self._questioner, asked)
+                way, behind = _Way(dict(names), set(), ""), self._course.after(line).line
+                if walk.sides(line, part.test, way, behind):
+                    walk.go(behind, way)
                 return asked
             enters = part.kind is LoopKind.WHILE
             if part.waits:
@@ -92,15 +95,8 @@ class Ahead:
         self, going: Going, names: Mapping[str, Any], unknown: frozenset[str], asked: list[Question], when: str = ""
     ) -> None:
         """Add the questions from where control goes next to `asked`. `unknown` are variables that an answer sets."""
-        walk = _Walk(self, asked, {question.key for question in asked})
+        walk = _Walk(self._course, self._questioner, asked)
         walk.go(going.line, _Way(dict(names), set(unknown), when))
-
-    def _follow_sides(self, line: str, test: Operand, names: Mapping[str, Any], asked: list[Question]) -> None:
-        """Follow both sides of a condition that an answer decides, and what comes after both."""
-        walk = _Walk(self, asked, {question.key for question in asked})
-        way, behind = _Way(dict(names), set(), ""), self._course.after(line).line
-        if walk.sides(line, test, way, behind):
-            walk.go(behind, way)
 
 
 class _Way(Struct):
@@ -117,12 +113,10 @@ class _Way(Struct):
         return _Way(dict(self.names), set(self.unknown), when, self.steps // 2)
 
 
-class _Walk:
-    def __init__(self, ahead: Ahead, asked: list[Question], keys: set[tuple[str, str]]) -> None:
-        self._course = ahead._course
-        self._questioner = ahead._questioner
-        self._asked = asked
-        self._keys = keys
+class _Walk(Struct):
+    _course: Course
+    _questioner: Questioner
+    _asked: list[Question]
 
     def go(self, line: str | None, way: _Way, until: str | None = None) -> bool:
         """Follow the program from a line until an effect must come in between; True if control reaches `until` before
@@ -153,9 +147,8 @@ class _Walk:
 
     def _ask(self, question: Question | None, when: str) -> bool:
         """Add a question; False if it is already there, because control has gone round."""
-        if question is None or question.key in self._keys:
+        if question is None or any(question.key == one.key for one in self._asked):
             return False
-        self._keys.add(question.key)
         self._asked.append(conditional(question, when))
         return True
 

@@ -59,7 +59,7 @@ class StepCalls:
             return
         args, kwargs = await self._arguments(line, part)
         if part.instruction and "instruction" not in kwargs and self._params(part.name) is None:
-            self._work.remember(f"{LineForm.CALL_TOLD.format(name=part.name)} {part.instruction})")
+            self._work.notes.append(f"{LineForm.CALL_TOLD.format(name=part.name)} {part.instruction})")
         try:
             value = await self._work.call(part.name, args, kwargs)
         except (StorageError, JournalError):
@@ -67,7 +67,7 @@ class StepCalls:
         except Exception as error:
             if not handles_failure:
                 raise
-            self._work.remember(
+            self._work.notes.append(
                 f"{LineForm.CALL_FAILED.format(name=part.name)} {foreign_line(str(error)[:MAX_NOTE_CHARS])})"
             )
             value = None
@@ -91,7 +91,7 @@ class StepCalls:
         given = ", ".join(
             [shown_value(one, 80) for one in args] + [f"{k}={shown_value(v, 80)}" for k, v in kwargs.items()]
         )
-        self._work.remember(
+        self._work.notes.append(
             f"{LineForm.CALL_GAVE.format(name=part.name, any=given)} {shown_value(value, MAX_NOTE_CHARS)})"
         )
 

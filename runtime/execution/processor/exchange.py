@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
+from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.core.errors import LLMError
@@ -82,14 +83,8 @@ class Exchange:
         remembered = None if told is None else await told(frame, frame.heard, asked)
         system, state = self._system(), self.context.journal.state
         asked = "\n".join([text for text in (remembered, asked) if text])
-        return build_prompt(system, state, self._with_told(), self._known(), asked)
-
-    def _with_told(self) -> Any:
-        """The frame as the model is to see it, with what the present instruction did so far."""
-        state = self.frame.state
-        if not (self.work.notes or self.work.said):
-            return state
-        return _Seen(state, [*state.notes, *self.work.notes], [*state.said, *self.work.said])
+        frame = replace(frame, notes=[*frame.notes, *self.work.notes], said=[*frame.said, *self.work.said])
+        return build_prompt(system, state, frame, self._known(), asked)
 
     def _steer(self) -> None:
         """Show what was said to the agent while it worked, when that is for the work to see."""
@@ -169,13 +164,6 @@ class Exchange:
                 await watcher.about_to_say(self.frame)
             begun = True
             yield piece
-
-    def keep_spoken(self) -> None:
-        """Add what the statements of a free step have said to the exchange."""
-        records = self.frame.state.records
-        for pos in self.frame.state.order:
-            if records[pos].name == "Say" and records[pos].text:
-                self.work.said.append(str(records[pos].text))
 
     def _filled(self, name: str) -> str | None:
         expression = read_expression(f"${name}")
@@ -263,14 +251,13 @@ def _is_to_another(text: str) -> bool:
     return begun != begun.removeprefix("(To ") and bool(ends) and "\n" not in begun
 
 
-class _BrokenOff:
+class _BrokenOff(Struct):
     """A question for words of which some stand already, from before a reply broke off: it asks for the rest."""
 
-    def __init__(self, plan: Plan, read: Callable[[], str]) -> None:
-        self._plan = plan
-        self._read = read
-        self.begun = ""
-        """What the model is to go on from; "" where it is asked for all of it."""
+    _plan: Plan
+    _read: Callable[[], str]
+    begun: str = ""
+    """What the model is to go on from; "" where it is asked for all of it."""
 
     def plan(self) -> Sequence[Question]:
         """The questions to ask together; a question alone where words are gone on with."""
@@ -287,15 +274,3 @@ async def _behind(blanks: Callable[[], str], words: AsyncIterator[str]) -> Async
     async for text in words:
         yield text if begun else blanks() + text
         begun = True
-
-
-class _Seen:
-    """A frame's state with more notes and words than the tape has of it yet."""
-
-    def __init__(self, state: Any, notes: list[str], said: list[str]) -> None:
-        self._state = state
-        self.notes = notes
-        self.said = said
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._state, name)

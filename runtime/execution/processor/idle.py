@@ -16,7 +16,7 @@ from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, quoted
 from runtime.execution.processor.understanding import NONE, was_said
 from runtime.execution.processor.work import Work
-from runtime.execution.questions.form import OutcomeChoice
+from runtime.execution.questions.form import OutcomeChoice, WordsQuestion
 from runtime.execution.triggers.kinds import JudgedTriggers
 from runtime.language.program import AgentSpec, PlaybookSpec
 
@@ -66,7 +66,8 @@ class IdlePlaybook:
             await self._work.call(playbook, (), await self._arguments(playbook))
             return
         task = f"{LineForm.REPLY} this, in your role. Only the message itself, in a sentence or two."
-        words, partner = self._questioner.reply(_LINE, "words", task), partner_of(self._context.journal.state, state)
+        partner = partner_of(self._context.journal.state, state)
+        words = WordsQuestion((_LINE, "words"), task)
         await self._exchange.say_words(partner, lambda: [words], may_be_silent=state.meeting is not None)
 
     async def _fitting(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from runtime.core.errors import PlaybookError
 from runtime.core.prompt_forms import LineForm, foreign
@@ -53,7 +54,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.language.syntax.signature import spaced
 from runtime.language.value_types import coerced
 from runtime.tape.facts.content import NOTHING
-from runtime.tape.facts.frames import Loops
+from runtime.tape.facts.frames import Loops, StepReturned
 
 STEPS_AT_ONCE = 50
 """After this many steps others are let work, and what was noted is written."""
@@ -62,9 +63,8 @@ MAX_STEPS = 10_000
 """A playbook that takes more steps without waiting for anybody is taken to go in circles."""
 
 
-class Returned:
-    def __init__(self, value: Any = None) -> None:
-        self.value = value
+class Returned(Struct, frozen=True):
+    value: Any = None
 
 
 Outcome = Going | Returned | None
@@ -174,7 +174,8 @@ class StepProcessor:
                 await self._talk.judge(line, instruction)
         except Correction as correction:
             line, _ = self._frame.state.trail[correction.index]
-            self._work.note_back(correction.index, self._course.node(line).instruction.op)
+            op, (notes, said) = self._course.node(line).instruction.op, self._work.told()
+            self._context.journal.note(StepReturned(self._frame.id, correction.index, op, notes=notes, said=said))
             return await self._execute()
         except Withdrawn:
             return Returned()
@@ -221,7 +222,7 @@ class StepProcessor:
         part = await self._calls.informed(part)
         question = self._questioner.thought(line, part, self._work.names())
         thought = await self._exchange.answer(self._ahead.planned(question, frozenset()))
-        self._work.remember(f"{LineForm.THOUGHT} {foreign(str(thought)[:1000])})")
+        self._work.notes.append(f"{LineForm.THOUGHT} {foreign(str(thought)[:1000])})")
         return None
 
     async def _condition(self, line: str, part: Condition) -> Outcome:
@@ -327,7 +328,8 @@ class StepProcessor:
         program = self._context.servers.equipped(self._context.program)
         fence = fence_of(part.text.text, self._playbook.notes, self._agent, program, self._talk.triggered)
         await self._interpreter.carry_out(told, fence, may_end_program=ends)
-        self._exchange.keep_spoken()
+        records = [self._frame.state.records[pos] for pos in self._frame.state.order]
+        self._work.said += [str(record.text) for record in records if record.name == "Say" and record.text]
         return None
 
     async def _pass(self, _line: str, _part: StepGroup) -> Outcome:

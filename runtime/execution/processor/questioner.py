@@ -186,7 +186,8 @@ class Questioner:
             names = {name: value for name, value in names.items() if name not in wanted}
             text = without_bookkeeping(text, wanted)
         told = self.told(text, names)
-        length = "" if _says_how_long(text) else _SHORT
+        says_how_long = not _LENGTHS.isdisjoint(word.strip(".,:;!?\"'()").lower() for word in text.split())
+        length = "" if says_how_long else _SHORT
         this = "exactly this, all of it" if self._speaker else "this"
         example = _spoken(text, to, names) if self._speaker else ""
         such_as = f' For example: "{example}"' if example else ""
@@ -206,10 +207,6 @@ class Questioner:
         wanted = {want.name for want in part.wants}
         known = {name: value for name, value in names.items() if name not in wanted}
         return self.told(without_bookkeeping(part.words.text, wanted), known)
-
-    def reply(self, line: str, what: str, task: str, when: str = "") -> WordsQuestion:
-        """A message that a person, but no instruction, asks for."""
-        return WordsQuestion((line, what), task, when=when)
 
     def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> ValueQuestion | None:
         if not isinstance(part.value, Prose):
@@ -363,8 +360,3 @@ def quoted(text: str) -> str:
 
 def expression_text(test: object) -> str:
     return test.text if isinstance(test, Prose) else test.source if isinstance(test, Expression) else ""
-
-
-def _says_how_long(text: str) -> bool:
-    """Whether a step's own words say how long its message is: "Greet them with a long story"."""
-    return not _LENGTHS.isdisjoint(word.strip(".,:;!?\"'()").lower() for word in text.split())

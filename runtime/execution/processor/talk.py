@@ -127,7 +127,8 @@ class FrameTalk:
             understood = await self._understand(line, part, heard, _Attempt(attempt, "", question))
             if understood.does == "answer":
                 missing = await self._take(part, understood, given)
-                if not missing and await self._is_done(part):
+                until = part.until
+                if not missing and (not isinstance(until, Expression) or await self._work.holds(until, waits=True)):
                     return False
                 asked_again = _counted(asked_again, missing)
                 await self._ask_again(line, part, missing, attempt)
@@ -135,7 +136,9 @@ class FrameTalk:
                 left = [want for want in part.wants if want.name not in given]
                 needed = [want.name for want in left if self._is_needed(want.name)]
                 if not needed:
-                    await self._skip(left)
+                    await self._handled("skip")
+                    for want in left:
+                        await self._work.assign(want, None)
                     return False
                 asked_again = _counted(asked_again, needed)
                 await self._insist(line, part, needed, _Attempt(attempt, "", asked))
@@ -158,7 +161,8 @@ class FrameTalk:
         return any(message.ends_meeting for message in heard)
 
     async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> UnderstandAnswer:
-        triggers, names = self._by_message(heard), self._work.names()
+        triggers = self._triggers.by_message if any(message.from_human for message in heard) else {}
+        names = self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
         correctable = self._correctable(types)
         awaited = Awaited(
@@ -180,10 +184,6 @@ class FrameTalk:
         passed = (argument for one in self._course.instructions() for argument in arguments_of(one))
         return any(name == wanted and self._calls.needs(call, parameter) for call, parameter, name in passed)
 
-    def _by_message(self, heard: Sequence[Message]) -> dict[str, tuple[str, Mapping[str, str]]]:
-        """The playbooks that what a person says may start, with the texts of their triggers and their parameters."""
-        return {} if not any(message.from_human for message in heard) else dict(self._triggers.by_message)
-
     async def _take(self, part: Ask, understood: UnderstandAnswer, given: set[str]) -> list[str]:
         """Set what was given, and add it to `given`; returns what is still missing."""
         for want in part.wants:
@@ -192,9 +192,6 @@ class FrameTalk:
                 await self._work.assign(want, value)
                 given.add(want.name)
         return [want.name for want in part.wants if want.name not in given]
-
-    async def _is_done(self, part: Ask) -> bool:
-        return await self._work.holds(part.until, waits=True) if isinstance(part.until, Expression) else True
 
     async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
         if missing:
@@ -209,19 +206,12 @@ class FrameTalk:
         return self._questioner.asked(part, self._work.names()) or "an answer to the last message"
 
     async def _reply(self, line: str, what: str, task: str, part: Ask) -> None:
-        question = self._questioner.reply(line, what, task)
-        await self._exchange.say_words(self._partner(part), _only(question))
+        await self._exchange.say_words(self._partner(part), _only(WordsQuestion((line, what), task)))
 
     def _partner(self, part: Ask) -> str:
         return self._exchange.target_of(part.targets[0]) if part.targets else "user"
 
     # -- what people say instead of an answer
-
-    async def _skip(self, wants: Sequence[VariableTarget]) -> None:
-        """Continue without the values that somebody does not want to give."""
-        await self._handled("skip")
-        for want in wants:
-            await self._work.assign(want, None)
 
     async def _insist(self, line: str, part: Ask, needed: Sequence[str], now: _Attempt) -> None:
         """Tell somebody who does not want to answer that a step needs it."""
@@ -243,7 +233,9 @@ class FrameTalk:
                 await self._reply(line, f"back{now.number}", back, part)
         elif does == "correct" and does not in self._patterns:
             asked = await self._correct(line, part, understood.values, now)
-        elif not await self._handled(does) and not (does == "repeat" and await self._said_again(part)):
+        elif not await self._handled(does) and not (
+            does == "repeat" and await self._exchange.say_again(self._partner(part))
+        ):
             if does == "human":
                 self._exchange.asking.calls.publish(HumanRequested(*self._exchange.asking.calls.at))
             await self._reply(line, f"aside{now.number}", now.task, part)
@@ -272,9 +264,6 @@ class FrameTalk:
         await self._exchange.say_exactly(self._partner(part), asked)
         return asked
 
-    async def _said_again(self, part: Ask) -> bool:
-        return bool(await self._exchange.say_again(self._partner(part)))
-
     def _aside_task(self, part: Ask, heard: Sequence[Message]) -> str:
         """The task for a message that is no answer; for small models it repeats the message."""
         going_on = f"to go on with this: {self._asked(part)}" if isinstance(part.until, Prose) else ""
@@ -296,7 +285,7 @@ class FrameTalk:
         given = {name: value for name, value in values.items() if value is not None}
         value = await self._work.call(playbook, (), given)
         gave = "" if value is None else f" and gave {value!r:.200}"
-        self._work.remember(f"{LineForm.DONE.format(name=playbook)}{gave})")
+        self._work.notes.append(f"{LineForm.DONE.format(name=playbook)}{gave})")
 
     def _correctable(self, wanted: Mapping[str, str]) -> dict[str, str]:
         frame = self._work.frame
@@ -336,15 +325,12 @@ class FrameTalk:
         if not readers:
             return None, None
         for instruction in instructions[readers[0] :]:
-            done = self._irrevocable(instruction)
-            if done:
-                return readers[0], done
+            if is_open(instruction):
+                return readers[0], "a step before"
+            for name in calls(instruction):
+                if not self._calls.is_pure(name):
+                    return readers[0], name
         return readers[0], None
-
-    def _irrevocable(self, instruction: Instruction) -> str | None:
-        if is_open(instruction):
-            return "a step before"
-        return next((name for name in calls(instruction) if not self._calls.is_pure(name)), None)
 
     # -- triggers that only a model can judge
 

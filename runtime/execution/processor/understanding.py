@@ -15,7 +15,13 @@ from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.prompt.with_files import file_value, is_picture, reference
-from runtime.execution.questions.form import OutcomeChoice, Question, UnderstandAnswer, UnderstandQuestion
+from runtime.execution.questions.form import (
+    OutcomeChoice,
+    Question,
+    UnderstandAnswer,
+    UnderstandQuestion,
+    WordsQuestion,
+)
 from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import FILE_TYPES, coerced
@@ -70,14 +76,14 @@ class Understanding:
             following = self._ahead.planned(question, frozenset(awaited.types), None, "[1] is an answer")()[1:]
             if not when:
                 return [question, *following]
-            aside = self._questioner.reply(line, f"aside{awaited.attempt}", aside_task, when)
+            aside = WordsQuestion((line, f"aside{awaited.attempt}"), aside_task, when=when)
             tells = {aside.key: OTHER} if OTHER not in self._patterns else {}
             return [replace(question, told_by=tells), aside, *following]
 
         found: UnderstandAnswer = await self._exchange.answer(
             plan,
             load=lambda data: UnderstandAnswer(data["does"], data["values"]),
-            store=lambda answer: answer.to_data(),
+            store=lambda answer: {"does": answer.does, "values": dict(answer.values)},
         )
         return found
 

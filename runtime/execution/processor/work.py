@@ -23,7 +23,7 @@ from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Ask, Prose, Say, Set, Template, VariableTarget
 from runtime.language.program import PlaybookSpec
 from runtime.tape.facts.content import NOTHING
-from runtime.tape.facts.frames import CallReturned, Loops, StepReached, StepReturned
+from runtime.tape.facts.frames import CallReturned, Loops, StepReached
 from runtime.tape.state.frames import CallRecord
 from runtime.tape.state.session import SessionState
 
@@ -44,18 +44,14 @@ def in_meeting(state: SessionState, frame: Frame) -> bool:
     return meeting.status != "ended" and frame.state.agent in meeting.joined
 
 
-async def _nothing_to_end() -> None:
-    """No reply is being read."""
-
-
 class Work:
     """The deeds of one frame's instructions, numbered in each from 0. What is on the tape is not done again."""
 
     def __init__(self, context: ExecutionContext, frame: Frame, playbook: PlaybookSpec) -> None:
         self.context = context
         self.frame = frame
-        self.interrupts: Callable[[], Awaitable[None]] = _nothing_to_end
-        """Awaited before a call begins: a reply that is being read ends there."""
+        self.interrupts: Callable[[], Awaitable[None]]
+        """Awaited before a call begins: a reply that is being read ends there. The exchange sets it."""
         self._state_params = frozenset(param.name for param in playbook.params if param.state)
         self._number = 0
         self.notes: list[str] = []
@@ -72,20 +68,11 @@ class Work:
         """Control reaches an instruction; the deeds of the one before it go along."""
         self.context.journal.note(StepReached(self.frame.id, at, op, loops, heard, *self.told()))
 
-    def note_back(self, to: int, op: str) -> None:
-        """Control goes back to an instruction of the trail; the deeds of the one before it go along."""
-        notes, said = self.told()
-        self.context.journal.note(StepReturned(self.frame.id, to, op, notes=notes, said=said))
-
     def told(self) -> tuple[Sequence[str], Sequence[str]]:
         """The instruction's information for the model, and the texts of its messages, each once."""
         told = self.notes, self.said
         self.notes, self.said = [], []
         return told
-
-    def remember(self, note: str) -> None:
-        """Tell the model something with its next question."""
-        self.notes.append(note)
 
     def position(self) -> str:
         self._number += 1

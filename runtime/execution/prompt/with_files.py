@@ -240,17 +240,14 @@ def sent(request: CompletionRequest, completion: ModelCompletion) -> tuple[ChatM
     return completion.filled.messages if isinstance(completion, _Attempts) else request.messages
 
 
-class _Attempts:
+class _Attempts(Struct, eq=False):
     """An answer whose request is made once more with less of its files, when it is refused for them."""
 
-    def __init__(
-        self, client: WithFiles, request: CompletionRequest, filled: CompletionRequest, stack: AsyncExitStack
-    ) -> None:
-        self._client = client
-        self._request = request
-        self.filled = filled
-        self._stack = stack
-        self._completion: ModelCompletion | None = None
+    _client: WithFiles
+    _request: CompletionRequest
+    filled: CompletionRequest
+    _stack: AsyncExitStack
+    _completion: ModelCompletion | None = None
 
     @property
     def added_chars(self) -> int:

@@ -106,9 +106,6 @@ class UnderstandAnswer(Struct, frozen=True):
     does: str
     values: Mapping[str, Any]
 
-    def to_data(self) -> dict[str, Any]:
-        return {"does": self.does, "values": dict(self.values)}
-
 
 class WrongAnswer(ValueError):
     """An answer that does not fit its question; the text says what is wrong, for the model."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import anyio
+from msgspec import Struct
 
 from runtime.bus import Bus
 from runtime.channels.outbox import LivePage
@@ -42,28 +43,21 @@ class PageStream:
         """The final text comes with the message; a stream that failed leaves its page open."""
 
 
-class JournalRecord:
-    def __init__(
-        self,
-        journal: Journal,
-        page: PageState,
-        address: Address,
-        bus: Bus,
-        has_it: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        """`has_it` is awaited once the platform has something of it, before that counts as shown."""
-        self._has_it = has_it
-        self._journal = journal
-        self._page = page
-        self._platform = address.platform
-        self._bus = bus
+class JournalRecord(Struct, eq=False):
+    """`has_it` is awaited once the platform has something of it, before that counts as shown."""
+
+    _journal: Journal
+    _page: PageState
+    _address: Address
+    _bus: Bus
+    _has_it: Callable[[], Awaitable[None]] | None = None
 
     async def opening(self, part: int, text: str, /) -> None:
         self._require_page()
         self._journal.note(PartOpening(self._page.id, part, text))
         await self._journal.commit()
         self._require_page()
-        self._bus.publish(PageOpened(*self._place, part, self._platform))
+        self._bus.publish(PageOpened(*self._place, part, self._address.platform))
 
     async def grows(self, text: str, /) -> None:
         known = self._page.stands
@@ -78,7 +72,7 @@ class JournalRecord:
         await self._journal.commit()  # a death before it has the page sent twice where a platform knows no nonces
         if self._has_it is not None:
             await self._has_it()
-        self._bus.publish(PageSent(*self._place, part, self._platform))
+        self._bus.publish(PageSent(*self._place, part, self._address.platform))
 
     def _require_page(self) -> None:
         if self._page.id not in self._journal.state.pages:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import anyio
+from msgspec import Struct, field
 
 from runtime.channels.participant import MessageAcknowledgements
 from runtime.core.clock import Clock, until
@@ -28,15 +29,12 @@ MAX_WITHIN_S = 7 * 24 * 3600.0
 _CONSUMED = (WaitEnded, FrameStarted, AgentRestarted, FrameSteered, MessagesFetched)
 
 
-class SpeechReceipts:
-    def __init__(
-        self, journal: Journal, presence: AgentPresence, acknowledgements: MessageAcknowledgements, clock: Clock
-    ) -> None:
-        self._journal = journal
-        self._presence = presence
-        self._live = acknowledgements
-        self._clock = clock
-        self._waiting: dict[CallKey, anyio.Event] = {}
+class SpeechReceipts(Struct, eq=False):
+    _journal: Journal
+    _presence: AgentPresence
+    _live: MessageAcknowledgements
+    _clock: Clock
+    _waiting: dict[CallKey, anyio.Event] = field(default_factory=dict)
 
     def begun(self, frame: Frame, call: FrameCall) -> bool:
         return CallKey(frame.id, call.pos) in self._journal.state.acks

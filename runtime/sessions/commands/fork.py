@@ -51,28 +51,24 @@ class ForkOrigin(Struct, frozen=True):
         return f"{self.branch.session} {self.branch.seq} {json.dumps([home, self.link])}"
 
 
-class SessionForks:
+class SessionForks(Struct, eq=False):
     """Opens forks of one session in memory."""
 
-    def __init__(self, parts: SessionParts) -> None:
-        self._record = parts.record
-        self._journal = parts.journal
-        self._around = parts.around
-        self._inbox = parts.inbox
+    _parts: SessionParts
 
     async def open(self, event: InboxEvent) -> str:
         """Open a place and have a session begin there that goes on from here; returns the text for the people here.
 
         Done again after a crash it comes to the same: what was opened is on the tape before anything begins there.
         """
-        await self._journal.commit()
-        exchanges = self._journal.state.exchanges
-        seq = max(self._journal.rested, exchanges[-1].seq if exchanges else 0)
+        await self._parts.journal.commit()
+        exchanges = self._parts.journal.state.exchanges
+        seq = max(self._parts.journal.rested, exchanges[-1].seq if exchanges else 0)
         if not seq:
             return self._say("nothing_to_fork")
         last = self._last_said(seq)
         title = title_of(event.text) or title_of(
-            self._say("fork_title", text=last.text if last else self._record.program)
+            self._say("fork_title", text=last.text if last else self._parts.record.program)
         )
         try:
             with anyio.fail_after(OPENED_WITHIN_S):
@@ -82,8 +78,8 @@ class SessionForks:
         if opened is None:
             return self._say("no_threads")
         place, seq = opened
-        here = await self._around.outbox.link(self._record.address)
-        origin = ForkOrigin(self._record.at(seq), self._record.address, here or "")
+        here = await self._parts.around.outbox.link(self._parts.record.address)
+        origin = ForkOrigin(self._parts.record.at(seq), self._parts.record.address, here or "")
         begins = InboxEvent(
             id=f"fork.{event.id}",
             address=place,
@@ -94,38 +90,38 @@ class SessionForks:
             kind=FORK,
             quote=last,
             private=event.private,
-            program=self._record.program,
+            program=self._parts.record.program,
             by_guest=event.by_guest,
         )
         try:
-            await self._inbox.add(begins)
+            await self._parts.inbox.add(begins)
         except InboxFull:
-            self._journal.note(ForkSettled(event.id))
-            return self._say("fork_failed", error=self._around.texts("inbound.full"))
-        self._journal.note(ForkSettled(event.id))
-        there = await self._around.outbox.link(place)
+            self._parts.journal.note(ForkSettled(event.id))
+            return self._say("fork_failed", error=self._parts.around.texts("inbound.full"))
+        self._parts.journal.note(ForkSettled(event.id))
+        there = await self._parts.around.outbox.link(place)
         return self._say("forked_to", link=there, title=title) if there else self._say("forked", title=title)
 
     async def _opened(self, event: InboxEvent, title: str, seq: int) -> tuple[Address, int] | None:
-        known = self._journal.state.threads.get(event.id)
+        known = self._parts.journal.state.threads.get(event.id)
         if known is None:
-            address, nonce = self._record.address, f"fork.{self._record.id}.{event.id}"
-            opened = await self._around.outbox.open_thread(address, title, nonce=nonce)
+            address, nonce = self._parts.record.address, f"fork.{self._parts.record.id}.{event.id}"
+            opened = await self._parts.around.outbox.open_thread(address, title, nonce=nonce)
             if opened is None:
                 return None
             thread = ThreadOpened(event.id, seq, opened.platform, opened.conversation, opened.thread)
-            self._journal.note(thread)
-            await self._journal.commit()
-            known = self._journal.state.threads[event.id]
+            self._parts.journal.note(thread)
+            await self._parts.journal.commit()
+            known = self._parts.journal.state.threads[event.id]
         return Address(known.platform, known.conversation, known.thread), known.seq
 
     def _last_said(self, seq: int) -> Quote | None:
         """The last words before the fork."""
-        before = [one for one in self._journal.state.exchanges if one.seq < seq]
+        before = [one for one in self._parts.journal.state.exchanges if one.seq < seq]
         return Quote(before[-1].message or "", before[-1].name, before[-1].text) if before else None
 
     def _say(self, key: str, **values: object) -> str:
-        return self._around.texts(f"session.{key}", **values)
+        return self._parts.around.texts(f"session.{key}", **values)
 
 
 async def why_lost(event: InboxEvent, store: SessionStore) -> str:

@@ -49,22 +49,14 @@ class PastSource(Protocol):
         """
 
 
-class SessionArrivals:
+class SessionArrivals(Struct, eq=False):
     """What people do in one session."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        pages: SessionPages,
-        past: PastSource | None,
-        binding: HumanBinding,
-        features: Sequence[SessionPart],
-    ) -> None:
-        self._journal = journal
-        self._pages = pages
-        self._past = past
-        self._binding = binding
-        self._features = features
+    _journal: Journal
+    _pages: SessionPages
+    _past: PastSource | None
+    _binding: HumanBinding
+    _features: Sequence[SessionPart]
 
     async def prepare(self, event: InboxEvent) -> InboxEvent:
         """The event made ready by all who have to; it shows while its files are read. Raises StorageError."""
