@@ -130,7 +130,7 @@ class SessionInvitations:
         """The agent does nothing: it is invited again where it is still waited for."""
         for meeting in self._meetings.going_on():
             if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
-                self._meetings.ask_idle(meeting, agent)
+                self._meetings.note_asked(meeting, agent, meeting.asks[agent])  # it counts as the same time
                 await self.send(meeting, [agent])
                 return
 

@@ -87,7 +87,9 @@ class MessageQueue:
         """The oldest messages that match, at most so many; waits for one. Raises QueueTimeout and QueueClosed."""
         messages = self.take(match, max_messages=max_messages)
         if not messages and (timeout_s is None or timeout_s > 0):
-            messages = await self._wait(_Waiter(match, max_messages, _new_future()), timeout_s)
+            messages = await self._wait(
+                _Waiter(match, max_messages, asyncio.get_running_loop().create_future()), timeout_s
+            )
             messages += self._take(self._find(match, max_messages - len(messages)))
         if not messages:
             self._check_open()
@@ -254,10 +256,6 @@ class MessageBatcher(Struct, eq=False):
                 self._wait(MEETING_WAIT_S)
             except QueueClosed:
                 self._waiting.clear()
-
-
-def _new_future() -> asyncio.Future[list[Message] | None]:
-    return asyncio.get_running_loop().create_future()
 
 
 def _may_wait(message: Message) -> bool:

@@ -66,6 +66,7 @@ class Outbox(Protocol):
 
     def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         """An agent works on an answer (typing indicator), or has stopped; `doing` says on what, in a few words."""
+        return
 
     def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
         """Put our mark on a person's message, or take it away; never blocks. Not kept: see `Done`.
@@ -79,12 +80,15 @@ class Outbox(Protocol):
         The same nonce gets the same one where the platform makes that possible. Raises AdapterError when it cannot be
         tried now.
         """
+        return None
 
     async def link(self, to: Address, /) -> str | None:
         """The address of a link that leads to a conversation; None where there is none now."""
+        return None
 
     async def private_with(self, to: Address, person: str, /) -> Address | None:
         """The private conversation with one of the people of a conversation; None where there is none now."""
+        return None
 
     def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
         """The question of `page`, shown as `text`, is closed: the text `chosen` takes the place of its choices, where
@@ -95,32 +99,16 @@ class Outbox(Protocol):
 
 
 @dataclass(eq=False, kw_only=True)
-class TextsAlone:
+class TextsAlone(Outbox):
     """All of `Outbox` but its pages, where there are no signs, marks, threads and links. `tasks` answers calls."""
 
     tasks: TaskGroup | None = None
 
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
-        """See `Outbox`; it is not shown."""
-
     def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """See `Outbox`; there are no marks."""
         self._answer(done)
         return True
 
-    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
-        """See `Outbox`; there is one place for all."""
-        return None
-
-    async def private_with(self, _to: Address, _person: str, /) -> Address | None:
-        return None
-
-    async def link(self, _to: Address, /) -> str | None:
-        """See `Outbox`; there is nothing to lead to."""
-        return None
-
     def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
-        """See `Outbox`; what was shown stays."""
         self._answer(done)
 
     def _answer(self, done: Done) -> None:

@@ -110,7 +110,9 @@ class ModelCalls:
         """A piece of the answer has come. `usage` names the model that answers."""
         if not self._pieces and usage.model:
             self._model = usage.model
-            self._note_model()
+            journal = self._context.journal
+            if journal.state.answered_by.get(self._purpose) != self._model:
+                journal.note(ModelAnswered(self._purpose, self._model))
         now = self._context.clock.monotonic()
         self._waited_s += now - self._read_on_s
         self._read_on_s = now
@@ -123,11 +125,6 @@ class ModelCalls:
     def reply(self) -> str:
         """The answer as far as it has come."""
         return "".join(self._pieces)
-
-    def _note_model(self) -> None:
-        journal = self._context.journal
-        if journal.state.answered_by.get(self._purpose) != self._model:
-            journal.note(ModelAnswered(self._purpose, self._model))
 
     def reads_on(self) -> None:
         """The statements that a piece completed have been executed; from now on the model is waited for again."""

@@ -6,8 +6,8 @@ active, and has ended. It ends from every state, and never goes back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeGuard
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -41,7 +41,7 @@ Show = Literal["all", "summaries", "none"]
 OpenToPeople = Callable[[MeetingState], bool]
 """Whether people outside a meeting see its messages."""
 
-_SHOWS = ("all", "summaries", "none")
+_SHOWS: Sequence[Show] = ("all", "summaries", "none")
 
 
 def may_become(meeting: MeetingState, status: Status) -> bool:
@@ -133,11 +133,7 @@ class MeetingHabits(Struct, frozen=True):
     def shown(self, metadata: Mapping[str, Any]) -> Show:
         """The rule for a meeting whose playbook has this metadata: its own, else that of the settings."""
         wanted = str(metadata.get("show", "")).strip().lower()
-        return wanted if is_show(wanted) else self.show
-
-
-def is_show(text: str) -> TypeGuard[Show]:
-    return text in _SHOWS
+        return next((show for show in _SHOWS if show == wanted), self.show)
 
 
 def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:

@@ -137,14 +137,10 @@ class SessionMeetings:
         known = meeting.asks.get(who)
         times = known.times + 1 if known is not None and known.due is not None else 1
         due = due_after(times, self._clock.now().timestamp())
-        self._ask(meeting, who, AskState(by, times, due, required or bool(known and known.required)))
+        self.note_asked(meeting, who, AskState(by, times, due, required or bool(known and known.required)))
         return True
 
-    def ask_idle(self, meeting: MeetingState, who: ParticipantId) -> None:
-        """Write down that somebody busy is asked at once, because they are idle now; it counts as the same time."""
-        self._ask(meeting, who, meeting.asks[who])
-
-    def _ask(self, meeting: MeetingState, who: ParticipantId, ask: AskState) -> None:
+    def note_asked(self, meeting: MeetingState, who: ParticipantId, ask: AskState) -> None:
         self._journal.note(ParticipantAsked(meeting.id, who, ask.by, ask.times, ask.due, ask.required))
 
     def tell_of_invitations(self, meeting: MeetingState, by: ParticipantId, asked: Sequence[ParticipantId]) -> None:
@@ -195,11 +191,6 @@ class SessionMeetings:
         else:
             self._ask_solo(meeting)
 
-    def not_waited_for(self, meeting: MeetingState, who: ParticipantId) -> None:
-        answer = meeting.invited.get(who) or NO_ANSWER
-        self._journal.note(InvitationAnswered(meeting.id, who, answer, frame=self._frame(meeting)))
-        self._tell_absence(meeting, who)
-
     def to_ask_again(self) -> list[tuple[MeetingState, ParticipantId]]:
         """Those whose time has come, and who are to be asked again; those that were asked enough are let go."""
         now_s = self._clock.now().timestamp()
@@ -210,7 +201,9 @@ class SessionMeetings:
             if ask.due is not None and ask.due <= now_s + EXACT_S
         ]
         for meeting, who in [(meeting, who) for meeting, who in due if is_last(meeting.asks[who])]:
-            self.not_waited_for(meeting, who)
+            answer = meeting.invited.get(who) or NO_ANSWER
+            self._journal.note(InvitationAnswered(meeting.id, who, answer, frame=self._frame(meeting)))
+            self._tell_absence(meeting, who)
         again = [(m, who) for m, who in due if who in m.asks and m.asks[who].due is not None and m.status != "ended"]
         for meeting in self.going_on():
             if any(m is meeting and is_silent(meeting, who) for m, who in again):

@@ -56,7 +56,9 @@ async def with_files(
             given[param.name] = data
             if param.type in PATHS:
                 if folder is None:
-                    folder = await anyio.to_thread.run_sync(_new_folder)
+                    folder = await anyio.to_thread.run_sync(
+                        partial(tempfile.TemporaryDirectory, prefix="parley-", ignore_cleanup_errors=True)
+                    )
                 ending = _ENDING.fullmatch(Path(file.name).suffix)
                 path = Path(folder.name) / f"file{number}{ending[0] if ending else ''}"
                 await anyio.to_thread.run_sync(path.write_bytes, data)
@@ -66,10 +68,6 @@ async def with_files(
         if folder is not None:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(folder.cleanup)
-
-
-def _new_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="parley-", ignore_cleanup_errors=True)
 
 
 async def _content(

@@ -296,7 +296,8 @@ class ConversationTask(Struct, eq=False):
             outcome = await session.run(self._backlog, first, self._broken)
         except* LeaseLost as refused:
             outcome = None
-            self._note_fenced(session, refused)
+            # Another node has the shard: what this session wanted to write was refused.
+            self._around.bus.publish(SessionFenced(session.record.id, self._key, str(_leaves(refused)[0])))
         except* Exception as group:  # noqa: BLE001 - a bug in one session must not end the others
             self._failed(session, group, calm=self.waiting == before and not (succeeds and session.stored))
         if outcome not in (None, Outcome.FAILED, Outcome.REVERTED):
@@ -304,10 +305,6 @@ class ConversationTask(Struct, eq=False):
             if outcome is not Outcome.SUCCEEDED:  # whether that was an end is seen when the successor lives
                 self._attempts = 0
         return outcome
-
-    def _note_fenced(self, session: Session, refused: BaseExceptionGroup[LeaseLost]) -> None:
-        """Another node has the shard: what this session wanted to write was refused."""
-        self._around.bus.publish(SessionFenced(session.record.id, self._key, str(_leaves(refused)[0])))
 
     async def _kept(self, session: Session) -> SessionRecord | None:
         """The session that a failed one continues; None when it was deleted meanwhile, or a new one is wanted."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import anyio
-from anyio.abc import TaskGroup
 
 from runtime.agents.loops import begins
 from runtime.core.background import OnDemand, WakeSignal
@@ -66,7 +65,7 @@ class Session:
         """The events that were being taken when the session ended, for the next one to take."""
         self._listening = self._spoken_with = False
         self._written = WakeSignal()
-        self._idle: anyio.CancelScope | None = None
+        self._idle = anyio.CancelScope()
         self._tasks = anyio.create_task_group()
         self._parts = assembled(record, self._program, self._journal, self._tasks, around, inbox, lambda: self._broken)
 
@@ -79,13 +78,9 @@ class Session:
     def _note_written(self) -> None:
         self._written.send()
         if self.quiet:
-            self._around.resting.begin(self.record.id, self._idle_no_longer)
+            self._around.resting.begin(self.record.id, lambda: self._idle.cancel())
         else:
             self._around.resting.end(self.record.id)
-
-    def _idle_no_longer(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
 
     @property
     def quiet(self) -> bool:
@@ -124,7 +119,12 @@ class Session:
                 if self.in_use.reverts_to is not None:
                     tasks.cancel_scope.cancel()
                     return Outcome.REVERTED
-                self._obey_stops(backlog, tasks)
+                obeying = OnDemand(
+                    lambda: self._stop(backlog)
+                )  # a stop waits neither for what came before, nor the store
+                backlog.on_stop = obeying.wake
+                obeying.start(tasks)
+                obeying.wake()
                 self._parts.start(tasks)
                 for go_on in self._parts.going_on if self._broken is None else ():
                     go_on(tasks)
@@ -327,13 +327,6 @@ class Session:
         await self._parts.builtins.end(wanted=True)
         self.unfinished.remove(entry)
         return Outcome.ENDED
-
-    def _obey_stops(self, backlog: ShardBacklog, tasks: TaskGroup) -> None:
-        """A stop waits for nothing: neither for what was said before it, nor for the store."""
-        obeying = OnDemand(lambda: self._stop(backlog))
-        backlog.on_stop = obeying.wake
-        obeying.start(tasks)
-        obeying.wake()
 
     async def _stop(self, backlog: ShardBacklog) -> None:
         while (stop := backlog.take_stop()) is not None:

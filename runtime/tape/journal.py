@@ -125,11 +125,9 @@ def digest_of(name: str, args: object, kwargs: object) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
 
 
-def _opaque(value: object) -> str:
-    return f"<{type(value).__name__}>"
-
-
-_DIGESTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=_opaque).encode
+_DIGESTED = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, default=lambda value: f"<{type(value).__name__}>"
+).encode
 
 
 class Journal:
@@ -282,7 +280,7 @@ class Journal:
         page's call that waited without end would keep its place in the platform's limits.
         """
         self._left = True
-        self._announce()
+        self._changed.send()
 
     async def rest(self) -> None:
         """Return when everything noted is durable, and the store knows whether a restart has to go on with something.
@@ -301,7 +299,7 @@ class Journal:
 
     async def _write(self) -> None:
         if not self._facts and not self._consume and self.awake() == self._awake:
-            self._announce()
+            self._changed.send()
             return
         at_rest = not self.at_work()
         batch = self._take()
@@ -309,13 +307,13 @@ class Journal:
             await self._committer(batch)
         except StorageError as error:
             self._failed = error
-            self._announce()
+            self._changed.send()
             raise
         self.committed = batch.expect + len(batch.facts)
         self._known_awake = batch.awake
         if at_rest:
             self.rested = self.committed
-        self._announce()
+        self._changed.send()
         self.written.tell(None)
 
     def _take(self) -> CommitBatch:
@@ -334,9 +332,6 @@ class Journal:
             ended=any(f.kind == SessionEnded.kind for f in facts),
             events=tuple(events),
         )
-
-    def _announce(self) -> None:
-        self._changed.send()
 
     def _tell(self, frame: str) -> None:
         changed = self._listeners.get(frame)

@@ -123,12 +123,12 @@ class _Listing:
             case FrameReturned():
                 self._before_return(fact)
             case StepReached() | StepReturned():
-                self._before_step(fact)
+                if (opened := self._at(fact)) is not None:
+                    self._flush(opened)
             case CallReturned():
                 self._before_result(fact)
             case PageFinished(name="Say") | PageHeld(name="Say"):
-                opened = self._at(fact)
-                if opened is not None:
+                if (opened := self._at(fact)) is not None:
                     self._said(opened, fact.to, fact.text)
             case WaitEnded():
                 self._before_took(fact)
@@ -143,10 +143,10 @@ class _Listing:
                 self._after_set(fact)
             case WaitBegun():
                 self._after_wait(fact)
-            case AgentStopped():
-                self._after_stop(fact)
-            case SessionEnded():
-                self._after_ended()
+            case AgentStopped() | SessionEnded():
+                stops = fact.agent if isinstance(fact, AgentStopped) else None
+                for frame in [id_ for id_, one in self._open.items() if stops in (None, one.stretch.agent)]:
+                    self._close(frame, _ENDS)
 
     # -- stretches
 
@@ -254,21 +254,7 @@ class _Listing:
             gave = f"failed: {shortened(error[1], MAX_VALUE_CHARS)}" if error else f"returned{value}."
             self._recaps[owner.id] = f"{frame.playbook} {gave}"
 
-    def _after_ended(self) -> None:
-        for frame in list(self._open):
-            self._close(frame, _ENDS)
-
-    def _after_stop(self, fact: AgentStopped) -> None:
-        stopped = [id_ for id_, opened in self._open.items() if opened.stretch.agent == fact.agent]
-        for frame in stopped:
-            self._close(frame, _ENDS)
-
     # -- steps and values
-
-    def _before_step(self, fact: StepReached | StepReturned) -> None:
-        opened = self._at(fact)
-        if opened is not None:
-            self._flush(opened)
 
     def _after_step(self, fact: StepReached | StepReturned) -> None:
         opened = self._at(fact)

@@ -82,10 +82,6 @@ def event_of(fact: Fact, type_: str) -> CloudEvent:
     return CloudEvent(str(fact.seq), type_, source_of(owner), fact.at, subject, data, words or None, sequence=fact.seq)
 
 
-def _of_message(fact: MessageHeard, _: SessionState) -> str:
-    return CRON_TRIGGER if isinstance(fact.person, ScheduleId) else HUMAN_MESSAGE
-
-
 def _of_return(fact: FrameReturned, before: SessionState) -> str | None:
     """An agent is done when a playbook that no other called returns; the end of a task is told by the task's own
     fact."""
@@ -94,18 +90,14 @@ def _of_return(fact: FrameReturned, before: SessionState) -> str | None:
     return AGENT_DONE if fact.error is None else AGENT_ERROR
 
 
-def _of_call(fact: CallReturned, before: SessionState) -> str | None:
-    return TOOL_RESULT if CallKey(fact.frame, fact.pos) in before.intents else None
-
-
 _TYPES: Mapping[type[FactContent], Callable[[Any, SessionState], str | None]] = {
-    MessageHeard: _of_message,
+    MessageHeard: lambda fact, _: CRON_TRIGGER if isinstance(fact.person, ScheduleId) else HUMAN_MESSAGE,
     AgentCreated: lambda _fact, _: AGENT_SPAWN,
     FrameReturned: _of_return,
     OrderOver: lambda fact, _: AGENT_DONE if fact.status == "completed" else AGENT_ERROR,
     ProgramBroken: lambda _fact, _: AGENT_ERROR,
     TranscriptCompacted: lambda _fact, _: AGENT_COMPACTED,
-    CallReturned: _of_call,
+    CallReturned: lambda fact, before: TOOL_RESULT if CallKey(fact.frame, fact.pos) in before.intents else None,
     FailureReported: lambda _fact, _: DEBUG_REPORT,
     FeedbackGiven: lambda _fact, _: FEEDBACK_GIVEN,
     WordToOrderer: lambda _fact, _: TASK_MESSAGE,

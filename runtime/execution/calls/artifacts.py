@@ -18,8 +18,6 @@ from runtime.execution.triggers.triggers import VariableRules
 from runtime.language.program import AgentSpec, Program
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import is_unnamed
-from runtime.tape.state.frames import FrameState
-from runtime.tape.state.session import SessionState
 
 MAX_SAVED = 200
 """Artifacts of one session that were given names, of all its agents together."""
@@ -74,15 +72,11 @@ class ArtifactCalls:
     @call("LoadArtifact", reads=True, whole=True)
     def load(self, frame: Frame, name: VariableName) -> Any:
         """Returns the whole value of an artifact, or of anything large that the playbook can name."""
-        known = named_values(self._journal.state, frame.state)
+        known = {**frame.agent.variables, **frame.state.kwargs, **frame.state.locals}
         if name not in known:
             there = ", ".join(sorted(key for key, value in known.items() if is_large(value))) or "none"
             raise PlaybookError(f"there is no artifact {name!r}; there are {there}")
         return known[name]
-
-
-def named_values(state: SessionState, frame: FrameState) -> Mapping[str, Any]:
-    return {**state.agents[frame.agent].variables, **frame.kwargs, **frame.locals}
 
 
 MAX_READ_CHARS = 200_000

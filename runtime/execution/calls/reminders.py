@@ -87,14 +87,11 @@ class SessionReminders:
         """The conversation has another time zone: triggers come at the times of that one."""
         self._zone = None
         for id_, reminder in list(self._journal.state.reminders.items()):
-            if reminder.trigger is not None and self._is_of_zone(reminder):
+            klass = self._journal.state.agents[reminder.agent].klass
+            times = self._times.get(klass, {}).get(reminder.trigger or "")
+            if times is not None and times.cron:
                 self._journal.note(ReminderRemoved(id_))
         self._look()
-
-    def _is_of_zone(self, reminder: ReminderState) -> bool:
-        klass = self._journal.state.agents[reminder.agent].klass
-        times = self._times.get(klass, {}).get(reminder.trigger or "")
-        return times is not None and bool(times.cron)
 
     def _look(self) -> None:
         self._telling.wake()

@@ -13,7 +13,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state.frames import CallKey, CallRecord, FrameState, RaisedAt
+from runtime.tape.state.frames import CallKey, FrameState, RaisedAt
 from runtime.tape.state.session import AgentState, SessionState
 
 SENT_BYTES = "base64"
@@ -173,7 +173,8 @@ class Frame:
         state, key = self._journal.state, CallKey(self.id, pos)
         record = self.state.records.get(pos)
         if record is not None:
-            return KnownCall(record.name, record.digest, _became(record))
+            raised = f"which raised {record.error[0]}" if record.error is not None else ""
+            return KnownCall(record.name, record.digest, raised or f"which gave {shortened(repr(record.value))}")
         child = state.frames.get(f"{self.id}:{pos}")
         if child is not None and child.caller is not None:
             return KnownCall(child.caller.name, child.caller.digest, "which is being executed")
@@ -215,12 +216,6 @@ class Frame:
     def expect_change(self) -> None:
         """From now on `change` waits for a new fact."""
         self._is_changed = False
-
-
-def _became(record: CallRecord) -> str:
-    if record.error is not None:
-        return f"which raised {record.error[0]}"
-    return f"which gave {shortened(repr(record.value))}"
 
 
 def shortened(text: str) -> str:

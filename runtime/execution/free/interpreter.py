@@ -251,7 +251,8 @@ class FreeInterpreter:
         context, frame = self._context, self._frame
         self._statement_scope.look_again()
         program = context.servers.equipped(context.program)
-        remembered = await self._remembered()
+        recall, heard = context.told, heard_text(frame.state)
+        remembered = None if recall is None else await recall(frame.state, heard, self._fence or "")
         prompt = build_prompt(program, self._agent, context.journal.state, frame.state, self._told(), remembered)
         request = self._calls.addressed(CompletionRequest(prompt))
         await self._calls.begin(request)
@@ -278,11 +279,6 @@ class FreeInterpreter:
             if context.watcher is not None:
                 await context.watcher.refused(frame, run.rejected.rule, run.rejected.message)
             self._reject(run.rejected)
-
-    async def _remembered(self) -> str | None:
-        """What is remembered and may matter now; None where nothing is ever remembered."""
-        told, frame = self._context.told, self._frame.state
-        return None if told is None else await told(frame, heard_text(frame), self._fence or "")
 
     def _told(self) -> str | None:
         if self._fence is None or self._holds_to is None:

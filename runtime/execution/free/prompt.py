@@ -227,15 +227,10 @@ def build_prompt(
         now.append(rejection_text(frame.rejections[-1], frame.step))
     if frame.statements:
         now.append(RESUME.format(executed=executed_text(frame), count=len(frame.statements)))
-    now += half_said(state, frame)
+    pages = (page for page in state.pages.values() if page.frame == frame.id and page.status == "open")
+    now += [HALF_SAID.format(to=page.to, begun=foreign(page.visible)) for page in pages if page.visible]
     messages.append(ChatMessage("user", "\n\n".join(now)))
     return tuple(messages)
-
-
-def half_said(state: SessionState, frame: FrameState) -> list[str]:
-    """What people have read of a frame's messages that broke off."""
-    pages = (page for page in state.pages.values() if page.frame == frame.id and page.status == "open")
-    return [HALF_SAID.format(to=page.to, begun=foreign(page.visible)) for page in pages if page.visible]
 
 
 def said_text(frame: FrameState) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from runtime.execution.free.reply.lexer import (
@@ -93,16 +93,6 @@ class ReplyRun:
         self._ran = False
         self._chars = 0
         self._statements = 0
-        self._steps: dict[type, Callable[[Any], Awaitable[None]]] = {
-            ReplyProse: self._on_prose,
-            ReplyRemark: self._on_remark,
-            ReplyStatement: self._on_statement,
-            SayStarted: self._on_say_started,
-            SayText: self._on_say_text,
-            SayName: self._on_say_name,
-            SayHeld: self._on_say_held,
-            BrokenCode: self._on_broken,
-        }
 
     async def feed(self, text: str) -> None:
         self.said_anything = self.said_anything or bool(text.strip())
@@ -143,9 +133,27 @@ class ReplyRun:
 
     async def _run(self, items: Sequence[ReplyItem]) -> None:
         for item in items:
-            if self.over:
-                return
-            await self._steps[type(item)](item)
+            if not self.over:
+                await self._take(item)
+
+    async def _take(self, item: ReplyItem) -> None:
+        match item:
+            case ReplyProse():
+                self._prose += item.text
+            case ReplyRemark():
+                self._on_remark(item)
+            case ReplyStatement():
+                await self._on_statement(item)
+            case SayStarted():
+                await self._on_say_started(item)
+            case SayText() if self._stream is not None:
+                await self._stream.write(item.text)
+            case SayName():
+                await self._on_say_name(item)
+            case SayHeld():
+                self._stream = None
+            case BrokenCode():
+                self._reject("parse", f"{item.message} (line {item.line})", item.source)
 
     def _reject(self, rule: str, message: str, source: str = "") -> None:
         self._refuse(Rejected(rule, message, source))
@@ -155,10 +163,7 @@ class ReplyRun:
         self.over = True
         self._stream = None
 
-    async def _on_prose(self, item: ReplyProse) -> None:
-        self._prose += item.text
-
-    async def _on_remark(self, item: ReplyRemark) -> None:
+    def _on_remark(self, item: ReplyRemark) -> None:
         word, _, count = item.text.partition(":")
         if word.strip() != "resume":
             self._remarks.append(item.text)
@@ -183,7 +188,8 @@ class ReplyRun:
                 "length", f"more than {MAX_STATEMENTS} statements in one turn; end it with Yld or Return before"
             )
             return
-        if not self._continues and not self._mends(source):
+        mends = self._at_failure and _normal(source) != self._executed[-1]
+        if not self._continues and not mends:
             self._repeat(source)
             self._remarks.clear()
             return
@@ -215,10 +221,6 @@ class ReplyRun:
         """Whether everything was repeated except the last statement, which failed."""
         return self._failure is not None and self._repeated == len(self._executed) - 1
 
-    def _mends(self, source: str) -> bool:
-        """Whether `source` replaces the statement that failed."""
-        return self._at_failure and _normal(source) != self._executed[-1]
-
     def _position(self) -> Position:
         position = self._executor.position()
         position.ended = self._final is not None
@@ -241,10 +243,6 @@ class ReplyRun:
             return
         self._stream = await self._executor.open_stream(item.target)
 
-    async def _on_say_text(self, item: SayText) -> None:
-        if self._stream is not None:
-            await self._stream.write(item.text)
-
     async def _on_say_name(self, item: SayName) -> None:
         if self._stream is None:
             return
@@ -256,12 +254,6 @@ class ReplyRun:
             await self._stream.write(str(value))
         else:
             self._stream = None
-
-    async def _on_say_held(self, _: SayHeld) -> None:
-        self._stream = None
-
-    async def _on_broken(self, item: BrokenCode) -> None:
-        self._refuse(Rejected("parse", f"{item.message} (line {item.line})", item.source))
 
 
 def _normal(source: str) -> str:

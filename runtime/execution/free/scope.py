@@ -154,6 +154,8 @@ class StatementScope:
         frame = self._frame
         builtins = self._context.builtins
         names = set(self.names(frame.agent.variables)) | self.state_names() | self._definitions()
+        program = self._context.program
+        remote = (agent for agent in program.agents if agent.name in program.remote_agents)
         shared = frozenset({SHARED} if frame.state.meeting is not None and SHARED not in names else ())
         return Position(
             playbook=self._playbook.name,
@@ -165,7 +167,7 @@ class StatementScope:
             types=self._types,
             variables=frozenset(self.state_names()),
             triggers=self._triggers,
-            unlisted=self._unlisted(),
+            unlisted=frozenset(a.name for a in remote if self._context.servers.trouble(a) is not None),
             closed=self._closed,
             read_only=shared,
         )
@@ -180,11 +182,6 @@ class StatementScope:
         declared = next((human.declared for human in humans_of(program) if human.is_called(klass)), None)
         known = declared or (klass if program.agent(klass) is not None else None)
         return None if klass in wrote or number in wrote or klass == self._agent.name else known
-
-    def _unlisted(self) -> frozenset[str]:
-        context = self._context
-        agents = (a for a in context.program.agents if a.name in context.program.remote_agents)
-        return frozenset(agent.name for agent in agents if context.servers.trouble(agent) is not None)
 
 
 def _trigger_names(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.triggers.kinds import judges
-from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.vocabulary.phrase import phrase
 
 _BASE = """\
@@ -124,7 +124,8 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
         yield _AGENTS
     if "$" in shown:
         yield _VARIABLES
-    guided = [playbook for playbook in agent.playbooks if written_in_statements(playbook)]
+    english = [playbook for playbook in agent.playbooks if playbook.kind == "llm"]
+    guided = [playbook for playbook in english if playbook.mode != "raw" and not playbook.walked]
     if len(guided) > 1 or any(playbook.public for playbook in guided):
         yield _SUMMARY
     if any(playbook.steps for playbook in guided):
@@ -142,8 +143,3 @@ def rules_now(system: str, now: str, *, files: bool, meeting: bool, memory: bool
     cases = ((files, _FILES), (meeting, _MEETINGS), (memory, _MEMORY), ("LoadArtifact(" in now, _ARTIFACTS))
     told = [_told(rule) for is_so, rule in cases if is_so]
     return "".join(rule for rule in told if rule not in system).strip()
-
-
-def written_in_statements(playbook: PlaybookSpec) -> bool:
-    """Whether a model executes the whole playbook with statements."""
-    return playbook.kind == "llm" and playbook.mode != "raw" and not playbook.walked

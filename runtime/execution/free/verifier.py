@@ -178,17 +178,13 @@ def _check_meaning(name: str, arguments: Sequence[ast.expr | None], position: Po
 
 
 def _check_trigger(code: str, position: Position) -> Rejected | None:
-    if trigger_key(code, position) is not None:
+    """Whether it is `Agent:Playbook:T1:CND`, or a part of that."""
+    parts = code.split(":")
+    keys = [":".join(parts[at : at + length]) for length in (3, 2) for at in range(len(parts) - length + 1)]
+    if any(key in position.triggers for key in keys):
         return None
     known = ", ".join(sorted(position.triggers)) or "none"
     return Rejected("trigger", f"there is no trigger {code!r}; this agent has {known}")
-
-
-def trigger_key(code: str, position: Position) -> str | None:
-    """The trigger that a reply means by `Agent:Playbook:T1:CND` or a part of it; None when there is none."""
-    parts = code.split(":")
-    keys = [":".join(parts[at : at + length]) for length in (3, 2) for at in range(len(parts) - length + 1)]
-    return next((key for key in keys if key in position.triggers), None)
 
 
 def _check_literal(check: Callable[[str], object], text: str, rule: str) -> Rejected | None:

@@ -66,7 +66,7 @@ class Course:
     def after(self, line: str) -> Going:
         node = self._nodes[line]
         at = node.beside.index(line) + 1
-        if self._is_branch(line):
+        if isinstance(node.instruction.head, Condition):
             while at < len(node.beside) and self._is_otherwise(node.beside[at]):
                 at += 1
         return self._to(node, at)
@@ -149,9 +149,6 @@ class Course:
             known: None for known in self._below(line) if isinstance(self._nodes[known].instruction.head, Loop | Jump)
         }
 
-    def _is_branch(self, line: str) -> bool:
-        return isinstance(self._nodes[line].instruction.head, Condition)
-
     def _is_otherwise(self, line: str) -> bool:
         head = self._nodes[line].instruction.head
         return isinstance(head, Condition) and head.side is not BranchSide.IF
@@ -186,7 +183,8 @@ def check_round(tests: Sequence[Operand], state: Mapping[str, Any], step: str, *
 
 def _in_circles(tests: Sequence[Operand], state: Mapping[str, Any]) -> str:
     idle, same = state.get("idle", 0), state.get("same", 0)
-    if idle < IDLE_ROUNDS or not all(map(_is_for_others_to_say, tests)):
+    for_others_to_say = all(isinstance(test, Prose) or MEETING_ACTIVE in test.names for test in tests)
+    if idle < IDLE_ROUNDS or not for_others_to_say:
         return ""
     judged = [test.text for test in tests if isinstance(test, Prose) and "$" not in test.text]
     if any(isinstance(test, Expression) for test in tests) or any(map(speaks_of_others, judged)):
@@ -196,7 +194,3 @@ def _in_circles(tests: Sequence[Operand], state: Mapping[str, Any]) -> str:
     if tests and idle >= JUDGED_ROUNDS:
         return f"went round {idle} times without waiting for anybody, and a model still says that it goes on"
     return ""
-
-
-def _is_for_others_to_say(test: Operand) -> bool:
-    return isinstance(test, Prose) or MEETING_ACTIVE in test.names

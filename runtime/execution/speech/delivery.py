@@ -24,7 +24,6 @@ from runtime.tape.facts.people import MessageHeard, PageBegun, PageFinished, Pag
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentStopped, SessionEnded
 from runtime.tape.state.people import NUMBERED, PageState
-from runtime.tape.state.session import SessionState
 
 _WORD = r"(?<!\w){}(?!\w)"
 
@@ -211,11 +210,7 @@ class SpeechDelivery:
                     self._timers.pop(page.id).cancel()
 
     def _held(self) -> list[PageState]:
-        return held_pages(self._journal.state)
-
-
-def held_pages(state: SessionState) -> list[PageState]:
-    return [page for page in state.pages.values() if page.status == "held"]
+        return [page for page in self._journal.state.pages.values() if page.status == "held"]
 
 
 def addressed(text: str, name: str | None) -> str:

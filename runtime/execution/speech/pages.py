@@ -100,14 +100,11 @@ class SessionPages:
 
     async def room(self) -> None:
         while self.crowded:
-            await self._next_shown()
+            await self._room.wait()
 
     async def all_shown(self) -> None:
         while self.unfinished:
-            await self._next_shown()
-
-    async def _next_shown(self) -> None:
-        await self._room.wait()
+            await self._room.wait()
 
     async def adopt(self, frame: str, to: str) -> PageState:
         """The page for the frame's next utterance: its open one, or a new one below what its callers left open.

@@ -86,14 +86,12 @@ class AgentPresence:
         callers = (":".join(parts[:count]) for count in range(1, len(parts) + 1))
         return {frames[caller].agent for caller in callers if caller in frames}
 
-    def _comes_back(self, agent: AgentId) -> bool:
-        self._standing &= self._journal.state.waits.keys()
-        return any(agent in self._agents_of(key.frame) for key in self._standing)
-
     def _show(self, agent: AgentId) -> None:
         known = self._journal.state.agents.get(agent)
         stack = self._work.get(agent, [])
-        active = bool(stack) and not self._waits[agent] and not self._comes_back(agent)
+        self._standing &= self._journal.state.waits.keys()
+        comes_back = any(agent in self._agents_of(key.frame) for key in self._standing)
+        active = bool(stack) and not self._waits[agent] and not comes_back
         doing = next((doing for doing in reversed(stack) if doing), None) if active else None
         speaker = Speaker(agent, known.klass if known else "Parley")
         place = place_of_work(self._journal.state, agent) or self._address

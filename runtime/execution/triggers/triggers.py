@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.bus import Bus
@@ -50,10 +50,6 @@ class TriggerHandlers:
         self._journal = journal
         self._bus = bus
 
-    @property
-    def frames(self) -> Collection[str]:
-        return self._journal.state.frames
-
     def at_work(self, agent: AgentId, name: str) -> bool:
         """Whether the playbook that `agent` calls `name` is being executed."""
         owner, _, playbook = name.rpartition(".")
@@ -73,8 +69,12 @@ class TriggerHandlers:
     async def due(self, frame: Frame, call: FrameCall) -> None:
         """Execute the playbook of a trigger, `Agent:Playbook:T1`, whose time has come; none that is not there."""
         _, playbook, *_ = [*call.name.split(":"), "", ""]
-        if f"{frame.id}:{call.pos}" in self.frames or not self.at_work(frame.state.agent, playbook):
-            await self.run(frame, FrameCall(call.pos, playbook))
+        await self.run_once(frame, FrameCall(call.pos, playbook))
+
+    async def run_once(self, frame: Frame, call: FrameCall) -> None:
+        """Execute or continue one, unless it is being executed already in another place."""
+        if f"{frame.id}:{call.pos}" in self._journal.state.frames or not self.at_work(frame.state.agent, call.name):
+            await self.run(frame, call)
 
 
 class CallTriggers:
@@ -101,9 +101,7 @@ class CallTriggers:
         if not calls or (when == "before" and _has_begun(state)):
             return
         for call in calls:
-            name = call.name
-            if f"{frame.id}:{call.pos}" in self._handlers.frames or not self._handlers.at_work(state.agent, name):
-                await self._handlers.run(frame, call)
+            await self._handlers.run_once(frame, call)
 
 
 def _has_begun(state: FrameState) -> bool:

@@ -119,9 +119,9 @@ class MeetingCommands(SessionPart):
         assert found is not None  # it takes every text
         meeting, rest = self._meant(event, found["number"]), found["rest"].strip()
         if not rest:
-            self._answer(event, self._view(meeting))
+            self._pages.answer(self._view(meeting), event)
         elif isinstance(meeting, str):
-            self._answer(event, meeting)
+            self._pages.answer(meeting, event)
         elif rest.lower() == "end":
             self._end(event, meeting)
         elif (setting := _SET.fullmatch(rest)) is not None:
@@ -159,9 +159,10 @@ class MeetingCommands(SessionPart):
         if found is None:
             self._tell(event, "invite_usage")
             return
-        meeting, name = self._meant(event, found["number"]), self._as_written(found["name"])
+        meeting, said = self._meant(event, found["number"]), found["name"]  # people may write a class in any case
+        name = next((klass for klass in self._agents.classes() if klass.lower() == said.lower()), said)
         if isinstance(meeting, str):
-            self._answer(event, meeting)
+            self._pages.answer(meeting, event)
             return
         state = self._journal.state
         try:
@@ -182,10 +183,6 @@ class MeetingCommands(SessionPart):
         else:
             self._tell(event, "invited_already", name=called, number=meeting.id)
 
-    def _as_written(self, name: str) -> str:
-        """The class of an agent as the program writes it; people may write it in any case."""
-        return next((klass for klass in self._agents.classes() if klass.lower() == name.lower()), name)
-
     def _known(self) -> str:
         state = self._journal.state
         names = dict.fromkeys(
@@ -199,7 +196,7 @@ class MeetingCommands(SessionPart):
         mine = [m for m in self._meeting_host.meetings.going_on() if self._human_attendees.concerns(m, person)]
         meeting = self._meant(event, number or None, among=mine) if mine else self._texts("meeting.not_in")
         if isinstance(meeting, str):
-            self._answer(event, meeting)
+            self._pages.answer(meeting, event)
         elif meeting not in mine:
             self._tell(event, "not_in_it", number=meeting.id)
         else:
@@ -231,11 +228,7 @@ class MeetingCommands(SessionPart):
         self._pages.tell(self._texts(f"meeting.{key}", **values), event.place)
 
     def _tell(self, event: InboxEvent, key: str, **values: object) -> None:
-        self._answer(event, self._texts(f"meeting.{key}", **values))
-
-    def _answer(self, event: InboxEvent, text: str) -> None:
-        """Answer who asked."""
-        self._pages.answer(text, event)
+        self._pages.answer(self._texts(f"meeting.{key}", **values), event)
 
 
 def _data(text: str) -> Any:

@@ -68,8 +68,11 @@ class SessionArrivals(Struct, eq=False):
         return event
 
     def meet(self, event: InboxEvent) -> None:
-        """Write down who did it, and what came with it."""
-        note_quoted(event, self._journal)
+        """Write down who did it, what came with it, and whose words came with it, so that they can be found."""
+        quotes = all_quotes(event.quote, (*event.around, *event.past))
+        people = sorted({quote.person for quote in quotes if quote.person} - set(self._journal.state.people))
+        if people:
+            self._journal.note(PeopleQuoted(tuple(people)))
         self._binding.meet(event)
 
 
@@ -83,14 +86,6 @@ async def with_past(event: InboxEvent, journal: Journal, source: PastSource | No
     words = await source.before(event)
     files = (plain_data(replace(file, quoted=True)) for file in words.files)
     return replace(event, past=words.said, attachments=(*event.attachments, *files))
-
-
-def note_quoted(event: InboxEvent, journal: Journal) -> None:
-    """Write down whose words came with an event, so that they can be found."""
-    quotes = all_quotes(event.quote, (*event.around, *event.past))
-    people = sorted({quote.person for quote in quotes if quote.person} - set(journal.state.people))
-    if people:
-        journal.note(PeopleQuoted(tuple(people)))
 
 
 class StopRequest(Struct, frozen=True):

@@ -61,7 +61,9 @@ class FactListeners:
         kind = type(fact)
         functions = self._by_kind.get(kind)
         if functions is None:
-            functions = self._by_kind[kind] = tuple(one for one in self._functions if _does_hear(one, kind))
+            functions = self._by_kind[kind] = tuple(
+                one for one in self._functions if kind in _HEARD.get(getattr(one, "__func__", one), (kind,))
+            )
         for function in functions:
             function(fact)
 
@@ -76,8 +78,3 @@ def rule(
         return apply
 
     return register
-
-
-def _does_hear(function: Callable[[Any], object], kind: type[FactContent]) -> bool:
-    kinds = _HEARD.get(getattr(function, "__func__", function))
-    return kinds is None or kind in kinds

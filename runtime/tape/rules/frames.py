@@ -43,7 +43,7 @@ def _record(state: SessionState, _: int, fact: facts.CallReturned) -> None:
     wait = state.waits.pop(key, None)
     if wait is not None and wait.lasts:
         waited(state, frame)
-    if _is_spoken(fact):
+    if fact.name in ("Ask", "SendFile") or (fact.to and not fact.to.startswith("agent ")):  # to people or a meeting
         spoke(state, frame)
     state.intents.pop(key, None)
     state.fired.pop(key, None)
@@ -69,11 +69,6 @@ def _record(state: SessionState, _: int, fact: facts.CallReturned) -> None:
     if fact.name == "Step" and fact.error is None:
         frame.step = fact.value
         frame.turn_steps.append(fact.value)
-
-
-def _is_spoken(fact: facts.CallReturned) -> bool:
-    """Whether it says something to people or a meeting, sends them a file, or asks them."""
-    return fact.name in ("Ask", "SendFile") or bool(fact.to and not fact.to.startswith("agent "))
 
 
 def note_addressed(agent: AgentState, to: str | None) -> None:

@@ -284,14 +284,11 @@ class SessionState(Struct):
 
     def owes(self) -> bool:
         """Whether something is to go elsewhere: to a task or its orderer, or to programs that begin on an event."""
-        return self.owes_tasks() or bool(self.published)
-
-    def owes_tasks(self) -> bool:
-        """Whether a task is to hear something, or its orderer is."""
         answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered
         tells = self.order is not None and not self.ended and bool(self.order.to_tell)
         words = bool(self.words_taken) or any(not word.brought for word in self.words)
-        return answers or tells or words or any(task.to_post for task in self.tasks.values())
+        posts = any(task.to_post for task in self.tasks.values())
+        return answers or tells or words or posts or bool(self.published)
 
     def owes_word(self) -> bool:
         """Whether others are to hear of a failure, or of what a feature keeps."""
