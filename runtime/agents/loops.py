@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from msgspec import Struct
+
 from runtime.agents.agent import Agent
 from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.library import PlaybookLibrary
@@ -23,27 +25,18 @@ MAX_PAST_TURNS = 20
 """The number of turns of an interrupted playbook whose messages its successor knows."""
 
 
-class AgentLoops:
+class AgentLoops(Struct, eq=False):
     """Runs the agents of one session, each in a task of the session's group, from the fact that creates it on."""
 
-    def __init__(
-        self,
-        context: ExecutionContext,
-        agents: AgentRegistry,
-        dispatcher: MessageDispatcher,
-        library: PlaybookLibrary,
-        host: SessionHost,
-        meeting_host: MeetingHost,
-    ) -> None:
-        self._context = context
-        self._program = context.program
-        self._journal = context.journal
-        self._agents = agents
-        self._dispatcher = dispatcher
-        self._library = library
-        self._host = host
-        self._meeting_host = meeting_host
-        host.returned.subscribe(self._look)
+    _context: ExecutionContext
+    _agents: AgentRegistry
+    _dispatcher: MessageDispatcher
+    _library: PlaybookLibrary
+    _host: SessionHost
+    _meeting_host: MeetingHost
+
+    def __post_init__(self) -> None:
+        self._host.returned.subscribe(self._look)
 
     @hears(AgentCreated, AgentDismissed)
     def noted(self, fact: AgentCreated | AgentDismissed) -> None:
@@ -55,7 +48,7 @@ class AgentLoops:
 
     def _wake(self, id_: AgentId) -> None:
         agent: LiveAgent
-        if self._journal.state.agents[id_].participant is None:
+        if self._context.journal.state.agents[id_].participant is None:
             agent = Agent(id_, self._context, self._library, self._host, self._meeting_host.invitations)
         else:
             agent = self._dispatcher.seat(id_)
@@ -71,8 +64,8 @@ class AgentLoops:
 
     def restore(self) -> None:
         """Wake the agents that the tape knows and the program still has."""
-        for id_, agent in self._journal.state.agents.items():
-            if not self._agents.lives(id_) and self._program.agent(agent.klass) is not None:
+        for id_, agent in self._context.journal.state.agents.items():
+            if not self._agents.lives(id_) and self._context.program.agent(agent.klass) is not None:
                 self._wake(id_)
 
     def start(self, first: Message | None) -> None:
@@ -85,13 +78,13 @@ class AgentLoops:
 
     def grow(self) -> list[AgentId]:
         """Create the agents that exist from the start and are missing; returns their ids."""
-        known = {agent.klass for agent in self._journal.state.agents.values()}
-        if self._journal.state.order is not None:
+        known = {agent.klass for agent in self._context.journal.state.agents.values()}
+        if self._context.journal.state.order is not None:
             return []  # a task does what was ordered, and nothing that a program begins with
         return [self._agents.make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]
 
     def _from_the_beginning(self) -> list[AgentSpec]:
-        specs = [spec for spec in self._program.agents if spec.kind is AgentKind.AI]
+        specs = [spec for spec in self._context.program.agents if spec.kind is AgentKind.AI]
         standby = [spec for spec in specs[1:] if begins(spec) or spec.metadata.get("startup_mode") == "standby"]
         return [*specs[:1], *standby]
 
@@ -101,7 +94,7 @@ class AgentLoops:
         Takes effect before it returns, without waiting for anything; durable with the next commit.
         """
         agents = self._agents.all()
-        busy = any(self._journal.state.roots(agent.id) for agent in agents)
+        busy = any(self._context.journal.state.roots(agent.id) for agent in agents)
         unread = [message for agent in agents for message in agent.state.queue]
         for agent in agents:
             self._meeting_host.withdraw(agent.id, "was stopped")
@@ -112,7 +105,7 @@ class AgentLoops:
 
     async def interrupt(self, id_: AgentId) -> None:
         """Stop the work of one agent in favour of a message. It keeps its past messages and its queue."""
-        past = [entry for root in self._journal.state.roots(id_) for entry in said_so_far(root)]
+        past = [entry for root in self._context.journal.state.roots(id_) for entry in said_so_far(root)]
         self._meeting_host.withdraw(id_, "was interrupted")
         await self._stop(self._agents.get(id_), past=past[-MAX_PAST_TURNS:])
         self._meeting_host.settle()
@@ -120,12 +113,12 @@ class AgentLoops:
     async def _stop(
         self, agent: LiveAgent, *, drop: Sequence[str] = (), past: Sequence[Mapping[str, str]] = ()
     ) -> None:
-        roots = self._journal.state.roots(agent.id)
+        roots = self._context.journal.state.roots(agent.id)
         if not roots and not drop and self._agents.executes(agent.id):
             return
         for root in roots:
             await self._host.reap(root.id)
-        self._journal.note(AgentStopped(agent.id, dropped=list(drop), past=list(past), idle=not roots))
+        self._context.journal.note(AgentStopped(agent.id, dropped=list(drop), past=list(past), idle=not roots))
         agent.forget(drop)
         agent.interrupt()
 

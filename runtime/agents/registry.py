@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.channel import Channel, ChannelRegistry
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import MessageAcknowledgements, Participant
+from runtime.channels.participant import Participant
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import (
     ANYONE,
@@ -182,10 +182,6 @@ class SessionChannels:
         self._agents = agents
         self._channels = channels
         self._open_to_people = open_to_people
-
-    @property
-    def acknowledgements(self) -> MessageAcknowledgements:
-        return self._channels.acknowledgements
 
     def queue(self, agent: AgentId) -> MessageQueue:
         return self._agents.get(agent).queue

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from runtime.core.background import ListenerList
@@ -52,57 +52,46 @@ class PlaybookTriggers(Struct, frozen=True):
     fired_by: Callable[[AgentId, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
 
 
-class SessionHost:
-    def __init__(
-        self,
-        session: SessionContext,
-        pages: SessionPages,
-        find: Find,
-        calls: Mapping[str, BuiltinCall],
-        triggers: PlaybookTriggers,
-        events: FrameEvents,
-    ) -> None:
-        """`find` finds playbooks, `events` tells what becomes of frames."""
-        self._journal = session.journal
-        self._tasks = session.tasks
-        self._watcher = session.watcher
-        self._running = session.journal.running
-        self._pages = pages
-        self.find = find
-        self._calls = calls
-        self._triggers = triggers
-        self._events = events
-        self._scopes: dict[CallKey, anyio.CancelScope] = {}
-        self.returned = ListenerList[Collection[AgentId]]()
-        """Told, when a frame is no more, of the agents on which it and what it called were executed."""
+class SessionHost(Struct, eq=False):
+    """`find` finds playbooks, `events` tells what becomes of frames."""
+
+    _session: SessionContext
+    _pages: SessionPages
+    find: Find
+    _calls: Mapping[str, BuiltinCall]
+    _triggers: PlaybookTriggers
+    _events: FrameEvents
+    _scopes: dict[CallKey, anyio.CancelScope] = field(default_factory=dict)
+    returned: ListenerList[Collection[AgentId]] = field(default_factory=ListenerList[Collection[AgentId]])
+    """Told, when a frame is no more, of the agents on which it and what it called were executed."""
 
     def start(self, frame: Frame, call: FrameCall, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
         later: Later = partial(self._begin_later, frame, call)
-        if self._watcher is None and not self._journal.crowded:
+        if self._session.watcher is None and not self._session.journal.crowded:
             try:
                 later = self._begin(frame, call)
             except (StorageError, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
-                self._journal.note(failed_call(frame, call, error))
-                self._journal.hurry()
+                self._session.journal.note(failed_call(frame, call, error))
+                self._session.journal.hurry()
                 return
         if later is not None:
             key = CallKey(frame.id, call.pos)
             scope = self._scopes[key] = anyio.CancelScope()
-            self._running.calls.add(key)
-            self._tasks.start_soon(self._execute, frame, call, later, scope)
+            self._session.journal.running.calls.add(key)
+            self._session.tasks.start_soon(self._execute, frame, call, later, scope)
 
     def _begin(self, frame: Frame, call: FrameCall) -> Later:
         builtin = self._calls.get(call.name)
         return partial(self._call_playbook, frame, call) if builtin is None else builtin(frame, call)
 
     async def _begin_later(self, frame: Frame, call: FrameCall) -> None:
-        if self._watcher is not None:
-            await self._watcher.about_to_call(frame, call)
-        if self._journal.crowded:
-            await self._journal.commit()
+        if self._session.watcher is not None:
+            await self._session.watcher.about_to_call(frame, call)
+        if self._session.journal.crowded:
+            await self._session.journal.commit()
         later = self._begin(frame, call)
         if later is not None:
             await later()
@@ -113,19 +102,19 @@ class SessionHost:
             return
         await self.reap(f"{frame.id}:{call.pos}")
         key = CallKey(frame.id, call.pos)
-        self._running.calls.discard(key)
+        self._session.journal.running.calls.discard(key)
         scope = self._scopes.pop(key, None)
         if scope is not None:
             scope.cancel()
         agents = self._executing(f"{frame.id}:{call.pos}")
-        self._journal.note(CallDropped(*site(frame, call), error=("Cancelled", "")))
+        self._session.journal.note(CallDropped(*site(frame, call), error=("Cancelled", "")))
         self.returned.tell(agents)
 
     async def reap(self, frame: str) -> None:
         """Stop every call below `frame` and close the pages it left open."""
         for key in list(self._scopes):
             if key.frame == frame or key.frame.startswith(frame + ":"):
-                self._running.calls.discard(key)
+                self._session.journal.running.calls.discard(key)
                 self._scopes.pop(key).cancel()
         await self._pages.close_own(frame)
 
@@ -138,13 +127,13 @@ class SessionHost:
             except (StorageError, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
-                self._journal.note(failed_call(frame, call, error))
-                await self._journal.commit()
+                self._session.journal.note(failed_call(frame, call, error))
+                await self._session.journal.commit()
         key = CallKey(frame.id, call.pos)
         if self._scopes.get(key) is scope:
             del self._scopes[key]
-            self._running.calls.discard(key)
-            self._journal.settle()
+            self._session.journal.running.calls.discard(key)
+            self._session.journal.settle()
 
     async def _call_playbook(self, frame: Frame, call: FrameCall) -> None:
         found = self.find(frame.state.agent, call.name)
@@ -157,12 +146,12 @@ class SessionHost:
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; continues it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
-        if id_ not in self._journal.state.frames:
+        if id_ not in self._session.journal.state.frames:
             if self._depth(frame) >= MAX_DEPTH:
                 raise PlaybookError(f"{playbook.name} would be {MAX_DEPTH + 1} calls deep; {MAX_DEPTH} are the most")
             self._check_room(frame, playbook)
             args, kwargs, variables = playbook.bind(call.args, call.kwargs)
-            self._journal.note(
+            self._session.journal.note(
                 FrameStarted(
                     id_,
                     agent,
@@ -179,24 +168,24 @@ class SessionHost:
         worded = frame.state.step is not None or "." in call.name  # a call in Python has no words for people
         doing = shown_call(call.name, self._pages.texts) if worded else None
         if hidden:
-            self._running.hidden.setdefault(frame.id, set()).add(id_)
+            self._session.journal.running.hidden.setdefault(frame.id, set()).add(id_)
         try:
             with self._pages.presence.working(frame.state.agent, doing):
                 await self.run_frame(id_, playbook)
         finally:
             if hidden:
-                self._running.hidden[frame.id].discard(id_)
+                self._session.journal.running.hidden[frame.id].discard(id_)
 
     def _depth(self, frame: Frame) -> int:
         """The number of playbooks that wait for each other down to this frame, itself included."""
-        frames, depth, state = self._journal.state.frames, 1, frame.state
+        frames, depth, state = self._session.journal.state.frames, 1, frame.state
         while state.caller is not None and state.caller.frame in frames and depth < MAX_DEPTH:
             state, depth = frames[state.caller.frame], depth + 1
         return depth
 
     def _check_room(self, caller: Frame, playbook: ExecutablePlaybook) -> None:
         """Raise PlaybookError when a model's statements have the largest number of playbooks in progress."""
-        state = self._journal.state
+        state = self._session.journal.state
         if not caller.state.statements:
             return
         here = sum(1 for one in state.frames.values() if one.caller is not None and one.caller.frame == caller.id)
@@ -212,7 +201,7 @@ class SessionHost:
     def _meeting_of(self, caller: Frame, agent: AgentId) -> str | None:
         """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""
         number = caller.state.meeting
-        meeting = self._journal.state.meetings.get(number or "")
+        meeting = self._session.journal.state.meetings.get(number or "")
         outside = meeting is not None and agent != caller.state.agent and agent not in meeting.joined
         return None if outside else number
 
@@ -221,15 +210,15 @@ class SessionHost:
 
         Nothing happens to one that was stopped before it could run.
         """
-        if id_ not in self._journal.state.frames:
+        if id_ not in self._session.journal.state.frames:
             return None
-        frame = Frame(self._journal, id_, self)
+        frame = Frame(self._session.journal, id_, self)
         about = self._events.taken_up(frame, playbook.kind)
         failure: RaisedFailure | None = None
         outcome: FrameReturned | None = None
         try:
-            if self._watcher is not None:
-                await self._watcher.entered(frame)
+            if self._session.watcher is not None:
+                await self._session.watcher.entered(frame)
             await self._triggers.around("before", frame)
             outcome = FrameReturned(id_, as_data(await playbook.run(frame)))
             if frame.alive:  # a playbook that has ended the program is no more
@@ -239,31 +228,31 @@ class SessionHost:
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
             failure = RaisedFailure(error, raised_at(frame, about, error))
             outcome = FrameReturned(id_, error=described(error), raised_at=failure.raised_at)
-            if self._watcher is not None:
-                await self._watcher.failed(frame, error)
+            if self._session.watcher is not None:
+                await self._session.watcher.failed(frame, error)
         finally:
             frame.close()
             self._events.let_go(about, outcome)
         await self.reap(id_)
         agents = self._executing(id_)
         if agents and outcome is not None:
-            self._journal.note(self._kept(outcome))
+            self._session.journal.note(self._kept(outcome))
         self.returned.tell(agents)
         return failure
 
     async def _returns(self, frame: Frame, value: Any) -> None:
         """Record the return of a playbook; its caller learns of it next."""
         await self._triggers.around("after", frame)
-        if self._watcher is not None:
-            await self._watcher.returned(frame, value)
+        if self._session.watcher is not None:
+            await self._session.watcher.returned(frame, value)
 
     def _executing(self, frame: str) -> set[AgentId]:
-        state = self._journal.state
+        state = self._session.journal.state
         return {state.frames[id_].agent for id_ in state.below(frame)}
 
     def _kept(self, outcome: FrameReturned) -> FrameReturned:
         """The additions of a return's fact for the frame that continues."""
-        state = self._journal.state
+        state = self._session.journal.state
         frame = state.frames[outcome.frame]
         caller = state.frames.get(frame.caller.frame) if frame.caller is not None else None
         outcome = self._accounted(outcome, frame, caller)

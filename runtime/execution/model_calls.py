@@ -9,14 +9,26 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from runtime.core.address import SCRATCH
-from runtime.core.errors import LLMError, PlaybookError
-from runtime.events.frames import AskedPrompt, AtWork, LLMAnswered, LLMAnsweredInPart, LLMBrokeOff, LLMCut, LLMRequested
+from runtime.core.errors import LLMError, NoWorker, PlaybookError
+from runtime.events.frames import (
+    AskedPrompt,
+    AtWork,
+    LLMAnswered,
+    LLMAnsweredInPart,
+    LLMBrokeOff,
+    LLMCut,
+    LLMFailed,
+    LLMRequested,
+    SandboxFailed,
+)
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.outcomes import Place, at_work
+from runtime.execution.frames.outcomes import Place, at_work, waits_by
 from runtime.execution.prompt.with_files import sent
 from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage, model_for, name_for
 from runtime.stores.kept import PromptMessage
+from runtime.tape.facts.frames import FrameParked
+from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.session import ModelAnswered
 
 
@@ -183,6 +195,16 @@ class ModelCalls:
         request, completion = self._sending
         messages = request.messages if completion is None else sent(request, completion)
         return AskedPrompt(tuple(map(_prompted, messages)), asked.step, asked.seq, self._heard_seq)
+
+    async def park(self, happened: type[SandboxFailed] | type[LLMFailed], error: LLMError | NoWorker) -> None:
+        """Say what is wrong; the frame is to wait until somebody writes, and nothing of it is lost."""
+        journal, pages = self._context.journal, self._context.pages
+        self.publish(happened(*self.at, _told(error)))
+        page = await pages.adopt(self._frame.id, "notice")
+        text = waits_by(error, pages.texts, guests=journal.state.has_guests)
+        journal.note(PageFinished(page.id, text))
+        pages.show(page)
+        journal.note(FrameParked(self._frame.id, {"human": True}))
 
     def broke_off(self, error: LLMError) -> None:
         """It has not answered, or not to the end; it is asked again, or done without."""

@@ -116,7 +116,8 @@ class PythonBody:
         self._cancelled: list[FrameCall] = []
         self._issued = 0
         self._assigned: dict[str, Any] = {}
-        self._seen = ChainMap[str, Any](self._assigned, dict(frame.base))
+        self.variables = ChainMap[str, Any](self._assigned, dict(frame.base))
+        """The agent's variables as of the last result, and as this code has assigned them since."""
         self._lent: dict[str, _Lent] = {}
         self._assigning: dict[str, str] = {}
         """The variable of each assignment that has no result yet, by the call's position."""
@@ -148,14 +149,9 @@ class PythonBody:
 
     # -- variables
 
-    @property
-    def variables(self) -> Mapping[str, Any]:
-        """The agent's variables as of the last result, and as this code has assigned them since."""
-        return self._seen
-
     def variable(self, name: str) -> Any:
         """The value of a variable, which the code may change in place. Raises KeyError."""
-        value = self._seen[name]
+        value = self.variables[name]
         if not isinstance(value, list | dict):
             return value
         lent = self._lent.get(name)
@@ -255,7 +251,7 @@ class PythonBody:
             task.cancel()
 
     async def hand(self, result: HandedResult, /) -> None:
-        self._seen.maps[1] = dict(result.variables)
+        self.variables.maps[1] = dict(result.variables)
         name, future = self._futures.pop(result.pos)
         if result.pos in self._assigning:
             self._assignment_done(result)

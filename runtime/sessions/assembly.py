@@ -33,6 +33,7 @@ from runtime.execution.prompt.with_files import FileContents, WithFiles
 from runtime.execution.session_context import SessionContext, StepWatcher, WatchedSession
 from runtime.execution.speech.delivery import SpeechDelivery
 from runtime.execution.speech.pages import SessionPages
+from runtime.execution.speech.receipts import SpeechReceipts
 from runtime.execution.speech.utterances import SessionUtterances
 from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, TriggerHandlers, VariableRules
@@ -41,11 +42,11 @@ from runtime.llm.client import LLMClient
 from runtime.llm.models import ReadingAhead
 from runtime.meetings.meetings import SessionMeetings
 from runtime.sessions.commands.alter import SessionAlterations
-from runtime.sessions.commands.fork import ForkMerge, SessionForks
+from runtime.sessions.commands.fork import SessionForks
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.session_commands import SessionCommands
 from runtime.sessions.commands.undo import SessionUndo, UndoneExchanges
-from runtime.sessions.features import KeepsZones, SessionPart, SessionParts
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.inbound.arrivals import SessionArrivals
 from runtime.sessions.inbound.binding import HumanBinding
 from runtime.sessions.inbound.event_handler import EventHandler
@@ -164,7 +165,8 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     specs = {spec.name: spec for spec in program.agents}
     variables = VariableRules(specs, journal, TriggerHandlers(journal, around.bus))
     delivery = SpeechDelivery(session, pages, agents)
-    utterances = SessionUtterances(session, pages, conduits, agents, delivery)
+    receipts = SpeechReceipts(journal, pages.presence, channels.acknowledgements, around.clock)
+    utterances = SessionUtterances(journal, around.bus, pages, conduits, agents, delivery, receipts)
     frame_events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
     builtins = BuiltinCalls(session, pages, conduits, utterances, variables, frame_events)
     reminders = SessionReminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
@@ -225,20 +227,20 @@ def assembled(  # noqa: PLR0913 - the parts of a session
 
     # Those who live, and those who turn to them.
     loops = AgentLoops(context, agents, dispatcher, library, host, meeting_host)
-    open_questions = OpenQuestions(given, questions)
+    open_questions, forks = OpenQuestions(given, questions), SessionForks(given)
     event_handler = EventHandler(
         *(journal, dispatcher, human_attendees, pages, open_questions),
         loops if busy == "interrupt" else None,
     )
     binding = HumanBinding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
     parts = [
-        *(*features, open_questions, ForkMerge(given)),
+        *(*features, open_questions, forks),
         *(SessionParticipants(given, conduits, meetings, delivery), places, meeting_reports),
         *(MeetingCommands(given, meeting_host, human_attendees), SessionAlterations(given), _TimesThatCome(given)),
     ]
     journal.noted.subscribe(
         *(conduits.noted, loops.noted, frame_events.noted, pages.signs.noted, event_handler.noted),
-        *(utterances.receipts.noted, delivery.noted),
+        *(receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
         open_questions.noted,
@@ -251,14 +253,11 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         questions,
         event_handler,
         SessionArrivals(journal, pages, around.past, binding, parts),
-        SessionCommands(
-            *(context, loops, event_handler, binding),
-            parts,
-        ),
+        SessionCommands(context, loops, event_handler, binding, parts),
         parts,
         VersionContinuity(context, library, host, loops, meeting_host),
         SessionUndo(given, loops, event_handler, places),
-        SessionForks(given),
+        forks,
         watcher,
         (reminders.start, invitations.start),
     )
@@ -282,4 +281,5 @@ def _times(program: Program) -> Times:
 
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:
-    return next((one.zone_of(record.address) for one in around.features if isinstance(one, KeepsZones)), None)
+    zones = (one.zone_of(record.address) for one in around.features)
+    return next((zone for zone in zones if zone is not None), None)

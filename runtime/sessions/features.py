@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from anyio.abc import TaskGroup
 from msgspec import Struct
@@ -179,6 +179,10 @@ class NodePart:
     async def committed(self, commit: Commit, /) -> None:
         """A session has committed."""
 
+    def zone_of(self, _conversation: Address, /) -> ZoneOf | None:
+        """The time zone of a conversation, where it knows that."""
+        return None
+
     def session(self, parts: SessionParts, /) -> SessionPart:
         """What it does in a session."""
         return SessionPart(parts)
@@ -218,10 +222,3 @@ class InSessions(NodePart):
 def alone(parts: Iterable[NodePart]) -> list[NodePart]:
     """What stands for these parts in sessions that keep nothing anywhere else."""
     return [one for part in parts if (one := part.alone) is not None]
-
-
-@runtime_checkable
-class KeepsZones(Protocol):
-    """A feature that knows the time zones of conversations."""
-
-    def zone_of(self, conversation: Address, /) -> ZoneOf: ...

@@ -148,15 +148,13 @@ class TimerAlarm:
         self.watch = self._bells.watch
         self.forget = self._bells.forget
         self.run = self._bells.run
+        self.cancel = timers.cancel
 
     async def set(self, lease: Lease, timer: SessionTimer, seq: int) -> bool:
         done = await self._timers.set(lease, timer, seq)
         if done:
             self._bells.note(lease.shard, timer.due_s)
         return done
-
-    async def cancel(self, lease: Lease, session: SessionId, seq: int) -> bool:
-        return await self._timers.cancel(lease, session, seq)
 
     async def _ring(self, shard: int, timer: SessionTimer) -> bool:
         record = await self._store.session(shard, timer.session)

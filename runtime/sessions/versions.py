@@ -12,16 +12,12 @@ class ProgramVersions(Protocol):
 
     async def find(self, digest: str, /) -> Program | None:
         """The program of this digest; None when it is not kept any more."""
-
-    async def is_newer(self, digest: str, than: Program, /) -> bool:
-        """Whether a node took up the program of this digest after any node took up `than`."""
-
-
-class NoVersions:
-    """Nothing is kept: sessions go on with what is served, or not at all."""
-
-    async def find(self, digest: str, /) -> Program | None:
         return None
 
     async def is_newer(self, digest: str, than: Program, /) -> bool:
+        """Whether a node took up the program of this digest after any node took up `than`."""
         return False
+
+
+class NoVersions(ProgramVersions):
+    """Nothing is kept: sessions go on with what is served, or not at all."""

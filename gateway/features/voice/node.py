@@ -166,7 +166,7 @@ class SessionVoices(SessionPart):
             return
         quoted = None if event.private else event.message_id
         shown = self._shown(spoken, first=not any(one.words for one in before))
-        page = self._pages.notice(shown, event.place, quoted)
+        page = self._pages.tell(shown, event.place, quoted)
         if page is not None and event.message_id is not None:
             self._journal.note(VoiceTranscribed(page, event.message_id, event.author, spoken))
 

@@ -28,7 +28,6 @@ from runtime.execution.speech.pages import SessionPages
 from runtime.execution.speech.utterances import SessionConduits, SessionUtterances
 from runtime.execution.triggers.triggers import VariableRules
 from runtime.tape.facts.frames import CallReturned, WaitBegun, WaitEnded
-from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.session import MessagesDropped, SessionEnded
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.rules.frames import TURN
@@ -116,12 +115,6 @@ class BuiltinCalls(Struct, eq=False):
         with presence.working(frame.state.agent) if naps else presence.waiting(frame.id):
             yield
         self._events.goes_on(frame)
-
-    async def notice(self, frame: Frame, text: str) -> None:
-        """Tell the people of the conversation something that the program did not say."""
-        page = await self._pages.adopt(frame.id, "notice")
-        self._session.journal.note(PageFinished(page.id, text))
-        self._pages.show(page)
 
     @call("WaitForMessage")
     def wait_for_message(

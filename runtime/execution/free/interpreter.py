@@ -13,7 +13,7 @@ from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCo
 from runtime.execution.compaction import TranscriptCompaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.outcomes import rebuilt, waits_by
+from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.placeholders import AuthorsPython, PlaybookDescription
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
@@ -32,7 +32,6 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.facts.frames import (
     EndReached,
-    FrameParked,
     FrameSteered,
     StatementRejected,
     TurnEnded,
@@ -186,13 +185,13 @@ class FreeInterpreter:
             else:
                 await self._work()
         except NoWorker as error:
-            await self._park(SandboxFailed, error)
+            await self._calls.park(SandboxFailed, error)
 
     async def _answer(self) -> None:
         try:
             await self._raw.take(self._calls)
         except LLMError as error:
-            await self._park(LLMFailed, error)
+            await self._calls.park(LLMFailed, error)
 
     async def _work(self) -> None:
         """Run what is left of the turn's statements, then ask the model, until the turn has ended."""
@@ -213,7 +212,7 @@ class FreeInterpreter:
                         continue
                 breaks += 1
                 if not run.said_anything or breaks > MAX_BREAKS:
-                    await self._park(LLMFailed, error)
+                    await self._calls.park(LLMFailed, error)
                     return
                 self._calls.broke_off(error)
 
@@ -339,13 +338,6 @@ class FreeInterpreter:
         values = self._frame.agent.variables
         owes = tuple(name for name in self._holds_to.makes if values.get(name) is None)
         return Fenced(self._holds_to, self._statement_scope.class_of, owes, frozenset(self._made))
-
-    async def _park(self, happened: type[SandboxFailed] | type[LLMFailed], error: LLMError | NoWorker) -> None:
-        """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
-        self._calls.publish(happened(*self._calls.at, f"{type(error).__name__}: {error}"))
-        text = waits_by(error, self._context.pages.texts, guests=self._context.journal.state.has_guests)
-        await self._context.builtins.notice(self._frame, text)
-        self._context.journal.note(FrameParked(self._frame.id, {"human": True}))
 
     async def open_stream(self, target: str) -> LiveStream | None:
         if self._context.watcher is not None:

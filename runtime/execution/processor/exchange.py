@@ -14,7 +14,8 @@ from runtime.core.message import Message, message_from_data, message_to_data
 from runtime.events.frames import LLMFailed, TurnCompleted
 from runtime.execution.compaction import TranscriptCompaction, transcript_chars
 from runtime.execution.frames.frame import FrameCall as HostCall
-from runtime.execution.frames.outcomes import site, waits_by
+from runtime.execution.frames.outcomes import site
+from runtime.execution.model_calls import ModelCalls
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.situation import shown_value
@@ -28,7 +29,7 @@ from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
 from runtime.llm.client import ChatMessage
-from runtime.tape.facts.frames import CallReturned, FrameParked, FrameSteered, WaitBegun, WaitEnded
+from runtime.tape.facts.frames import CallReturned, FrameSteered, WaitBegun, WaitEnded
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey
 
@@ -55,11 +56,10 @@ class Exchange:
         self._known = known or work.names
         self._hears_words = hears_words
         context = work.context
-        self.asking = FrameQuestions(context, work.frame, self._prompt, self._park, self._shorten, doing)
+        calls = ModelCalls(context, work.frame)
+        self.asking = FrameQuestions(context, work.frame, calls, self._prompt, self._park, self._shorten, doing)
         work.interrupts = self.asking.close
-        self._compaction = TranscriptCompaction(
-            context.journal, context.llm, self.asking.calls, context.transcript_chars
-        )
+        self._compaction = TranscriptCompaction(context.journal, context.llm, calls, context.transcript_chars)
 
     # -- the model
 
@@ -95,12 +95,7 @@ class Exchange:
             self.context.builtins.forget(agent.id, steering)
 
     async def _park(self, error: LLMError) -> None:
-        """Say what is wrong, and wait until somebody writes: nothing of the frame is lost."""
-        context = self.context
-        self.asking.calls.publish(LLMFailed(*self.asking.calls.at, f"{type(error).__name__}: {error}"))
-        text = waits_by(error, context.pages.texts, guests=context.journal.state.has_guests)
-        await context.builtins.notice(self.frame, text)
-        context.journal.note(FrameParked(self.frame.id, {"human": True}))
+        await self.asking.calls.park(LLMFailed, error)
         await self._receive({"human": True}, None)
 
     async def _shorten(self) -> bool:

@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 import anyio
+from msgspec import Struct, field
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
 from runtime.events.frames import StepRejected
@@ -75,37 +76,27 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).strip(_AROUND).casefold()
 
 
-class FrameQuestions:
+class FrameQuestions(Struct, eq=False):
     """The questions of one frame. A reply that answers more than one is kept open until they are taken, or do not come.
 
-    Use it from one task, and close it there.
+    Use it from one task, and close it there. `parked` is called with the error when the model cannot be reached, and
+    returns when the question is to be asked again. `shortened` shortens the prompt, False when it cannot. `doing` says
+    for people what the agent does.
     """
 
-    def __init__(
-        self,
-        context: ExecutionContext,
-        frame: Frame,
-        prompt: Prompt,
-        parked: Callable[[LLMError], Awaitable[None]],
-        shortened: Callable[[], Awaitable[bool]],
-        doing: Callable[[], str | None],
-    ) -> None:
-        """`parked` is called with the error when the model cannot be reached, and returns when the question is to be
-        asked again. `shortened` shortens the prompt, False when it cannot. `doing` says for people what the agent does.
-        """
-        self._context = context
-        self._frame = frame
-        self._prompt = prompt
-        self._parked = parked
-        self._shortened = shortened
-        self._doing = doing
-        self.calls = ModelCalls(context, frame)
-        self._open: AsyncExitStack | None = None
-        self._reply: QuestionReply | None = None
-        self._completion: ModelCompletion | None = None
-        self._numbers: dict[Key, int] = {}
-        self.prompt_chars = 0
-        """The length of the last prompt."""
+    _context: ExecutionContext
+    _frame: Frame
+    calls: ModelCalls
+    _prompt: Prompt
+    _parked: Callable[[LLMError], Awaitable[None]]
+    _shortened: Callable[[], Awaitable[bool]]
+    _doing: Callable[[], str | None]
+    _open: AsyncExitStack | None = None
+    _reply: QuestionReply | None = None
+    _completion: ModelCompletion | None = None
+    _numbers: dict[Key, int] = field(default_factory=dict)
+    prompt_chars: int = 0
+    """The length of the last prompt."""
 
     def blanks(self) -> str:
         text = "" if self._reply is None else self.calls.reply

@@ -236,18 +236,13 @@ class SessionPages:
         finally:
             self._quiet = False
 
-    def tell(self, text: str, place: Address | None = None) -> None:
-        """Show people something that no playbook says: those of the session's own conversation, or of a place."""
-        self.notice(text, place)
-
     def answer(self, text: str, asked: InboxEvent) -> None:
         """Answer a command there where it was given: to who gave it, where others read along and the platform can."""
-        self.notice(text, asked.place, alone="" if self._journal.state.private else asked.asker)
+        self.tell(text, asked.place, alone="" if self._journal.state.private else asked.asker)
 
-    def notice(
-        self, text: str, place: Address | None = None, reply: str | None = None, *, alone: str = ""
-    ) -> str | None:
-        """The same as `tell`, perhaps under a message; the page, or None where nobody is told anything."""
+    def tell(self, text: str, place: Address | None = None, reply: str | None = None, *, alone: str = "") -> str | None:
+        """Show people something that no playbook says: those of the session's own conversation, or of a place, perhaps
+        under a message. Returns the page, or None where nobody is told anything."""
         if self._quiet or self._journal.state.order is not None:
             return None  # a task tells its orderer how it ended, and nobody else
         page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place, alone=alone)))

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, Protocol
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import MessageAcknowledgements
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, new_message_id, new_stream_id, parse_meeting_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, StreamStart
@@ -22,7 +22,6 @@ from runtime.events.talk import MessageDelivered, MessageRouted
 from runtime.execution.frames.frame import Frame, FrameCall, check_waits
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, call
-from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import SpeechDelivery, Way
 from runtime.execution.speech.live_stream import LiveStream, SpokenText
 from runtime.execution.speech.pages import SessionPages
@@ -32,6 +31,7 @@ from runtime.meetings.meeting import check_takes_part, comes_too_late, within
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.facts.people import PageFinished, PageHeld
+from runtime.tape.journal import Journal
 from runtime.tape.state.people import PageState
 
 MAX_SAID_CHARS = 200_000
@@ -46,10 +46,6 @@ NOT_SHOWN = Way()
 
 
 class SessionConduits(Protocol):
-    @property
-    def acknowledgements(self) -> MessageAcknowledgements:
-        """The acknowledgements in the channels."""
-
     def channel(self, agent: AgentId, target: SpeechTarget) -> Channel:
         """The channel by which `agent` reaches `target`, made if need be."""
 
@@ -70,25 +66,16 @@ class SayCall(Struct, frozen=True):
     worded: bool = False
 
 
-class SessionUtterances:
-    def __init__(
-        self,
-        session: SessionContext,
-        pages: SessionPages,
-        conduits: SessionConduits,
-        population: SessionPopulation,
-        delivery: SpeechDelivery,
-    ) -> None:
-        self._journal = session.journal
-        self._pages = pages
-        self._conduits = conduits
-        self._population = population
-        self._clock = session.clock
-        self._bus = session.bus
-        self._streams: dict[str, LiveStream] = {}
-        self.delivery = delivery
-        self.receipts = SpeechReceipts(session.journal, pages.presence, conduits.acknowledgements, session.clock)
-        self._turns: dict[tuple[str, str], anyio.Lock] = {}
+class SessionUtterances(Struct, eq=False):
+    _journal: Journal
+    _bus: Bus
+    _pages: SessionPages
+    _conduits: SessionConduits
+    _population: SessionPopulation
+    delivery: SpeechDelivery
+    receipts: SpeechReceipts
+    _streams: dict[str, LiveStream] = field(default_factory=dict)
+    _turns: dict[tuple[str, str], anyio.Lock] = field(default_factory=dict)
 
     def target(self, frame: Frame, text: str) -> SpeechTarget:
         """The target that the frame means by `text`. Raises UnknownTarget, also for a meeting that its agent is not
@@ -360,7 +347,7 @@ class SessionUtterances:
             sender_id=frame.state.agent,
             sender_class=frame.agent.klass,
             content=text,
-            created_at=self._clock.now(),
+            created_at=self._bus.clock.now(),
             recipient_id=target.recipient,
             recipient_class=klass,
             type=kind,

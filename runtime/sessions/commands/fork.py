@@ -14,7 +14,7 @@ from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, Tap
 from runtime.core.ids import MessageId, PersonId, SessionId
 from runtime.core.message import Message
 from runtime.core.quote import Quote
-from runtime.sessions.features import SessionPart, SessionParts
+from runtime.sessions.features import SessionPart
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import SessionSuccession, name_within, title_of, words_within
 from runtime.stores.inbox import FORK, MERGED, InboxEvent
@@ -51,116 +51,6 @@ class ForkOrigin(Struct, frozen=True):
         return f"{self.branch.session} {self.branch.seq} {json.dumps([home, self.link])}"
 
 
-class SessionForks(Struct, eq=False):
-    """Opens forks of one session in memory."""
-
-    _parts: SessionParts
-
-    async def open(self, event: InboxEvent) -> str:
-        """Open a place and have a session begin there that goes on from here; returns the text for the people here.
-
-        Done again after a crash it comes to the same: what was opened is on the tape before anything begins there.
-        """
-        await self._parts.journal.commit()
-        exchanges = self._parts.journal.state.exchanges
-        seq = max(self._parts.journal.rested, exchanges[-1].seq if exchanges else 0)
-        if not seq:
-            return self._say("nothing_to_fork")
-        last = self._last_said(seq)
-        title = title_of(event.text) or title_of(
-            self._say("fork_title", text=last.text if last else self._parts.record.program)
-        )
-        try:
-            with anyio.fail_after(OPENED_WITHIN_S):
-                opened = await self._opened(event, title, seq)
-        except (AdapterError, TimeoutError) as error:
-            return self._say("fork_failed", error=str(error) or self._say("no_answer"))
-        if opened is None:
-            return self._say("no_threads")
-        place, seq = opened
-        here = await self._parts.around.outbox.link(self._parts.record.address)
-        origin = ForkOrigin(self._parts.record.at(seq), self._parts.record.address, here or "")
-        begins = InboxEvent(
-            id=f"fork.{event.id}",
-            address=place,
-            person_id=event.person_id,
-            person_name=event.person_name,
-            text=str(origin),
-            sent_at=event.sent_at,
-            kind=FORK,
-            quote=last,
-            private=event.private,
-            program=self._parts.record.program,
-            by_guest=event.by_guest,
-        )
-        try:
-            await self._parts.inbox.add(begins)
-        except InboxFull:
-            self._parts.journal.note(ForkSettled(event.id))
-            return self._say("fork_failed", error=self._parts.around.texts("inbound.full"))
-        self._parts.journal.note(ForkSettled(event.id))
-        there = await self._parts.around.outbox.link(place)
-        return self._say("forked_to", link=there, title=title) if there else self._say("forked", title=title)
-
-    async def _opened(self, event: InboxEvent, title: str, seq: int) -> tuple[Address, int] | None:
-        known = self._parts.journal.state.threads.get(event.id)
-        if known is None:
-            address, nonce = self._parts.record.address, f"fork.{self._parts.record.id}.{event.id}"
-            opened = await self._parts.around.outbox.open_thread(address, title, nonce=nonce)
-            if opened is None:
-                return None
-            thread = ThreadOpened(event.id, seq, opened.platform, opened.conversation, opened.thread)
-            self._parts.journal.note(thread)
-            await self._parts.journal.commit()
-            known = self._parts.journal.state.threads[event.id]
-        return Address(known.platform, known.conversation, known.thread), known.seq
-
-    def _last_said(self, seq: int) -> Quote | None:
-        """The last words before the fork."""
-        before = [one for one in self._parts.journal.state.exchanges if one.seq < seq]
-        return Quote(before[-1].message or "", before[-1].name, before[-1].text) if before else None
-
-    def _say(self, key: str, **values: object) -> str:
-        return self._parts.around.texts(f"session.{key}", **values)
-
-
-async def why_lost(event: InboxEvent, store: SessionStore) -> str:
-    """The reason why no session can start with an event of kind FORK: its source is missing; "" if it exists."""
-    try:
-        branch = ForkOrigin.read(event.text).branch
-    except (ValueError, TypeError):
-        return "it names nothing that a fork could continue"
-    try:
-        async for _ in store.read_session(branch.session, after=branch.seq - 1, until=branch.seq):
-            return ""
-    except (ArchiveUnavailable, TapeConflict) as error:
-        return str(error)
-    return f"the session {branch.session} that it continues was deleted, or has no fact {branch.seq}"
-
-
-def scratch_of(event: InboxEvent) -> SessionId | None:
-    """The id of the session that an event of kind FORK begins in a scratch room; None for any other event."""
-    room = event.kind == FORK and event.address.platform == SCRATCH
-    return SessionId(event.address.conversation) if room else None
-
-
-def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> SessionSuccession:
-    """The session that an event of kind FORK starts. One that goes on in the same conversation has no home to give a
-    result to."""
-    origin, quote = ForkOrigin.read(event.text), event.quote
-    key = "fork_begins" if quote is None else "fork_begins_after"
-    said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}
-    told = [around.texts(f"session.{key}", **said)]
-    begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
-    if origin.home is None:
-        return SessionSuccession(begun, around.texts("session.scratch_begins"))
-    if origin.home == record.address:
-        return SessionSuccession(begun, around.texts("session.tried_again"))
-    if origin.link:
-        told.append(around.texts("session.fork_link", link=origin.link))
-    return SessionSuccession(begun, " ".join(told), home=origin.home)
-
-
 class ForkResult(Struct, frozen=True):
     """The last words in a fork that has ended, and the facts that led to them."""
 
@@ -179,10 +69,74 @@ class ForkResult(Struct, frozen=True):
         return f"{self.session} {self.first} {self.last} {self.text}"
 
 
-class ForkMerge(SessionPart):
-    """Gives a session's result back if it is a fork, and takes in those of its forks."""
+class SessionForks(SessionPart):
+    """Opens forks of one session in memory, and takes in their results; gives its own back if it is a fork."""
 
     kinds = frozenset({MERGED})
+
+    async def open(self, event: InboxEvent) -> str:
+        """Open a place and have a session begin there that goes on from here; returns the text for the people here.
+
+        Done again after a crash it comes to the same: what was opened is on the tape before anything begins there.
+        """
+        await self._journal.commit()
+        exchanges = self._journal.state.exchanges
+        seq = max(self._journal.rested, exchanges[-1].seq if exchanges else 0)
+        if not seq:
+            return self._say("nothing_to_fork")
+        last = self._last_said(seq)
+        title = title_of(event.text) or title_of(
+            self._say("fork_title", text=last.text if last else self._record.program)
+        )
+        try:
+            with anyio.fail_after(OPENED_WITHIN_S):
+                opened = await self._opened(event, title, seq)
+        except (AdapterError, TimeoutError) as error:
+            return self._say("fork_failed", error=str(error) or self._say("no_answer"))
+        if opened is None:
+            return self._say("no_threads")
+        place, seq = opened
+        here = await self._around.outbox.link(self._record.address)
+        origin = ForkOrigin(self._record.at(seq), self._record.address, here or "")
+        begins = InboxEvent(
+            id=f"fork.{event.id}",
+            address=place,
+            person_id=event.person_id,
+            person_name=event.person_name,
+            text=str(origin),
+            sent_at=event.sent_at,
+            kind=FORK,
+            quote=last,
+            private=event.private,
+            program=self._record.program,
+            by_guest=event.by_guest,
+        )
+        try:
+            await self._inbox.add(begins)
+        except InboxFull:
+            self._journal.note(ForkSettled(event.id))
+            return self._say("fork_failed", error=self._around.texts("inbound.full"))
+        self._journal.note(ForkSettled(event.id))
+        there = await self._around.outbox.link(place)
+        return self._say("forked_to", link=there, title=title) if there else self._say("forked", title=title)
+
+    async def _opened(self, event: InboxEvent, title: str, seq: int) -> tuple[Address, int] | None:
+        known = self._journal.state.threads.get(event.id)
+        if known is None:
+            address, nonce = self._record.address, f"fork.{self._record.id}.{event.id}"
+            opened = await self._around.outbox.open_thread(address, title, nonce=nonce)
+            if opened is None:
+                return None
+            thread = ThreadOpened(event.id, seq, opened.platform, opened.conversation, opened.thread)
+            self._journal.note(thread)
+            await self._journal.commit()
+            known = self._journal.state.threads[event.id]
+        return Address(known.platform, known.conversation, known.thread), known.seq
+
+    def _last_said(self, seq: int) -> Quote | None:
+        """The last words before the fork."""
+        before = [one for one in self._journal.state.exchanges if one.seq < seq]
+        return Quote(before[-1].message or "", before[-1].name, before[-1].text) if before else None
 
     async def settled(self) -> None:
         """Put the result of a fork that has ended into the inbox of where it is from, once."""
@@ -220,4 +174,44 @@ class ForkMerge(SessionPart):
             content = f"A copy of this conversation went on elsewhere and has ended. Said last there: {result.text}"
             message = Message(MessageId(event.id), PersonId("fork"), "Fork", content, event.sent_at)
             self._journal.note(ForkMerged(agent, message, result.session, result.first, result.last))
-        self._pages.tell(self._around.texts("session.merged", text=words_within(result.text)))
+        self._pages.tell(self._say("merged", text=words_within(result.text)))
+
+    def _say(self, key: str, **values: object) -> str:
+        return self._around.texts(f"session.{key}", **values)
+
+
+async def why_lost(event: InboxEvent, store: SessionStore) -> str:
+    """The reason why no session can start with an event of kind FORK: its source is missing; "" if it exists."""
+    try:
+        branch = ForkOrigin.read(event.text).branch
+    except (ValueError, TypeError):
+        return "it names nothing that a fork could continue"
+    try:
+        async for _ in store.read_session(branch.session, after=branch.seq - 1, until=branch.seq):
+            return ""
+    except (ArchiveUnavailable, TapeConflict) as error:
+        return str(error)
+    return f"the session {branch.session} that it continues was deleted, or has no fact {branch.seq}"
+
+
+def scratch_of(event: InboxEvent) -> SessionId | None:
+    """The id of the session that an event of kind FORK begins in a scratch room; None for any other event."""
+    room = event.kind == FORK and event.address.platform == SCRATCH
+    return SessionId(event.address.conversation) if room else None
+
+
+def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> SessionSuccession:
+    """The session that an event of kind FORK starts. One that goes on in the same conversation has no home to give a
+    result to."""
+    origin, quote = ForkOrigin.read(event.text), event.quote
+    key = "fork_begins" if quote is None else "fork_begins_after"
+    said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}
+    told = [around.texts(f"session.{key}", **said)]
+    begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
+    if origin.home is None:
+        return SessionSuccession(begun, around.texts("session.scratch_begins"))
+    if origin.home == record.address:
+        return SessionSuccession(begun, around.texts("session.tried_again"))
+    if origin.link:
+        told.append(around.texts("session.fork_link", link=origin.link))
+    return SessionSuccession(begun, " ".join(told), home=origin.home)

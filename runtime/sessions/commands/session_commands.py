@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
 
 from runtime.agents.loops import AgentLoops
 from runtime.core.ids import PersonId, as_named
@@ -14,12 +16,9 @@ from runtime.sessions.features import SessionPart
 from runtime.sessions.inbound.arrivals import StopRequest
 from runtime.sessions.inbound.binding import HumanBinding
 from runtime.sessions.inbound.event_handler import EventHandler
-from runtime.stores.inbox import SESSION_COMMANDS, InboxEntry, InboxEvent
+from runtime.stores.inbox import SESSION_COMMANDS, InboxEntry
 from runtime.tape.state.frames import FrameState, WaitState
 from runtime.tape.state.session import AgentState, SessionState
-
-Carry = Callable[[InboxEvent], Awaitable[None]]
-"""Carries out a command."""
 
 MAX_LINES = 50
 """The number of agents, or participants of a meeting, that are named; the others are counted."""
@@ -27,81 +26,54 @@ MAX_LINES = 50
 _STEPS_S = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
 
 
-class SessionCommands:
-    """The commands of one session. Each becomes facts and answers, for the commit that consumes it."""
+class SessionCommands(Struct, eq=False):
+    """The commands of one session. Each becomes facts and answers, for the commit that consumes it. `parts` carry out
+    further commands."""
 
-    def __init__(
-        self,
-        context: ExecutionContext,
-        loops: AgentLoops,
-        event_handler: EventHandler,
-        binding: HumanBinding,
-        parts: Sequence[SessionPart],
-    ) -> None:
-        """`parts` carry out further commands."""
-        self._parts = parts
-        self._context = context
-        self._program = context.program
-        self._journal = context.journal
-        self._pages = context.pages
-        self._texts = context.pages.texts
-        self._loops = loops
-        self._event_handler = event_handler
-        self._binding = binding
-        self._kinds: Mapping[str, Carry] = {
-            "start": self._start,
-            "status": self._status,
-            "who": self._who,
-            "iam": self._iam,
-            "agents": self._agents,
-            **{kind: carry for part in parts for kind, carry in part.commands.items()},
-        }
+    _context: ExecutionContext
+    _loops: AgentLoops
+    _event_handler: EventHandler
+    _binding: HumanBinding
+    _parts: Sequence[SessionPart]
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:
         """Carry out a command; False when the event is none, or one that a `broken` program cannot carry out."""
-        command = SESSION_COMMANDS.get(entry.event.kind)
+        event, state, program = entry.event, self._context.journal.state, self._context.program
+        pages, texts = self._context.pages, self._context.pages.texts
+        command = SESSION_COMMANDS.get(event.kind)
         if broken and command is not None and command.agents:
             return False
-        if entry.event.kind == "stop":
-            await self.stop(StopRequest(entry))
-            return True
-        handler = self._kinds.get(entry.event.kind)
-        if handler is not None:
-            await handler(entry.event)
-        return handler is not None
+        match event.kind:
+            case "stop":
+                await self.stop(StopRequest(entry))
+            case "start":
+                pages.answer(texts("session.already"), event)
+            case "status":
+                pages.answer(status_of(state, program.name, self._context.llm.model, texts), event)
+            case "who":
+                pages.answer(those_here(state, texts), event)
+            case "agents":
+                pages.answer(agents_at_work(state, program, self._context.clock.now().timestamp(), texts), event)
+            case "iam":
+                key, values = self._binding.claim(event)
+                pages.tell(texts(f"session.{key}", **values), event.place)
+            case kind:
+                carry = next((part.commands[kind] for part in self._parts if kind in part.commands), None)
+                if carry is None:
+                    return False
+                await carry(event)
+        return True
 
     async def stop(self, stop: StopRequest) -> None:
         """Everything stops, and what was said before it is not answered."""
         busy, unread = await self._loops.stop()
         busy = bool([part for part in self._parts if part.stopped()]) or busy
         self._event_handler.stopped(unread, [entry.event for entry in stop.passed])
-        stopped = busy or unread or stop.passed
-        if stopped:
-            self._tell("stopped", stop.entry.event)
+        pages, event = self._context.pages, stop.entry.event
+        if busy or unread or stop.passed:
+            pages.tell(pages.texts("session.stopped"), event.place)
         else:
-            self._pages.answer(self._texts("session.nothing_runs"), stop.entry.event)
-
-    async def _start(self, event: InboxEvent) -> None:
-        self._pages.answer(self._texts("session.already"), event)
-
-    async def _status(self, event: InboxEvent) -> None:
-        model, texts = self._context.llm.model, self._texts
-        self._pages.answer(status_of(self._journal.state, self._program.name, model, texts), event)
-
-    async def _who(self, event: InboxEvent) -> None:
-        self._pages.answer(those_here(self._journal.state, self._texts), event)
-
-    async def _agents(self, event: InboxEvent) -> None:
-        now_s = self._context.clock.now().timestamp()
-        self._pages.answer(agents_at_work(self._journal.state, self._program, now_s, self._texts), event)
-
-    async def _iam(self, event: InboxEvent) -> None:
-        key, values = self._binding.claim(event)
-        self._tell(key, event, **values)
-
-    def _tell(self, key: str, asked: InboxEvent, **values: object) -> None:
-        """Tell everybody there where it was asked."""
-        self._pages.tell(self._texts(f"session.{key}", **values), asked.place)
+            pages.answer(pages.texts("session.nothing_runs"), event)
 
 
 def status_of(state: SessionState, program: str, model: str, texts: Texts) -> str:

@@ -16,7 +16,7 @@ from runtime.tape.facts.people import FileReceived, PersonBound, PersonMet
 from runtime.tape.journal import Journal
 from runtime.tape.state.people import PersonState
 
-Tell: TypeAlias = Callable[[str, Address | None], None]
+Tell: TypeAlias = Callable[[str, Address | None], object]
 """Shows people a sentence, in the session's own conversation or in a place."""
 
 MAX_NAME_CHARS = 80

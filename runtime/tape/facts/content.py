@@ -236,13 +236,14 @@ class _Part(Struct, frozen=True):
         return self.stored.default
 
 
-def _parts(made: type[FactContent]) -> list[tuple[_Part, _Key]]:
-    return [(_Part(name, made.__annotations__[name], stored), stored) for name, stored in made.keys.items()]
+def _parts(made: type[FactContent], *, as_written: bool = False) -> list[_Part]:
+    parts = [_Part(name, made.__annotations__[name], stored) for name, stored in made.keys.items()]
+    return sorted(parts, key=lambda part: not part.stored.first) if as_written else parts
 
 
 def _equip(made: type[FactContent]) -> None:
     names: dict[str, Any] = {"_NOTHING": NOTHING}
-    for part, _ in _parts(made):
+    for part in _parts(made):
         names[f"_default_{part.name}"] = part.default
     source = [*_writing(made, names), *_reading(made, names), *_settling(made, names)]
     exec(compile("\n".join(source), f"<fact {made.kind}>", "exec"), names)  # noqa: S102 - our own text, once a class
@@ -252,10 +253,9 @@ def _equip(made: type[FactContent]) -> None:
 
 
 def _writing(made: type[FactContent], names: dict[str, Any]) -> list[str]:
-    parts = sorted(_parts(made), key=lambda part: not part[1].first)
     leading, rest = [], []
-    for part, stored in parts:
-        value = f"self.{part.name}"
+    for part in _parts(made, as_written=True):
+        value, stored = f"self.{part.name}", part.stored
         if stored.form is not None:
             names[f"_write_{part.name}"] = stored.form.write
             written = f"_write_{part.name}({value})"
@@ -277,7 +277,8 @@ def _writing(made: type[FactContent], names: dict[str, Any]) -> list[str]:
 
 def _reading(made: type[FactContent], names: dict[str, Any]) -> list[str]:
     arguments = []
-    for part, stored in _parts(made):
+    for part in _parts(made):
+        stored = part.stored
         if part.default is NODEFAULT:
             value = f"data[{stored.name!r}]"
             if stored.older is not None:
@@ -298,8 +299,8 @@ def _reading(made: type[FactContent], names: dict[str, Any]) -> list[str]:
 def _settling(made: type[FactContent], names: dict[str, Any]) -> list[str]:
     """`data` and `read` in one: values that cannot change are taken as they are."""
     checks, leading, rest, arguments = [], [], [], []
-    for part, stored in _parts(made):
-        name, hint = part.name, part.type
+    for part in _parts(made):
+        name, hint, stored = part.name, part.type, part.stored
         arguments.append(f"n_{name}")
         checks.append(f"    n_{name} = v_{name} = self.{name}")
         long = f"v_{name}.__class__ is not str or not v_{name}.isascii() or len(v_{name}) > {_SHORT_CHARS}"
@@ -316,7 +317,8 @@ def _settling(made: type[FactContent], names: dict[str, Any]) -> list[str]:
         elif hint not in _SCALARS:
             empty = f"v_{name} is None" if part.default in (None, NODEFAULT) else f"v_{name} is _default_{name}"
             checks += [f"    if not ({empty}):", f"        {_settling_one(name, stored.form, names)}"]
-    for part, stored in sorted(_parts(made), key=lambda part: not part[1].first):
+    for part in _parts(made, as_written=True):
+        stored = part.stored
         value = f"v_{part.name}" if part.default is not NOTHING else f"(v_{part.name} or {{}})"
         value = value if part.default != () else f"(v_{part.name} or [])"
         if part.default is not NODEFAULT and not stored.always:
