@@ -192,7 +192,7 @@ class _Run:
         await self._inbox.add(event)
         for entry in await self._inbox.read({self._shard: self._read}, wait_s=0):
             self._read = entry.entry_id
-            conversation.put(entry)
+            conversation.backlog.put(entry)
 
     async def complete(self, record: Record) -> None:
         """Add to the record what was said, called and set."""

@@ -261,7 +261,7 @@ class Holding:
         for entry in await self._inbox.read({here.lease.shard: here.read}, wait_s=0):
             here.read = entry.entry_id
             if entry.event.address == at:
-                here.conversation.put(entry)
+                here.conversation.backlog.put(entry)
         if not here.lives:
             here.lives = True
             self._tasks.start_soon(self._live, here)

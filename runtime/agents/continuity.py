@@ -41,7 +41,9 @@ class VersionContinuity(Struct, eq=False):
         if state.playbooks == now:
             return
         versions = await self._versions()
-        self._check_agents()
+        for agent in state.agents.values():
+            if agent.queue and self._context.program.agent(agent.klass) is None:
+                raise ProgramChanged(f"{agent.klass} has messages to read, and is no longer in the program")
         if not any(self._context.program.agent(agent.klass) for agent in state.agents.values()):
             self._context.journal.note(SessionEnded())
             return
@@ -97,11 +99,6 @@ class VersionContinuity(Struct, eq=False):
             finally:
                 frame.close()
         return executable.version
-
-    def _check_agents(self) -> None:
-        for agent in self._context.journal.state.agents.values():
-            if agent.queue and self._context.program.agent(agent.klass) is None:
-                raise ProgramChanged(f"{agent.klass} has messages to read, and is no longer in the program")
 
     def _begun(self) -> list[AgentId]:
         """Agents for which the beginning is over: playbooks that were added to it are not for them."""

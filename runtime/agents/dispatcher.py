@@ -17,6 +17,12 @@ from runtime.execution.speech.pages import SessionPages
 from runtime.tape.state.frames import counts
 
 
+def names_first(text: str, klass: str) -> bool:
+    """Whether a text begins with the name of an agent, as one does that is for it."""
+    name = klass.lower()
+    return text.lower().startswith((f"@{name}", f"{name}:", f"{name},"))
+
+
 class MessageDispatcher:
     def __init__(
         self,
@@ -41,8 +47,7 @@ class MessageDispatcher:
         """
         agents = self._agents.all()
         for agent in agents:
-            name = agent.state.klass.lower()
-            if text.lower().startswith((f"@{name}", f"{name}:", f"{name},")):
+            if names_first(text, agent.state.klass):
                 return agent.id
         said = self._journal.state.said.get(quoted or "")
         if said is not None and self._agents.lives(said.agent):

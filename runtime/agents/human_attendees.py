@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runtime.agents.dispatcher import names_first
 from runtime.agents.registry import SessionChannels
 from runtime.core.address import Address
 from runtime.core.ids import ANYONE, MeetingId, ParticipantId, PersonId, ScheduleId, person_id
@@ -199,11 +199,5 @@ class HumanAttendees(Struct, eq=False):
         return next((name for name in (person, declared, ANYONE) if name in meeting.pending), None)
 
     def _names_another(self, meeting: MeetingState, text: str) -> bool:
-        words = text.lower()
-        named = [a for a in self._journal.state.agents.values() if _begins_with_name(words, a.klass.lower())]
+        named = [agent for agent in self._journal.state.agents.values() if names_first(text, agent.klass)]
         return bool(named) and all(agent.id not in meeting.joined for agent in named)
-
-
-def _begins_with_name(words: str, name: str) -> bool:
-    prefixes: Sequence[str] = (f"@{name}", f"{name}:", f"{name},")
-    return words.startswith(tuple(prefixes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.channel import Channel, ChannelRegistry
@@ -34,31 +34,13 @@ from runtime.tape.facts.meetings import MeetingCreated
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentCreated
 from runtime.tape.journal import Journal
-from runtime.tape.state.session import AgentState
+
+if TYPE_CHECKING:
+    from runtime.agents.agent import Agent
 
 
-class LiveAgent(Protocol):
-    """An agent in memory, whose playbooks are executed here or in another process."""
-
-    id: AgentId
-    queue: MessageQueue
-    participant: Participant
-
-    @property
-    def state(self) -> AgentState:
-        """The agent's state on the tape."""
-
-    def accept(self, message: Message) -> None:
-        """Take a message; durable with the next commit. Raises QueueFull."""
-
-    def forget(self, messages: Collection[str]) -> None:
-        """Remove messages from the queue that the tape no longer has in it."""
-
-    def interrupt(self) -> None:
-        """Give up the current work; the tape knows already."""
-
-    async def live(self) -> None:
-        """Work until the program has ended."""
+LiveAgent: TypeAlias = "Agent | RemoteAgent"
+"""An agent in memory, whose playbooks are executed here or in another process."""
 
 
 class AgentRegistry:

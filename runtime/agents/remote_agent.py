@@ -89,9 +89,6 @@ class RemoteAgent:
                 f"{self.state.klass}; another was not taken"
             )
         self._journal.note(MessageQueued(self.id, message))
-        self.look()
-
-    def look(self) -> None:
         self._came.set()
 
     def forget(self, messages: Collection[str]) -> None:
@@ -119,7 +116,7 @@ class RemoteAgent:
         while self.state.has_work():
             if self._posted.is_set():
                 self._posted = anyio.Event()
-            self.look()
+            self._came.set()
             await self._posted.wait()
 
     async def _post(self, message: Message) -> None:

@@ -24,38 +24,28 @@ MISSING = SharedValue(None, 0, ANYONE)
 """The value of a name that nobody has written."""
 
 
-class SharedState:
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+def write_shared(
+    journal: Journal, meeting: MeetingState, name: str, value: Any, *, by: ParticipantId, expected: int | None = None
+) -> int:
+    """Set a value of the shared state; returns its version. `by` is a participant, an agent or a person.
 
-    def write(
-        self, meeting: MeetingState, name: str, value: Any, *, by: ParticipantId, expected: int | None = None
-    ) -> int:
-        """Set a value; returns its version. `by` is a participant, an agent or a person.
-
-        Raises SharedStateConflict when the value has another version than `expected` (0: it was never written),
-        UnknownTarget for whoever is not in the meeting, and PlaybookError for one that has ended and for what is too
-        much.
-        """
-        if meeting.status == "ended":
-            raise PlaybookError(f"meeting {meeting.id} has ended: its shared state can only be read")
-        check_takes_part(self._journal.state, meeting, by)
-        before = meeting.shared.get(name, MISSING)
-        if expected is not None and before.version != expected:
-            raise SharedStateConflict(self._conflict(meeting, name, before, expected))
-        _check_size(meeting, name, value)
-        self._journal.note(StateShared(meeting.id, name, value, by))
-        return meeting.shared[name].version
-
-    def _conflict(self, meeting: MeetingState, name: str, before: SharedValue, expected: int) -> str:
-        if not before.version:
-            stands = "nobody has written it"
-        else:
-            stands = f"version {before.version} is there, by {who(self._journal.state, before.by)}"
-        return (
+    Raises SharedStateConflict when the value has another version than `expected` (0: it was never written),
+    UnknownTarget for whoever is not in the meeting, and PlaybookError for one that has ended and for what is too much.
+    """
+    if meeting.status == "ended":
+        raise PlaybookError(f"meeting {meeting.id} has ended: its shared state can only be read")
+    check_takes_part(journal.state, meeting, by)
+    before = meeting.shared.get(name, MISSING)
+    if expected is not None and before.version != expected:
+        there = f"version {before.version} is there, by {who(journal.state, before.by)}"
+        stands = there if before.version else "nobody has written it"
+        raise SharedStateConflict(
             f"{name!r} of meeting {meeting.id} was not written: {stands}, and version {expected} was expected; "
             "read it again and decide again"
         )
+    _check_size(meeting, name, value)
+    journal.note(StateShared(meeting.id, name, value, by))
+    return meeting.shared[name].version
 
 
 def _check_size(meeting: MeetingState, name: str, value: Any) -> None:

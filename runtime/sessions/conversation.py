@@ -62,37 +62,24 @@ class ConversationTask(Struct, eq=False):
     _around: NodeContext
     _inbox: Inbox
     _broken: str | None = None
-    _backlog: ShardBacklog = field(default_factory=ShardBacklog)
+    backlog: ShardBacklog = field(default_factory=ShardBacklog)
+    """The events that no session has taken. `wanted` is sent when its session asks for one, and when it has ended."""
     _attempts: int = 0
     _cause: str = ""
     _session: Session | None = None
     _locked: tuple[SessionId, ContentLocked] | None = None
 
-    def put(self, entry: InboxEntry) -> None:
-        """The next event."""
-        self._backlog.put(entry)
-
-    @property
-    def waiting(self) -> int:
-        """Events that no session has taken."""
-        return len(self._backlog)
-
-    @property
-    def listens(self) -> WakeSignal:
-        """Sent when its session asks for the next event, and when it has ended."""
-        return self._backlog.wanted
-
     @property
     def quiet(self) -> bool:
         """Whether no work is in progress, and nothing waits."""
-        return not self.waiting and (self._session is None or self._session.quiet)
+        return not len(self.backlog) and (self._session is None or self._session.quiet)
 
     async def come_to_rest(self, within_s: float, written_within_s: float) -> None:
         """Take nothing new but stops; return when the work is finished, at the latest after `within_s`.
 
         Unfinished work then shows nothing more, and is recorded at the latest after `written_within_s` more.
         """
-        self._backlog.hold()
+        self.backlog.hold()
         session = self._session
         if session is None:
             return
@@ -135,11 +122,11 @@ class ConversationTask(Struct, eq=False):
             if outcome is Outcome.SUCCEEDED and session.successor is not None:
                 succession, record = session.successor, session.successor.record
                 first, *session.unfinished = session.unfinished
-                self._backlog.put_back(session.unfinished)
+                self.backlog.put_back(session.unfinished)
                 continue
             record = await self._kept(session) if outcome is Outcome.STIRRED else None
-            self._backlog.put_back(session.unfinished)
-            if not self.waiting and record is None:
+            self.backlog.put_back(session.unfinished)
+            if not len(self.backlog) and record is None:
                 return True
 
     def _session_of(
@@ -153,12 +140,12 @@ class ConversationTask(Struct, eq=False):
         """The session that continues after a failure, and the event that it takes first."""
         session.unfinished = list(await self._inbox.still_waiting(session.unfinished))
         if self._locked is not None:
-            self._backlog.put_back(session.unfinished)
+            self.backlog.put_back(session.unfinished)
             return None, None
         await self._put_poison_aside(session)
         record = await self._kept(session)
         first = session.unfinished[0] if session.unfinished and record is not None else None
-        self._backlog.put_back(session.unfinished[0 if first is None else 1 :])
+        self.backlog.put_back(session.unfinished[0 if first is None else 1 :])
         await self._pause()
         return record, first
 
@@ -176,17 +163,17 @@ class ConversationTask(Struct, eq=False):
             self._around.bus.publish(
                 ContentIsLocked(self._key, str(error)) if locked else ArchiveFailed(str(error), self._key)
             )
-            while (entry := self._backlog.take()) is not None and entry.event.kind != "new":
+            while (entry := self.backlog.take()) is not None and entry.event.kind != "new":
                 await self._inbox.discard(entry, self._lease().token, reason=str(error))
                 await self._tell(entry, f"session.{text}")
-            self._backlog.put_back([] if entry is None else [entry])
+            self.backlog.put_back([] if entry is None else [entry])
             return None
         return record
 
     async def _first(self) -> Beginning | None:
         """The event that begins a session; of one that needs a session and finds none, who did it is told."""
-        while self.waiting:
-            stop = self._backlog.take_stop()
+        while len(self.backlog):
+            stop = self.backlog.take_stop()
             if stop is not None:
                 await self._stop(stop)
                 continue
@@ -238,7 +225,7 @@ class ConversationTask(Struct, eq=False):
     async def _stop(self, stop: StopRequest) -> None:
         """There is nothing to stop; what was said before is void all the same, unless the stop is for a meeting."""
         if stop.entry.event.place is not None:
-            self._backlog.put_back(stop.passed)
+            self.backlog.put_back(stop.passed)
             await self._from_a_place(stop.entry)
             return
         for void in stop.entries:
@@ -247,7 +234,7 @@ class ConversationTask(Struct, eq=False):
 
     async def _done_here(self) -> InboxEntry | None:
         """The oldest event that waits and was not done in the place of a meeting; those are dealt with."""
-        while (entry := self._backlog.take()) is not None and entry.event.place is not None:
+        while (entry := self.backlog.take()) is not None and entry.event.place is not None:
             await self._from_a_place(entry)
         return entry
 
@@ -289,17 +276,17 @@ class ConversationTask(Struct, eq=False):
 
     async def _live(self, session: Session, first: InboxEntry | None) -> Outcome | None:
         """Run a session; None when this conversation is no longer ours."""
-        before, succeeds = self.waiting, session.record.parent is not None and not session.stored
+        before, succeeds = len(self.backlog), session.record.parent is not None and not session.stored
         outcome: Outcome | None = Outcome.FAILED
         self._session = session
         try:
-            outcome = await session.run(self._backlog, first, self._broken)
+            outcome = await session.run(self.backlog, first, self._broken)
         except* LeaseLost as refused:
             outcome = None
             # Another node has the shard: what this session wanted to write was refused.
             self._around.bus.publish(SessionFenced(session.record.id, self._key, str(_leaves(refused)[0])))
         except* Exception as group:  # noqa: BLE001 - a bug in one session must not end the others
-            self._failed(session, group, calm=self.waiting == before and not (succeeds and session.stored))
+            self._failed(session, group, calm=len(self.backlog) == before and not (succeeds and session.stored))
         if outcome not in (None, Outcome.FAILED, Outcome.REVERTED):
             self._broken = None
             if outcome is not Outcome.SUCCEEDED:  # whether that was an end is seen when the successor lives

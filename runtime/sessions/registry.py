@@ -130,7 +130,7 @@ class ConversationRegistry:
 
     async def _come_back(self, lease: Lease, record: SessionRecord) -> None:
         living = self._activate(lease, record.address.key, record)
-        await living.conversation.listens.wait()
+        await living.conversation.backlog.wanted.wait()
 
     async def _unfinished(self, shard: int) -> Sequence[SessionRecord]:
         """The sessions that others were at work in, asked for at once: none of them goes on before all are known, so
@@ -196,7 +196,7 @@ class ConversationRegistry:
         if living is None and not parked:
             living = self._activate(lease, key, self._comebacks.take(key))
         if living is not None:
-            living.conversation.put(entry)
+            living.conversation.backlog.put(entry)
 
     async def _say(self, entry: InboxEntry, lease: Lease) -> None:
         """Say a notice. A crash before it is put aside says it again, in the same page: a platform that recognises
@@ -236,12 +236,12 @@ class ConversationRegistry:
         try:
             with living.scope, suppress(LeaseLost):  # the next node finds in the inbox what was not done here
                 ours = await living.conversation.run(wake)
-                while ours and living.conversation.waiting:
+                while ours and len(living.conversation.backlog):
                     ours = await living.conversation.run(None)
         finally:
             living.ended = True
             living.end.send()
-            living.conversation.listens.send()
+            living.conversation.backlog.wanted.send()
         if self._conversations.get(key) is living:
             del self._conversations[key]
 

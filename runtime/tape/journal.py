@@ -157,7 +157,9 @@ class Journal:
         self._left = False
         self._listeners: dict[str, Callable[[], None]] = {}
         self._awake = False
-        self._work = _Work(self.state)
+        self._looked_at, self._works = -1, False
+        """The fact up to which work was looked for, and whether there was any: asked for after almost every fact."""
+        self._come: CallKey | None = None
         self._known_awake: bool | None = None
         """What the store has, as far as is known."""
         self.rested = 0
@@ -240,7 +242,15 @@ class Journal:
 
     def at_work(self) -> bool:
         """Whether something is being done now."""
-        return self.running.any() or self._work.goes_on()
+        if self.running.any():
+            return True
+        state = self.state
+        if self._looked_at != state.seq:
+            if self._come is None or not state.has_come(self._come):
+                self._come = state.come()
+            self._works = self._come is not None or state.at_work()
+            self._looked_at = state.seq
+        return self._works
 
     def awake(self) -> bool:
         """Whether a restart takes the session into memory: for work, or for a time that it waits for."""
@@ -352,24 +362,3 @@ class Journal:
             return agent_tape(self.session, page.agent)
         owner = content.agent_id()
         return agent_tape(self.session, owner) if owner else session_tape(self.session)
-
-
-class _Work:
-    """Whether work is in progress in a state. Asked after almost every fact, so looked for only where it is not
-    known.
-    """
-
-    def __init__(self, state: SessionState) -> None:
-        self._state = state
-        self._seq = -1
-        self._goes_on = False
-        self._come: CallKey | None = None
-
-    def goes_on(self) -> bool:
-        state = self._state
-        if self._seq != state.seq:
-            if self._come is None or not state.has_come(self._come):
-                self._come = state.come()
-            self._goes_on = self._come is not None or state.at_work()
-            self._seq = state.seq
-        return self._goes_on

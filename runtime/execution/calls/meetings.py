@@ -13,7 +13,7 @@ from runtime.execution.frames.signatures import call
 from runtime.meetings.invitations import names_of
 from runtime.meetings.meeting import check_takes_part, who
 from runtime.meetings.meetings import SessionMeetings
-from runtime.meetings.shared_state import MISSING, SharedState
+from runtime.meetings.shared_state import MISSING, write_shared
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue
@@ -43,7 +43,6 @@ class MeetingCalls:
         self._journal = journal
         self._meetings = meetings
         self._invite = invite
-        self._shared = SharedState(journal)
 
     @call("InviteToMeeting", example='await InviteToMeeting(["Ada"])')
     async def invite(self, frame: Frame, attendees: Any, meeting: Any = None) -> list[str]:
@@ -85,7 +84,7 @@ class MeetingCalls:
         unless the value has that version, 0 for no value yet.
         """
         found = self._meeting(frame, meeting)
-        return self._shared.write(found, name, value, by=frame.state.agent, expected=expected)
+        return write_shared(self._journal, found, name, value, by=frame.state.agent, expected=expected)
 
     @call("Shared", reads=True)
     def shared(

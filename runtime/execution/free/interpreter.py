@@ -17,7 +17,7 @@ from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.placeholders import AuthorsPython, PlaybookDescription
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
-from runtime.execution.free.raw import RawAnswer
+from runtime.execution.free.raw import answer_raw
 from runtime.execution.free.reply_run import ReplyRun
 from runtime.execution.free.scope import Fenced, Position, Rejected, StatementScope
 from runtime.execution.free.statement_run import StatementRun, calls_made
@@ -26,7 +26,6 @@ from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.speech.live_stream import LiveStream
 from runtime.execution.triggers.kinds import HANDLER
-from runtime.execution.triggers.triggers import declared_types
 from runtime.language.instructions.fence import FreeFence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
@@ -82,7 +81,7 @@ class FreeInterpreter:
         self._agent = agent
         self._agent_id = frame.state.agent
         self._playbook = playbook
-        self._statement_scope = StatementScope(context, frame, agent, playbook, callable_now, declared_types(agent))
+        self._statement_scope = StatementScope(context, frame, agent, playbook, callable_now)
         self._statements = StatementRun(context, frame, self._statement_scope, self._fenced, self._refused)
         self._other_chars = 0
         self._fence: str | None = None
@@ -94,7 +93,6 @@ class FreeInterpreter:
         """Steps that were taken before the fenced one without waiting for anybody."""
         self._may_end_program = True
         self._calls = ModelCalls(context, frame)
-        self._raw = RawAnswer(context.journal, frame, agent, playbook)
         self.description = PlaybookDescription(context, frame, self._statement_scope, python, playbook.description)
         self._compaction = TranscriptCompaction(context.journal, context.llm, self._calls, context.transcript_chars)
 
@@ -189,7 +187,7 @@ class FreeInterpreter:
 
     async def _answer(self) -> None:
         try:
-            await self._raw.take(self._calls)
+            await answer_raw(self._calls, self._context.journal, self._frame, self._agent, self._playbook)
         except LLMError as error:
             await self._calls.park(LLMFailed, error)
 

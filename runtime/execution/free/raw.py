@@ -38,33 +38,26 @@ def _names(description: str, name: str) -> bool:
     return re.search(rf"\{{[^}}]*\b{re.escape(name)}\b", description) is not None
 
 
-class RawAnswer:
-    def __init__(self, journal: Journal, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec) -> None:
-        self._journal = journal
-        self._frame = frame
-        self._agent = agent
-        self._playbook = playbook
-
-    async def take(self, calls: ModelCalls) -> None:
-        """Ask, unless that has been done. Raises LLMError."""
-        if self._frame.state.ending is not None:
-            return
-        prompt, declared = raw_prompt(self._agent, self._playbook, self._frame.state), self._playbook.returns
-        text = await calls.text(CompletionRequest(prompt))
+async def answer_raw(
+    calls: ModelCalls, journal: Journal, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec
+) -> None:
+    """Ask, unless that has been done. Raises LLMError."""
+    if frame.state.ending is not None:
+        return
+    prompt, declared = raw_prompt(agent, playbook, frame.state), playbook.returns
+    text = await calls.text(CompletionRequest(prompt))
+    value = value_of(text, declared)
+    if declared is not None and not fits(value, declared):
+        again = ChatMessage(
+            "user", f"{LineForm.WRONG_ANSWER} it is not {KINDS.get(declared, declared)}. {_VALUE_ALONE}"
+        )
+        text = await calls.text(CompletionRequest((*prompt, ChatMessage("assistant", text), again)))
         value = value_of(text, declared)
-        if declared is not None and not fits(value, declared):
-            again = ChatMessage(
-                "user", f"{LineForm.WRONG_ANSWER} it is not {KINDS.get(declared, declared)}. {_VALUE_ALONE}"
-            )
-            text = await calls.text(CompletionRequest((*prompt, ChatMessage("assistant", text), again)))
-            value = value_of(text, declared)
-        if declared is not None and not fits(value, declared):
-            span, shown = self._playbook.span, shortened(repr(value))
-            raise PlaybookError(
-                f"{self._playbook.name} (line {span.line}) returns {declared}, and the model answered {shown}"
-            )
-        self._journal.note(EndReached(self._frame.id, "return", value=value))
-        await self._journal.commit()
+    if declared is not None and not fits(value, declared):
+        span, shown = playbook.span, shortened(repr(value))
+        raise PlaybookError(f"{playbook.name} (line {span.line}) returns {declared}, and the model answered {shown}")
+    journal.note(EndReached(frame.id, "return", value=value))
+    await journal.commit()
 
 
 def value_of(text: str, declared: str | None) -> Any:

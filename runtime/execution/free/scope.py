@@ -14,6 +14,7 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.statement import assigned_names, called_names
 from runtime.execution.triggers.kinds import triggers_of
+from runtime.execution.triggers.triggers import declared_types
 from runtime.language.instructions.fence import FreeFence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.syntax.humans import humans_of
@@ -91,7 +92,6 @@ class StatementScope:
         agent: AgentSpec,
         playbook: PlaybookSpec,
         callable_now: Callable[[], Mapping[str, CallShape]],
-        state_types: Mapping[str, str],
     ) -> None:
         self._context = context
         self._frame = frame
@@ -99,7 +99,7 @@ class StatementScope:
         self._playbook = playbook
         self._callable_now = callable_now
         self._functions = callable_now()
-        self._types = state_types
+        self._types = declared_types(agent)
         self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
         others = [other for other in context.program.agents if other.name != agent.name]
         self._triggers = dict(_trigger_names(agent, others))

@@ -12,7 +12,7 @@ from runtime.agents.meeting_host import MeetingHost, attendee
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ParticipantId
 from runtime.core.texts import Texts
-from runtime.meetings.shared_state import SharedState
+from runtime.meetings.shared_state import write_shared
 from runtime.sessions.commands.session_commands import MAX_LINES, lasting
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import name_within, words_within
@@ -146,7 +146,7 @@ class MeetingCommands(SessionPart):
     def _set(self, event: InboxEvent, meeting: MeetingState, name: str, text: str) -> None:
         value = _data(text)
         try:
-            version = SharedState(self._journal).write(meeting, name, value, by=event.author)
+            version = write_shared(self._journal, meeting, name, value, by=event.author)
         except (PlaybookError, UnknownTarget) as error:
             self._tell(event, "not_set", error=error)
         else:

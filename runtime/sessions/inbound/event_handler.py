@@ -148,14 +148,9 @@ class EventHandler:
             return
         question = self._questions.open_on(event.choice, event.person_id) if event.choice else None
         if question is not None and question.wants(event.person_id):
-            asked_by = self._journal.state.frames[question.frame].agent
-            self.begun(event, self._since)
-            self.heard(event, asked_by)
-            more: dict[str, Any] = {"type": MessageType.CHOICE, "answers": question.page}
-            if self._journal.state.order is not None:  # a reply, where a form would give other words than the options
-                more["content"] = option_of(event.text, question.options)
-            answer = self._message_of(event, asked_by, **more)
-            await self._dispatcher.hear(answer, asked_by)
+            in_task = self._journal.state.order is not None  # a reply, where a form would give no other words
+            said = option_of(event.text, question.options) if in_task else event.text
+            await self._give_answer(event, question, said, written=True)
             return
         order = self._journal.state.order
         if order is not None and event.choice and order.place.platform != CLIENT:
@@ -163,11 +158,23 @@ class EventHandler:
             return
         if await self._answers_below(event):
             return
-        quoted = event.quote.message_id if event.quote is not None else None
-        agent = self._dispatcher.recipient(event.text, quoted, event.author)
+        agent = self._recipient(event)
         self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(self._message_of(event, agent), agent)
+
+    async def _give_answer(self, event: InboxEvent, question: QuestionState, said: str, *, written: bool) -> None:
+        """Bring an answer to the agent that has asked; one that was `written` is a message of the conversation."""
+        agent = self._journal.state.frames[question.frame].agent
+        self.begun(event, self._since)
+        if written:
+            self.heard(event, agent)
+        answer = self._message_of(event, agent, content=said, type=MessageType.CHOICE, answers=question.page)
+        await self._dispatcher.hear(answer, agent)
+
+    def _recipient(self, event: InboxEvent) -> AgentId:
+        quoted = event.quote.message_id if event.quote is not None else None
+        return self._dispatcher.recipient(event.text, quoted, event.author)
 
     async def _answers_below(self, event: InboxEvent) -> bool:
         """Take words in the thread below an open question, or in reply to it, as its answer. In such a thread nothing
@@ -183,15 +190,9 @@ class EventHandler:
             elif in_thread:
                 self._pages.tell(self._pages.texts("session.question_thread_closed"), event.place)
             return in_thread
-        asked_by = state.frames[question.frame].agent
-        quoted = event.quote.message_id if event.quote is not None else None
-        if not in_thread and self._dispatcher.recipient(event.text, quoted, event.author) != asked_by:
+        if not in_thread and self._recipient(event) != state.frames[question.frame].agent:
             return False
-        said = option_of(event.text, question.options)
-        self.begun(event, self._since)
-        self.heard(event, asked_by)
-        more: dict[str, Any] = {"type": MessageType.CHOICE, "answers": question.page, "content": said}
-        await self._dispatcher.hear(self._message_of(event, asked_by, **more), asked_by)
+        await self._give_answer(event, question, option_of(event.text, question.options), written=True)
         return True
 
     async def _in_meeting(self, event: InboxEvent, meeting: MeetingState) -> None:
@@ -245,10 +246,8 @@ class EventHandler:
             self._pages.signs.forget(event.message_id or "")
         names = ", ".join(file.name for file in self._journal.state.files if file.url in known.files)
         for reader in readers:
-            gone = self._message_of(
-                event, reader, type=MessageType.DELETED, content=known.text or names, attachments=()
-            )
-            self._aside(gone, reader)
+            gone = {"type": MessageType.DELETED, "content": known.text or names, "attachments": ()}
+            self._journal.note(AsideAdded(reader, self._message_of(event, reader, **gone)))
 
     def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
         """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
@@ -267,7 +266,8 @@ class EventHandler:
             return
         self._rate(event, said)
         quote = Quote(event.message_id or "", agent.klass, said.text)
-        self._aside(self._message_of(event, agent.id, type=MessageType.REACTION, quote=quote), agent.id)
+        reaction = self._message_of(event, agent.id, type=MessageType.REACTION, quote=quote)
+        self._journal.note(AsideAdded(agent.id, reaction))
 
     def _rate(self, event: InboxEvent, said: SaidState) -> None:
         """Write down what the reaction says of the message, if that is something new."""
@@ -283,9 +283,6 @@ class EventHandler:
         if rating != before:
             self._journal.note(FeedbackGiven(pid, event.author, rating, AgentId(said.agent), said.step, said.model))
 
-    def _aside(self, message: Message, agent: AgentId) -> None:
-        self._journal.note(AsideAdded(agent, message))
-
     async def _choice(self, event: InboxEvent) -> None:
         found = self._questions.open_for(event.choice or "", event.person_id)
         if found is None:
@@ -300,21 +297,13 @@ class EventHandler:
             if self._first_press(event):
                 self._refuse(question, event.place)
             return
-        agent = self._journal.state.frames[question.frame].agent
-        self.begun(event, self._since)
-        more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
-        await self._dispatcher.hear(self._message_of(event, agent, **more), agent)
+        await self._give_answer(event, question, label, written=False)
 
     async def _answer(self, event: InboxEvent) -> None:
         """Take an answer from elsewhere. Nobody here is told where it comes too late: who gave it sees that there."""
         question = self._questions.open_on(event.choice or "", event.person_id)
-        if question is None or not question.wants(event.person_id):
-            return
-        agent = self._journal.state.frames[question.frame].agent
-        self.begun(event, self._since)
-        said = option_of(event.text, question.options)
-        more = {"content": said, "type": MessageType.CHOICE, "answers": question.page}
-        await self._dispatcher.hear(self._message_of(event, agent, **more), agent)
+        if question is not None and question.wants(event.person_id):
+            await self._give_answer(event, question, option_of(event.text, question.options), written=False)
 
     def _message_of(self, event: InboxEvent, agent: AgentId | None, **other: Any) -> Message:
         return message_of(event, agent, self._journal.state, **other)

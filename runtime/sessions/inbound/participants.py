@@ -21,7 +21,7 @@ from runtime.execution.speech.targets import SpeechTarget, resolve_target
 from runtime.meetings.invitations import JOINED
 from runtime.meetings.meeting import check_takes_part, within
 from runtime.meetings.meetings import SessionMeetings
-from runtime.meetings.shared_state import SharedState
+from runtime.meetings.shared_state import write_shared
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import PARTICIPANT, InboxEvent
 from runtime.tape.facts.meetings import MeetingAddressed
@@ -157,7 +157,7 @@ class SessionParticipants(SessionPart):
         if meeting is None:
             raise RoutingError(f"there is no meeting {act.meeting}")
         value = json.loads(act.text)
-        SharedState(self._journal).write(meeting, act.name, value, by=remote.id, expected=act.expected)
+        write_shared(self._journal, meeting, act.name, value, by=remote.id, expected=act.expected)
 
     def _tell(self, remote: RemoteAgent, act: SeatAct, why: str) -> None:
         """Tell a participant that its act had no effect."""

@@ -6,8 +6,9 @@ default, or another name that they once had. Keys that are not known are passed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 from msgspec import NODEFAULT, Struct, defstruct
@@ -41,22 +42,7 @@ _REFERENCES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class _Nothing(Mapping[str, Any]):
-    """An empty mapping that cannot change, and can therefore be a default."""
-
-    def __getitem__(self, name: str) -> Any:
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-    __hash__ = object.__hash__
-
-
-NOTHING: Mapping[str, Any] = _Nothing()
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The default of a field that maps names."""
 
 
@@ -242,9 +228,7 @@ def _parts(made: type[FactContent], *, as_written: bool = False) -> list[_Part]:
 
 
 def _equip(made: type[FactContent]) -> None:
-    names: dict[str, Any] = {"_NOTHING": NOTHING}
-    for part in _parts(made):
-        names[f"_default_{part.name}"] = part.default
+    names: dict[str, Any] = {f"_default_{part.name}": part.default for part in _parts(made)}
     source = [*_writing(made, names), *_reading(made, names), *_settling(made, names)]
     exec(compile("\n".join(source), f"<fact {made.kind}>", "exec"), names)  # noqa: S102 - our own text, once a class
     made.data = names["data"]  # type: ignore[method-assign]
