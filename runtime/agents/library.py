@@ -85,9 +85,10 @@ class PlaybookLibrary:
         known = self._executables.get((klass, name))
         if known is not None:
             return known
-        if klass in self._program.remote_agents:
-            return self._remote(klass, name)
         agent = self._program.agent(klass)
+        if agent is not None and klass in self._program.remote_agents:
+            self._executables[klass, name] = RemotePlaybook(agent, name, self._context)
+            return self._executables[klass, name]
         spec = agent.playbook(name) if agent else None
         if agent is None or (spec is None and name != HANDLER.name):
             return None
@@ -148,12 +149,10 @@ class PlaybookLibrary:
         events = [spec for spec in self._triggered(klass, TriggerKind.EVT) if spec.kind == "python"]
         return self._found(klass, events[0].name) if len(events) == 1 else None
 
-    def playbooks(self, klass: str) -> Sequence[PlaybookSpec]:
-        agent = self._program.agent(klass)
-        return agent.playbooks if agent else ()
-
     def _triggered(self, klass: str, kind: TriggerKind) -> list[PlaybookSpec]:
-        return [spec for spec in self.playbooks(klass) if any(trigger.kind is kind for trigger in spec.triggers)]
+        agent = self._program.agent(klass)
+        playbooks = agent.playbooks if agent else ()
+        return [spec for spec in playbooks if any(trigger.kind is kind for trigger in spec.triggers)]
 
     def _found(self, klass: str, name: str) -> ExecutablePlaybook:
         found = self.find(klass, name)
@@ -192,10 +191,3 @@ class PlaybookLibrary:
         patterns = {str(p.metadata["pattern"]): p.name for p in agent.playbooks if p.metadata.get("pattern")}
         known = AgentFacts(declared_types(agent), judged_triggers(agent, others, playbook.name), patterns)
         return StepProcessor(self._context, frame, agent, playbook, known, interpreter).run()
-
-    def _remote(self, klass: str, name: str) -> ExecutablePlaybook:
-        agent = self._program.agent(klass)
-        assert agent is not None
-        made = RemotePlaybook(agent, name, self._context)
-        self._executables[klass, name] = made
-        return made

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from anyio.abc import TaskGroup
 
 from runtime.core.address import Address, Speaker
+from runtime.core.errors import AdapterError
 from runtime.core.message import Mark
 from runtime.core.page import PageRecord, PageSpec
 
@@ -96,6 +98,12 @@ class Outbox(Protocol):
 
         `page.choices` has the free one where there was one, and no others.
         """
+
+
+async def show_once(outbox: Outbox, spec: PageSpec, text: str) -> None:
+    """Show a text that belongs to no session; it may be lost in a crash."""
+    with suppress(AdapterError):  # nobody can be told there, and nothing depends on it
+        await outbox.page(spec, UNRECORDED).finish(text)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
-from typing import Any, Literal
 
 import anyio
 from msgspec import Struct, field
@@ -20,11 +19,10 @@ from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages
+from runtime.execution.triggers.triggers import CallTriggers, VariableRules
 from runtime.tape.facts.frames import CallDropped, FrameReturned, FrameStarted
 from runtime.tape.journal import as_data
 from runtime.tape.state.frames import CallKey, CallSite, FrameState, told
-
-When = Literal["before", "after"]
 
 MAX_DEPTH = 100
 """The number of playbooks that may wait for each other: one that calls itself without an end fails."""
@@ -40,18 +38,6 @@ Find = Callable[[AgentId, str], tuple[AgentId, ExecutablePlaybook] | None]
 """`FrameHost.find`: given the agent that calls, and the name that it calls."""
 
 
-async def _nothing(_when: When, _frame: Frame) -> None:
-    """Nothing is wanted."""
-
-
-class PlaybookTriggers(Struct, frozen=True):
-    """Work around a program's playbooks: before and after each, and the playbooks that changed variables of an agent
-    start."""
-
-    around: Callable[[When, Frame], Awaitable[None]] = _nothing
-    fired_by: Callable[[AgentId, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
-
-
 class SessionHost(Struct, eq=False):
     """`find` finds playbooks, `events` tells what becomes of frames."""
 
@@ -59,7 +45,8 @@ class SessionHost(Struct, eq=False):
     _pages: SessionPages
     find: Find
     _calls: Mapping[str, BuiltinCall]
-    _triggers: PlaybookTriggers
+    _call_triggers: CallTriggers
+    _variables: VariableRules
     _events: FrameEvents
     _scopes: dict[CallKey, anyio.CancelScope] = field(default_factory=dict)
     returned: ListenerList[Collection[AgentId]] = field(default_factory=ListenerList[Collection[AgentId]])
@@ -160,7 +147,7 @@ class SessionHost(Struct, eq=False):
                     kwargs,
                     playbook.version,
                     variables=variables,
-                    fired=self._triggers.fired_by(agent, variables) if variables else [],
+                    fired=self._variables.fired_by(agent, variables) if variables else [],
                     caller=CallSite(*site(frame, call), hidden),
                     meeting=self._meeting_of(frame, agent),
                 )
@@ -219,10 +206,12 @@ class SessionHost(Struct, eq=False):
         try:
             if self._session.watcher is not None:
                 await self._session.watcher.entered(frame)
-            await self._triggers.around("before", frame)
+            await self._call_triggers.run("before", frame)
             outcome = FrameReturned(id_, as_data(await playbook.run(frame)))
             if frame.alive:  # a playbook that has ended the program is no more
-                await self._returns(frame, outcome.value)
+                await self._call_triggers.run("after", frame)
+                if self._session.watcher is not None:
+                    await self._session.watcher.returned(frame, outcome.value)
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
@@ -239,12 +228,6 @@ class SessionHost(Struct, eq=False):
             self._session.journal.note(self._kept(outcome))
         self.returned.tell(agents)
         return failure
-
-    async def _returns(self, frame: Frame, value: Any) -> None:
-        """Record the return of a playbook; its caller learns of it next."""
-        await self._triggers.around("after", frame)
-        if self._session.watcher is not None:
-            await self._session.watcher.returned(frame, value)
 
     def _executing(self, frame: str) -> set[AgentId]:
         state = self._session.journal.state

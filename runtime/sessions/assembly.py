@@ -28,7 +28,7 @@ from runtime.execution.calls.reminders import SessionReminders, Times, ZoneOf
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.outcomes import FrameEvents
 from runtime.execution.frames.signatures import calls_of
-from runtime.execution.host import PlaybookTriggers, SessionHost
+from runtime.execution.host import SessionHost
 from runtime.execution.prompt.with_files import FileContents, WithFiles
 from runtime.execution.session_context import SessionContext, StepWatcher, WatchedSession
 from runtime.execution.speech.delivery import SpeechDelivery
@@ -221,7 +221,8 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         pages,
         library.callee,
         calls,
-        PlaybookTriggers(CallTriggers(specs, variables.handlers).run, variables.fired_by),
+        CallTriggers(specs, variables.handlers),
+        variables,
         frame_events,
     )
 

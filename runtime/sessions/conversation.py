@@ -11,11 +11,10 @@ import anyio
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from runtime.channels.outbox import UNRECORDED
+from runtime.channels.outbox import show_once
 from runtime.core.address import GATEWAY, session_of
 from runtime.core.background import WakeSignal
 from runtime.core.errors import (
-    AdapterError,
     ArchiveUnavailable,
     ContentLocked,
     JournalError,
@@ -266,9 +265,7 @@ class ConversationTask(Struct, eq=False):
         event = entry.event
         place, home = event.place or event.address, event.place and event.address
         spec = PageSpec(uuid.uuid4().hex, place, GATEWAY, home=home, alone=alone)
-        page = self._around.outbox.page(spec, UNRECORDED)
-        with suppress(AdapterError):  # nobody sees it then, and nothing depends on it
-            await page.finish(text)
+        await show_once(self._around.outbox, spec, text)
 
     def _new(self, beginning: Beginning) -> SessionRecord:
         id_, address = beginning.session or SessionId(uuid.uuid4().hex), beginning.entry.event.address

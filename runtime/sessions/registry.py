@@ -12,11 +12,11 @@ import anyio
 from anyio.abc import TaskGroup
 from msgspec import Struct, field
 
-from runtime.channels.outbox import UNRECORDED
+from runtime.channels.outbox import show_once
 from runtime.core.address import GATEWAY, platform_in, session_of
 from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, LeaseLost
+from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
 from runtime.core.message import Choice
 from runtime.core.page import PageSpec
@@ -204,9 +204,7 @@ class ConversationRegistry:
         id_ = hashlib.sha256(f"{entry.event.address.key} {entry.event.id}".encode()).hexdigest()[:_PAGE_CHARS]
         choices = tuple(Choice(one["id"], one["label"]) for one in entry.event.attachments)
         spec = PageSpec(id_, entry.event.address, GATEWAY, choices=choices, alone=entry.event.asker)
-        page = self._around.outbox.page(spec, UNRECORDED)
-        with suppress(AdapterError):  # nobody can be told there
-            await page.finish(entry.event.text)
+        await show_once(self._around.outbox, spec, entry.event.text)
         with suppress(LeaseLost):  # then the next node says it
             await self._inbox.dismiss(entry, lease.token)
 
@@ -216,9 +214,8 @@ class ConversationRegistry:
         self._around.bus.publish(ContentIsLocked(event.address.key, event.text))
         with suppress(LeaseLost):  # then the next node does
             await self._inbox.discard(entry, lease.token, reason=event.text)
-            page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, event.address, GATEWAY), UNRECORDED)
-            with suppress(AdapterError):  # nobody can be told there
-                await page.finish(self._on(event.address.platform).texts("session.content_locked"))
+            text = self._on(event.address.platform).texts("session.content_locked")
+            await show_once(self._around.outbox, PageSpec(uuid.uuid4().hex, event.address, GATEWAY), text)
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
         conversation = ConversationTask(lease.shard, key, lambda: lease, self._on(platform_in(key)), self._inbox)

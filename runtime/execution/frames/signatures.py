@@ -133,13 +133,10 @@ class CallSignature(Struct, frozen=True):
         return f"`{self.example}` {does[:1].lower()}{does[1:]}"
 
 
-class BuiltinCall:
-    __slots__ = ("_journal", "_owner", "_signature")  # each session in memory has dozens
-
-    def __init__(self, signature: CallSignature, owner: object, journal: Journal) -> None:
-        self._signature = signature
-        self._owner = owner
-        self._journal = journal
+class BuiltinCall(Struct, eq=False):  # each session in memory has dozens
+    _signature: CallSignature
+    _owner: object
+    _journal: Journal
 
     def __call__(self, frame: Frame, call: FrameCall) -> Later:
         """Begin to execute a call, whose result is a fact. What had to wait is durable when it has ended."""
@@ -256,21 +253,17 @@ def _reader(param: inspect.Parameter) -> Reader | None:
             found: Reader = part.__metadata__[0]
             return found
     type_ = type_text(param.annotation)
-    return None if type_ is None else _Typed(param.name, type_)
+    return None if type_ is None else partial(_typed, param.name, type_)
 
 
-class _Typed(Struct, frozen=True):
-    param: str
-    type: str
-
-    def __call__(self, value: Any) -> Any:
-        try:
-            found = coerced(value, self.type)
-        except ValueError:
-            found = None
-        if found is None:
-            raise ValueError(f"{self.param} as {self.type}, not {shortened(repr(value))}")
-        return found
+def _typed(param: str, type_: str, value: Any) -> Any:
+    try:
+        found = coerced(value, type_)
+    except ValueError:
+        found = None
+    if found is None:
+        raise ValueError(f"{param} as {type_}, not {shortened(repr(value))}")
+    return found
 
 
 def _seconds(value: Any) -> float:

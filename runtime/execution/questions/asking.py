@@ -154,10 +154,12 @@ class FrameQuestions(Struct, eq=False):
                 question, reply, number = await self._reply_for(plan, wrong)
                 found = await read(question, reply, number)
             except MissingAnswer:
-                wrong, tries = "there was no answer to this", tries + (1 if self._alone else 0)
+                wrong, tries = "there was no answer to this", tries + (len(self._numbers) <= 1)
             except WrongAnswer as error:
                 wrong, tries = str(error), tries + 1
-                await self._refused(wrong)
+                self.calls.publish(StepRejected(*self.calls.at, "answer", wrong))
+                if self._context.watcher is not None:
+                    await self._context.watcher.refused(self._frame, "answer", wrong)
             except LLMError as error:
                 breaks = await self._broke_off(error, breaks)
                 continue
@@ -168,11 +170,6 @@ class FrameQuestions(Struct, eq=False):
             await self.close()
             if tries >= MAX_TRIES:
                 raise NoUsableAnswer(f"the model did not answer what {self._frame.place} asks: {wrong}")
-
-    async def _refused(self, wrong: str) -> None:
-        self.calls.publish(StepRejected(*self.calls.at, "answer", wrong))
-        if self._context.watcher is not None:
-            await self._context.watcher.refused(self._frame, "answer", wrong)
 
     async def _broke_off(self, error: LLMError, breaks: int) -> int:
         """The reply has broken off, or did not come; returns how many have in a row, when it is to be asked again."""
@@ -185,10 +182,6 @@ class FrameQuestions(Struct, eq=False):
             return breaks + 1
         await self._parked(error)
         return 0
-
-    @property
-    def _alone(self) -> bool:
-        return len(self._numbers) <= 1
 
     async def _reply_for(self, plan: Plan, wrong: str) -> tuple[Question, QuestionReply, int]:
         """The reply that answers the first question: the one that is being read, or a new one."""

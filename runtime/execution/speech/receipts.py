@@ -19,6 +19,7 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.speech.presence import AgentPresence
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import AcksAwaited, FrameStarted, FrameSteered, MessageAcknowledged, WaitEnded
+from runtime.tape.facts.registry import agent_of
 from runtime.tape.facts.session import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import AckState, CallKey
@@ -105,20 +106,14 @@ class SpeechReceipts(Struct, eq=False):
                 settle = self._live.acknowledge if fact.has_it else self._live.give_up
                 settle(MessageId(fact.message), fact.who)
             elif isinstance(fact, _CONSUMED):
-                self._acknowledge(fact.agent_id() or self._owner(fact), fact.messages)
+                agent = AgentId(agent_of(fact, self._journal.state))
+                for message in fact.messages:
+                    self._live.acknowledge(MessageId(message), agent)
             elif isinstance(fact, MessagesDropped | AgentStopped):
                 for message in fact.messages if isinstance(fact, MessagesDropped) else fact.dropped:
                     self._live.give_up(MessageId(message), fact.agent)
         for key in list(self._waiting):
             self._look(key)
-
-    def _owner(self, fact: FactContent) -> str:
-        frame = self._journal.state.frames.get(fact.frame_id() or "")
-        return frame.agent if frame is not None else ""
-
-    def _acknowledge(self, agent: str, messages: Collection[str]) -> None:
-        for message in messages:
-            self._live.acknowledge(MessageId(message), AgentId(agent))
 
     def _look(self, key: CallKey) -> None:
         ack = self._journal.state.acks.get(key)

@@ -84,8 +84,11 @@ _ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
 """For reading repeated times, which depend on neither."""
 
 
+When = Literal["before", "after"]
+
+
 class CallTrigger(Struct, frozen=True):
-    when: Literal["before", "after"]
+    when: When
     playbook: str
 
 

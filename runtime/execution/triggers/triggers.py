@@ -12,8 +12,7 @@ from runtime.core.ids import AgentId
 from runtime.events.frames import TriggerFired
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import at_work, site
-from runtime.execution.host import When
-from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, condition_of, triggers_of
+from runtime.execution.triggers.kinds import CallTrigger, When, begins_alone, call_trigger, condition_of, triggers_of
 from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.language.value_types import coerced
 from runtime.tape.facts.content import NOTHING

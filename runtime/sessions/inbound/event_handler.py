@@ -10,7 +10,7 @@ from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.loops import AgentLoops
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, MeetingId, ScheduleId
-from runtime.core.message import Mark, Message, MessageType
+from runtime.core.message import Message, MessageType
 from runtime.core.quote import Quote
 from runtime.execution.calls.ask import option_of
 from runtime.execution.speech.pages import SessionPages
@@ -19,10 +19,9 @@ from runtime.sessions.inbound.arrivals import brings_others, files_of, is_aside,
 from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import ANSWER, InboxEvent
-from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import FrameStarted, FrameSteered, QuestionAnswered, WaitEnded
 from runtime.tape.facts.people import AsideAdded, FeedbackGiven, MessageDeleted, MessageEdited, MessageHeard
-from runtime.tape.facts.registry import hears
+from runtime.tape.facts.registry import agent_of, hears
 from runtime.tape.facts.session import AgentRestarted, ExchangeBegun, ExchangeJoined
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import takes
@@ -114,8 +113,10 @@ class EventHandler:
     @hears(WaitEnded, FrameStarted, AgentRestarted, FrameSteered, QuestionAnswered)
     def noted(self, fact: WaitEnded | FrameStarted | AgentRestarted | FrameSteered | QuestionAnswered) -> None:
         """What was waiting and is taken now is marked as seen."""
-        self._mark(fact.messages, "seen")
-        self._told.discard(fact.agent_id() or self._owner(fact))
+        for message in fact.messages:
+            if (pid := self._marked.pop(message, None)) is not None:
+                self._pages.signs.mark(pid, "seen")
+        self._told.discard(agent_of(fact, self._journal.state))
 
     def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
         """Mark the messages that will not be answered."""
@@ -130,16 +131,6 @@ class EventHandler:
         for pid, mark in list(self._journal.state.marks.items()):
             if mark == "queued":
                 self._pages.signs.mark(pid, "stopped")
-
-    def _owner(self, fact: FactContent) -> str:
-        frame = self._journal.state.frames.get(fact.frame_id() or "")
-        return frame.agent if frame is not None else ""
-
-    def _mark(self, messages: Iterable[str], mark: Mark) -> None:
-        for message in messages:
-            pid = self._marked.pop(message, None)
-            if pid is not None:
-                self._pages.signs.mark(pid, mark)
 
     async def _message(self, event: InboxEvent) -> None:
         meeting = self._human_attendees.audience(event.author, event.place, event.text)

@@ -31,6 +31,12 @@ def read_as(fact_: Fact, wanted: type[Kind]) -> Kind | None:
     return wanted.read(fact_.data) if fact_.kind == wanted.kind else None
 
 
+def agent_of(fact: FactContent, state: SessionState) -> str:
+    """The agent that a fact is about, by itself or by its frame; "" for none."""
+    frame = state.frames.get(fact.frame_id() or "")
+    return fact.agent_id() or (frame.agent if frame is not None else "")
+
+
 def hears(*kinds: type[FactContent]) -> Callable[[Listener], Listener]:
     """Declare the kinds of facts that a listener acts on. Without it, a listener hears every fact."""
 

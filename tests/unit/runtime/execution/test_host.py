@@ -16,9 +16,10 @@ from runtime.core.texts import english
 from runtime.events.happening import BusEvent
 from runtime.execution.frames.frame import ExecutablePlaybook, Frame
 from runtime.execution.frames.outcomes import FrameEvents
-from runtime.execution.host import PlaybookTriggers, SessionHost
+from runtime.execution.host import SessionHost
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages
+from runtime.execution.triggers.triggers import CallTriggers, TriggerHandlers, VariableRules
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import CommitBatch, Journal
@@ -81,7 +82,9 @@ async def standing() -> AsyncIterator[Stand]:
         session = SessionContext(program(), journal, tasks, world.clock, bus, None)
         pages = SessionPages(session, world, ADDRESS, english())
         frame_events = FrameEvents(journal, bus, conversation="test:1", program="test")
-        host = SessionHost(session, pages, _alone, {}, PlaybookTriggers(), frame_events)
+        handlers = TriggerHandlers(journal, bus)
+        rules = VariableRules({}, journal, handlers)
+        host = SessionHost(session, pages, _alone, {}, CallTriggers({}, handlers), rules, frame_events)
         stand = Stand(host, journal)
         bus.subscribe("*", stand.events.append)
         yield stand
