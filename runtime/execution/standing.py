@@ -30,7 +30,8 @@ class MemoryStanding(Struct, frozen=True):
 
 def standing_of(state: SessionState, frame: FrameState, conversation: Address, program: str) -> MemoryStanding | None:
     """Where a frame of a session stands; None where nothing is remembered or recalled."""
-    if any(_is_held_elsewhere(state, one) for one in _callers(state, frame)):
+    meetings = [state.meetings[one.meeting] for one in _callers(state, frame) if one.meeting in state.meetings]
+    if any(meeting.place is not None or meeting.left is not None for meeting in meetings):
         return None
     if state.order is not None:
         return _of_task(state, state.order, frame, program)
@@ -104,11 +105,6 @@ def _alone_in_private(state: SessionState) -> str | None:
 
 def _people(state: SessionState) -> set[PersonId]:
     return {id_ for id_ in state.people if not isinstance(id_, ScheduleId)}
-
-
-def _is_held_elsewhere(state: SessionState, frame: FrameState) -> bool:
-    meeting = state.meetings.get(frame.meeting or "")
-    return meeting is not None and (meeting.place is not None or meeting.left is not None)
 
 
 def _callers(state: SessionState, frame: FrameState) -> Iterator[FrameState]:

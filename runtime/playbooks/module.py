@@ -90,36 +90,22 @@ class OwnAgent:
         return self._calls[name]
 
 
-class _PublicPlaybooks:
+class _Playbooks:
+    """`Agent.playbook(...)` in an author's code; which tools there are, an agent's server says when they are called."""
+
     def __init__(self, agent: AgentSpec) -> None:
         self._agent = agent
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        playbook = self._agent.playbook(name)
-        if playbook is None:
+        may_be_tool = self._agent.kind.on_server and not name.startswith("__")
+        if not may_be_tool and self._agent.playbook(name) is None:
             raise AttributeError(f"{self._agent.name} has no playbook {name!r}{instead_of(name)}")
         return host_function(f"{self._agent.name}.{name}")
 
 
-class _RemotePlaybooks:
-    """`Agent.tool(...)` in an author's code: which tools there are, the agent's server says when they are called."""
-
-    def __init__(self, agent: AgentSpec) -> None:
-        self._agent = agent.name
-
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return host_function(f"{self._agent}.{name}")
-
-
 def agents_by_name(agents: Sequence[AgentSpec]) -> Mapping[str, object]:
     """The agents as authors' code sees them: the same for all that have code."""
-    return {
-        agent.name: _RemotePlaybooks(agent) if agent.kind.on_server else _PublicPlaybooks(agent)
-        for agent in agents
-        if agent.kind is not AgentKind.HUMAN
-    }
+    return {agent.name: _Playbooks(agent) for agent in agents if agent.kind is not AgentKind.HUMAN}
 
 
 class AgentModule:

@@ -19,7 +19,7 @@ from runtime.core.texts import Texts
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import RemoteTool
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.drive import check_call
+from runtime.execution.frames.drive import check_call, performed
 from runtime.execution.frames.frame import Bound, Frame, FrameCall, shortened
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
@@ -102,11 +102,7 @@ class RemotePlaybook:
         call = FrameCall(QUESTION, "Ask", (question, [yes, no]), {"within_s": rules.within_s}, answers=asked)
         check_call(frame, call)
         if QUESTION not in frame.state.records:
-            frame.expect_change()
-            frame.host.start(frame, call)
-        while QUESTION not in frame.state.records:
-            await frame.change()
-            frame.expect_change()
+            await performed(frame, call)
         record = frame.state.records[QUESTION]
         if record.error is not None:
             raise rebuilt(record.error, raised_at=record.raised_at)

@@ -145,7 +145,8 @@ class ConversationTask(Struct, eq=False):
         record = await self._kept(session)
         first = session.unfinished[0] if session.unfinished and record is not None else None
         self.backlog.put_back(session.unfinished[0 if first is None else 1 :])
-        await self._pause()
+        now = self._around.clock.monotonic()
+        await self._around.clock.sleep_until(now + RETRY_S * min(self._attempts, MAX_ATTEMPTS))
         return record, first
 
     async def _current(self) -> SessionRecord | None:
@@ -325,10 +326,6 @@ class ConversationTask(Struct, eq=False):
         await self._inbox.discard(entry, self._lease().token, reason=reason)
         if entry.event.kind != TASK:
             await self._tell(entry, f"session.{told}")
-
-    async def _pause(self) -> None:
-        now = self._around.clock.monotonic()
-        await self._around.clock.sleep_until(now + RETRY_S * min(self._attempts, MAX_ATTEMPTS))
 
     def _failed(self, session: Session, group: BaseExceptionGroup[Any], *, calm: bool) -> None:
         """Write a failure down; after too many the session only says why it cannot go on."""

@@ -105,7 +105,9 @@ class SessionQuestions:
             check_waits(self._journal.state, frame, call)
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
-            away = {who for who in people if self._has_left(frame, who)}
+            meeting = self._journal.state.meetings.get(frame.state.meeting or "")
+            invited = meeting.invited if meeting is not None and meeting.status != "ended" else {}
+            away = {who for who in people if invited.get(who) == LEFT}
             if people and len(away) == len(people):
                 self._journal.note(CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
                 return
@@ -192,11 +194,6 @@ class SessionQuestions:
         if len(set(each.values())) < len(each):
             raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
         return None if of is None or each else self._person(str(of)), each
-
-    def _has_left(self, frame: Frame, person: PersonId) -> bool:
-        """Whether a person has left the current meeting in which the frame asks them."""
-        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
-        return meeting is not None and meeting.status != "ended" and meeting.invited.get(person) == LEFT
 
     async def _put(
         self, frame: Frame, call: FrameCall, text: str, labels: Sequence[str], asked: _Asked, within_s: float | None

@@ -139,6 +139,15 @@ def check_call(frame: Frame, call: FrameCall) -> None:
     )
 
 
+async def performed(frame: Frame, call: FrameCall) -> None:
+    """Begin a call, and return when it has its result, or the frame is no more."""
+    frame.expect_change()
+    frame.host.start(frame, call)
+    while frame.alive and call.pos not in frame.state.records:
+        await frame.change()
+        frame.expect_change()
+
+
 def _never_made(frame: Frame, pos: str) -> Divergence:
     known = frame.known(pos)
     what = f"{known.name} (arguments #{known.digest}), {known.became}" if known is not None else "a call"

@@ -92,14 +92,15 @@ class PlaybookDescription:
         tree = ast.parse(with_variables(source, known, functions))
         awaited = _awaited(tree, functions)
         value = await self._python.value_of(
-            self._frame, awaited, {name: known[name] for name in _named(tree) & known.keys()}, prefix
+            self._frame, awaited, {name: known[name] for name in _names(tree, ast.Load) & known.keys()}, prefix
         )
         return _shown(value if isinstance(value, _DATA) else str(value))
 
     def _unknown(self, tree: ast.AST, functions: Collection[str]) -> set[str]:
         owners = {name.partition(".")[0] for name in functions}
         known = self._scope.names(self._frame.agent.variables)
-        return _named(tree) - _own(tree) - owners - known.keys()
+        own = _names(tree, ast.Store)  # those that an expression itself binds, in comprehensions
+        return _names(tree, ast.Load) - own - owners - known.keys()
 
     async def _value(self, number: int, source: str) -> str | None:
         """The value of an expression; None if it uses an unknown name, which makes it text."""
@@ -160,13 +161,8 @@ def _awaited(tree: ast.AST, functions: Collection[str]) -> str:
     return ast.unparse(ast.fix_missing_locations(_Awaiting(functions).visit(tree)))
 
 
-def _named(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-
-
-def _own(tree: ast.AST) -> set[str]:
-    """Names that an expression itself binds, in comprehensions."""
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+def _names(tree: ast.AST, used_as: type[ast.expr_context]) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, used_as)}
 
 
 def _shown(value: Any) -> str:

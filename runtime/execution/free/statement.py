@@ -134,17 +134,11 @@ class _Lowering(ast.NodeTransformer):
         node.body = [*updates, *node.body]
         return node
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def _visit_test(self, node: ast.If | ast.While | ast.IfExp) -> ast.AST:
         node.test = self._asked(node.test)
         return self.generic_visit(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:
-        node.test = self._asked(node.test)
-        return self.generic_visit(node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        node.test = self._asked(node.test)
-        return self.generic_visit(node)
+    visit_If = visit_While = visit_IfExp = _visit_test  # noqa: N815 - names of the base class
 
     def _asked(self, test: ast.expr) -> ast.expr:
         """A condition whose values are wanted: `if Ask(…) == "Yes"`."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.drive import check_call
+from runtime.execution.frames.drive import check_call, performed
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import failed_call, rebuilt, site
@@ -181,11 +181,7 @@ class Work:
         check_call(self.frame, call)
         if self.record(call.pos) is None:
             await self.interrupts()
-            self.frame.expect_change()
-            self.frame.host.start(self.frame, call)
-            while self.frame.alive and self.record(call.pos) is None:
-                await self.frame.change()
-                self.frame.expect_change()
+            await performed(self.frame, call)
         return (await self.settled(call.pos)).value
 
 

@@ -134,16 +134,12 @@ class SpeechDelivery:
                 "person": person,
                 "meeting": target.meeting,
             }
-            handler = spec.delivery.handler or ""
-            await self._hand(frame, FrameCall(f"{call.pos}:d{index}", handler, (message,)))
-
-    async def _hand(self, frame: Frame, call: FrameCall) -> None:
-        """Run the playbook that a call names, once, also after a crash. Raises what the playbook raised."""
-        if call.pos not in frame.state.records:
-            await frame.host.run_child(frame, call, *self._handler(frame, call.name), hidden=True)
-        record = frame.state.records.get(call.pos)
-        if record is not None and record.error is not None:
-            raise rebuilt(record.error, raised_at=record.raised_at)
+            handed = FrameCall(f"{call.pos}:d{index}", spec.delivery.handler or "", (message,))
+            if handed.pos not in frame.state.records:  # once, also after a crash
+                await frame.host.run_child(frame, handed, *self._handler(frame, handed.name), hidden=True)
+            record = frame.state.records.get(handed.pos)
+            if record is not None and record.error is not None:
+                raise rebuilt(record.error, raised_at=record.raised_at)
 
     def _handler(self, frame: Frame, handler: str) -> tuple[AgentId, ExecutablePlaybook]:
         """The playbook and the agent that has it, made if need be: the one that speaks, before all others."""

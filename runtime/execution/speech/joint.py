@@ -157,7 +157,9 @@ class Joint:
         core, at = self._core, self._alive[index]
         said, after = core[at:], body[len(core) - at :]
         following = self._alive[index + 1] if index + 1 < len(self._alive) else len(core)
-        if at != self._word and (self._leads_on(lead) or self._is_run(at, following, body)):
+        leads_on = "\n" in lead or (bool(lead) and not self._gap)  # the blanks say that it goes on, and repeats nothing
+        is_run = following - at <= min(len(body), len(core) - following)  # the same words come twice in a row there
+        if at != self._word and (leads_on or is_run):
             return False
         if len(body) < len(said):
             return False if final else None
@@ -169,15 +171,6 @@ class Joint:
         if not self._are_words(said, after):
             return False
         return self._is_once(core[at:following].strip(), body[following - at :].lstrip(), final=final)
-
-    def _leads_on(self, lead: str) -> bool:
-        """Whether the blanks before a reply say that it goes on, and says nothing again."""
-        return "\n" in lead or (bool(lead) and not self._gap)
-
-    def _is_run(self, at: int, following: int, body: str) -> bool:
-        """Whether the same words come twice in a row there, as far as the reply has come."""
-        count = following - at
-        return count <= len(body) and following + count <= len(self._core)
 
     def _are_words(self, said: str, after: str) -> bool:
         """Whether it is several words that are repeated, more of them where a line has ended. The last one may be

@@ -37,9 +37,6 @@ class SpeechReceipts(Struct, eq=False):
     _clock: Clock
     _waiting: dict[CallKey, anyio.Event] = field(default_factory=dict)
 
-    def begun(self, frame: Frame, call: FrameCall) -> bool:
-        return CallKey(frame.id, call.pos) in self._journal.state.acks
-
     def ask(
         self,
         frame: Frame,

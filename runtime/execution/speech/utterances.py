@@ -32,6 +32,7 @@ from runtime.tape.facts.frames import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.facts.people import PageFinished, PageHeld
 from runtime.tape.journal import Journal
+from runtime.tape.state.frames import CallKey
 from runtime.tape.state.people import PageState
 
 MAX_SAID_CHARS = 200_000
@@ -162,7 +163,7 @@ class SessionUtterances(Struct, eq=False):
     async def speak(self, saying: SayCall, text: Any) -> None:
         """Say something to somebody; the text may be given piece by piece by an async iterable."""
         frame, call, within_s = saying.frame, saying.call, saying.within_s
-        if within_s is not None and self.receipts.begun(frame, call):
+        if within_s is not None and CallKey(frame.id, call.pos) in self._journal.state.acks:
             await self.receipts.collect(frame, call, within_s)
             return
         if frame.unheard < MAX_UNHEARD and self.comes_too_late(frame, saying.to):

@@ -106,7 +106,7 @@ class ShardBacklog:
     def __init__(self) -> None:
         self._entries: list[InboxEntry] = []
         self._stops: list[StopRequest] = []
-        self.on_stop: Callable[[], None] = _nobody
+        self.on_stop: Callable[[], None] = lambda: None
         """Called when there is a stop to take."""
         self.wanted = WakeSignal()
         """Sent when somebody asks for an event."""
@@ -154,10 +154,6 @@ class ShardBacklog:
         while self._held or not self._entries:
             await self._changed.wait()
         return self._entries.pop(0)
-
-
-def _nobody() -> None:
-    """No listener for stops."""
 
 
 def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **other: Any) -> Message:

@@ -29,7 +29,7 @@ class OpenQuestions(SessionPart):
         """All that are open, and the call that asks one."""
         self._store = None if parts.record.address.platform in UNSEEN else parts.around.places
         self._held: dict[str, Address] = {}
-        self._comparing = OnDemand(self._compare)
+        self._comparing = OnDemand(self.all_posted)
 
     def start(self, tasks: TaskGroup) -> None:
         """Hold and give back, in `tasks`. After a restart what is open is held once more, which changes nothing."""
@@ -46,7 +46,16 @@ class OpenQuestions(SessionPart):
         """Return when the store knows what is open. Before that no question counts as shown, and no session leaves
         memory.
         """
-        await self._compare()
+        if self._store is None:
+            return
+        wanted = self._wanted()
+        for key in [key for key in wanted if key not in self._held]:
+            await self._store.put(wanted[key], HeldPlace(self._record.address, self._record.id, None))
+            self._held[key] = wanted[key]
+        for key in [key for key in self._held if key not in self._wanted()]:
+            thread = self._held.pop(key, None)
+            if thread is not None and thread not in self._journal.state.written_at.values():
+                await self._store.release(thread, self._record.id)
 
     def _wanted(self) -> Mapping[str, Address]:
         """The threads below what waits for people, by their keys. A task's belong to who ordered it."""
@@ -61,25 +70,10 @@ class OpenQuestions(SessionPart):
         ]
         return {thread.key: thread for thread in threads_below(self._record.address, shown)}
 
-    async def _compare(self) -> None:
-        if self._store is None:
-            return
-        wanted = self._wanted()
-        for key in [key for key in wanted if key not in self._held]:
-            await self._store.put(wanted[key], HeldPlace(self._record.address, self._record.id, None))
-            self._held[key] = wanted[key]
-        for key in [key for key in self._held if key not in self._wanted()]:
-            thread = self._held.pop(key, None)
-            if thread is not None and thread not in self._journal.state.written_at.values():
-                await self._store.release(thread, self._record.id)
-
     def answered(self, event: InboxEvent) -> QuestionState | None:
         """The open question that somebody's words answer because of where they stand: in the thread below it, or as a
         reply to it. None for all other words.
         """
-        message = event.quote.message_id if event.place is None and event.quote is not None else _thread(event)
+        thread = None if event.place is None else event.place.thread
+        message = event.quote.message_id if event.place is None and event.quote is not None else thread
         return None if message is None or event.choice else self.questions.shown_in(message, event.author)
-
-
-def _thread(event: InboxEvent) -> str | None:
-    return None if event.place is None else event.place.thread

@@ -129,19 +129,16 @@ class MeetingPlaces(SessionPart):
         """Hear every fact: that a meeting is over is said where it was held, that its place is lost, in the session's
         own conversation."""
         if isinstance(fact, MeetingPlaceLost):
-            self._tell_lost(self._journal.state.meetings[fact.id])
+            # It is shown where the session lives from now on. What somebody still writes in the place is heard.
+            lost = self._journal.state.meetings[fact.id]
+            self._pages.tell(self._say("meeting_place_lost", topic=words_within(lost.topic)))
+            self._around.bus.publish(MeetingPlaceless(self._record.id, lost.id, "nothing can be shown there now"))
         if not self._going_on:
             return
         state = self._journal.state
         self._going_on = {m: place for m, place in self._going_on.items() if state.meetings[m].place == place}
         for meeting in [m for m in self._going_on if state.ended or state.meetings[m].status == "ended"]:
             self._tell("meeting_place_ended", self._going_on.pop(meeting))
-
-    def _tell_lost(self, meeting: MeetingState) -> None:
-        """Tell that the meeting is shown where the session lives from now on. What somebody still writes in the
-        place is heard."""
-        self._pages.tell(self._say("meeting_place_lost", topic=words_within(meeting.topic)))
-        self._around.bus.publish(MeetingPlaceless(self._record.id, meeting.id, "nothing can be shown there now"))
 
     @property
     def all(self) -> list[Address]:

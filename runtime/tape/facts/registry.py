@@ -5,7 +5,7 @@ each kind, and who hears it. Most listeners act on a few kinds, and are called w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from runtime.tape.facts import frames, meetings, people, session, tasks  # noqa: F401 - their kinds
 from runtime.tape.facts.content import KINDS as KINDS
@@ -17,8 +17,10 @@ Listener = TypeVar("Listener", bound=Callable[..., object])
 
 _HEARD: dict[object, tuple[type[FactContent], ...]] = {}
 
-RULES: dict[type[FactContent], list[Callable[[SessionState, int, Any], None]]] = {}
-"""What each kind of fact changes: called with the state, the fact's number, and what it says."""
+Rule: TypeAlias = Callable[[SessionState, int, Kind], None]
+"""What a kind of fact changes: called with the state, the fact's number, and what it says."""
+
+RULES: dict[type[FactContent], list[Rule[Any]]] = {}
 
 
 def content_of(kind: str, data: Mapping[str, Any]) -> FactContent:
@@ -74,12 +76,10 @@ class FactListeners:
             function(fact)
 
 
-def rule(
-    kind: type[Kind],
-) -> Callable[[Callable[[SessionState, int, Kind], None]], Callable[[SessionState, int, Kind], None]]:
+def rule(kind: type[Kind]) -> Callable[[Rule[Kind]], Rule[Kind]]:
     """Apply facts of this kind by a function."""
 
-    def register(apply: Callable[[SessionState, int, Kind], None]) -> Callable[[SessionState, int, Kind], None]:
+    def register(apply: Rule[Kind]) -> Rule[Kind]:
         RULES.setdefault(kind, []).append(apply)
         return apply
 
