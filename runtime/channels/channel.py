@@ -25,15 +25,8 @@ from runtime.core.ids import (
     meeting_channel_id,
 )
 from runtime.core.message import Message, StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.events import talk as happened
 from runtime.events.happening import Happening
-from runtime.events.talk import (
-    ChannelCreated,
-    MessageUndelivered,
-    ObserverFailed,
-    StreamCompleted,
-    StreamStarted,
-    WatcherFailed,
-)
 
 _MEETING_PREFIX = "meeting_"
 
@@ -136,7 +129,7 @@ class Channel:
             with anyio.fail_after(timeout_s):
                 await preparation
         except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
-            self._count(WatcherFailed(_text(error), self.id))
+            self._count(happened.WatcherFailed(_text(error), self.id))
         finally:
             done.set()
             self._opening.remove(done)
@@ -187,7 +180,7 @@ class Channel:
             try:
                 callback(self, message)
             except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
-                self._count(WatcherFailed(_text(error), self.id))
+                self._count(happened.WatcherFailed(_text(error), self.id))
 
     def hand(self, message: Message, to: Participant) -> None:
         """`send` to the one who hears it, an agent of this session: what is said to it directly it takes at once."""
@@ -201,7 +194,7 @@ class Channel:
     def _tell_undelivered(self, message: Message, participant: Participant, error: Exception) -> None:
         self.acknowledgements.give_up(message.id, participant.id)
         about = {"channel_id": self.id, "participant_id": participant.id, "message_id": message.id}
-        self._count(MessageUndelivered(_text(error), **about))
+        self._count(happened.MessageUndelivered(_text(error), **about))
 
     async def wait_for_ack(
         self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None = None
@@ -232,7 +225,7 @@ class Channel:
                 await observer.on_stream_start(start)
             except Exception as error:  # noqa: BLE001 - an observer must not harm who speaks
                 self._set_aside(stream, observer, error)
-        self._bus.publish(StreamStarted(start.stream_id, self.id, start.sender_id))
+        self._bus.publish(happened.StreamStarted(start.stream_id, self.id, start.sender_id))
         return True
 
     async def stream_chunk(self, stream_id: StreamId, text: str) -> None:
@@ -256,7 +249,7 @@ class Channel:
                 await self._show(stream, message.content[len(stream.shown) :])
             await self._end(stream, StreamComplete(stream_id, message, stream.start.recipient_id, error, corrected))
         failed = message is None
-        self._bus.publish(StreamCompleted(stream_id, self.id, stream.start.sender_id, failed, corrected))
+        self._bus.publish(happened.StreamCompleted(stream_id, self.id, stream.start.sender_id, failed, corrected))
         if message is not None:
             await self.send(message)
 
@@ -281,7 +274,7 @@ class Channel:
             watcher: StreamObserver | None = observe(start)
             return watcher
         except Exception as error:  # noqa: BLE001 - a participant must not harm who speaks
-            self._count(ObserverFailed(_text(error), self.id, start.stream_id))
+            self._count(happened.ObserverFailed(_text(error), self.id, start.stream_id))
             return None
 
     async def _show(self, stream: _Stream, text: str) -> None:
@@ -302,12 +295,12 @@ class Channel:
             try:
                 await observer.on_stream_complete(complete)
             except Exception as error:  # noqa: BLE001 - an observer must not harm who speaks
-                self._count(ObserverFailed(_text(error), self.id, complete.stream_id))
+                self._count(happened.ObserverFailed(_text(error), self.id, complete.stream_id))
 
     def _set_aside(self, stream: _Stream, observer: StreamObserver, error: Exception) -> None:
         stream.observers.remove(observer)
         stream.failed.append(observer)
-        self._count(ObserverFailed(_text(error), self.id, stream.start.stream_id))
+        self._count(happened.ObserverFailed(_text(error), self.id, stream.start.stream_id))
 
     def _count(self, failure: Happening) -> None:
         self.failures += 1
@@ -364,8 +357,8 @@ class ChannelRegistry:
                 self._prepare(channel, callback(channel))
             except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
                 self.failures += 1
-                self._bus.publish(WatcherFailed(f"{type(error).__name__}: {error}", channel_id))
-        self._bus.publish(ChannelCreated(channel_id, len(channel.participants)))
+                self._bus.publish(happened.WatcherFailed(f"{type(error).__name__}: {error}", channel_id))
+        self._bus.publish(happened.ChannelCreated(channel_id, len(channel.participants)))
         return channel
 
     def _prepare(self, channel: Channel, preparation: Awaitable[None] | None) -> None:

@@ -10,17 +10,7 @@ from msgspec.structs import replace
 
 from runtime.core.address import SCRATCH
 from runtime.core.errors import LLMError, NoWorker, PlaybookError
-from runtime.events.frames import (
-    AskedPrompt,
-    AtWork,
-    LLMAnswered,
-    LLMAnsweredInPart,
-    LLMBrokeOff,
-    LLMCut,
-    LLMFailed,
-    LLMRequested,
-    SandboxFailed,
-)
+from runtime.events import frames as happened
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import Place, at_work, waits_by
@@ -108,7 +98,7 @@ class ModelCalls:
         if refused is not None:
             raise PlaybookError(refused)
         self.time(request)
-        self.publish(LLMRequested(*self.at, self._model, request.messages))
+        self.publish(happened.LLMRequested(*self.at, self._model, request.messages))
 
     def time(self, request: CompletionRequest) -> None:
         """From now on the answer is waited for."""
@@ -158,14 +148,14 @@ class ModelCalls:
     def left(self, usage: Usage) -> None:
         """It has answered in part, or not at all."""
         if _came(usage):
-            self._tell(LLMAnsweredInPart, usage)
+            self._tell(happened.LLMAnsweredInPart, usage)
 
     def end(self, usage: Usage) -> None:
-        self._tell(LLMAnswered, usage)
+        self._tell(happened.LLMAnswered, usage)
         if usage.cut:
-            self.publish(LLMCut(*self.at, self._model, self._purpose, usage.output_tokens))
+            self.publish(happened.LLMCut(*self.at, self._model, self._purpose, usage.output_tokens))
 
-    def _tell(self, kind: type[LLMAnswered], usage: Usage) -> None:
+    def _tell(self, kind: type[happened.LLMAnswered], usage: Usage) -> None:
         asked = self._asked or self._asks()
         answered = kind(
             *asked.at,
@@ -189,17 +179,19 @@ class ModelCalls:
         )
         self.publish(answered)
 
-    def _prompt(self, asked: _Asks) -> AskedPrompt | None:
+    def _prompt(self, asked: _Asks) -> happened.AskedPrompt | None:
         if self._sending is None:
             return None
         request, completion = self._sending
         messages = request.messages if completion is None else sent(request, completion)
-        return AskedPrompt(tuple(map(_prompted, messages)), asked.step, asked.seq, self._heard_seq)
+        return happened.AskedPrompt(tuple(map(_prompted, messages)), asked.step, asked.seq, self._heard_seq)
 
-    async def park(self, happened: type[SandboxFailed] | type[LLMFailed], error: LLMError | NoWorker) -> None:
+    async def park(
+        self, kind: type[happened.SandboxFailed] | type[happened.LLMFailed], error: LLMError | NoWorker
+    ) -> None:
         """Say what is wrong; the frame is to wait until somebody writes, and nothing of it is lost."""
         journal, pages = self._context.journal, self._context.pages
-        self.publish(happened(*self.at, _told(error)))
+        self.publish(kind(*self.at, _told(error)))
         page = await pages.adopt(self._frame.id, "notice")
         text = waits_by(error, pages.texts, guests=journal.state.has_guests)
         journal.note(PageFinished(page.id, text))
@@ -212,7 +204,7 @@ class ModelCalls:
         completion = None if self._sending is None else self._sending[1]
         prompt = None if completion is not None and _came(completion.usage) else self._prompt(asked)
         failed = self._model, self._purpose, self._broke, self._seconds
-        self.publish(LLMBrokeOff(*self.at, *failed, asked.agent, prompt))
+        self.publish(happened.LLMBrokeOff(*self.at, *failed, asked.agent, prompt))
 
     @property
     def _seconds(self) -> float:
@@ -234,7 +226,7 @@ class ModelCalls:
     def at(self) -> Place:
         return at_work(self._context.journal.session, self._frame)
 
-    def publish(self, what: AtWork) -> None:
+    def publish(self, what: happened.AtWork) -> None:
         self._context.bus.publish(what)
 
 

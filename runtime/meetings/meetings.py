@@ -18,16 +18,7 @@ from runtime.core.plain_text import enumerated
 from runtime.events.sessions import MeetingOver, MeetingStarted
 from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last, is_silent
 from runtime.meetings.meeting import absent, is_over, may_become, may_join, solo
-from runtime.tape.facts.meetings import (
-    InvitationAnswered,
-    InvitingBegun,
-    MeetingBegun,
-    MeetingCreated,
-    MeetingEnded,
-    ParticipantAsked,
-    ParticipantJoined,
-    ParticipantLeft,
-)
+from runtime.tape.facts import meetings as facts
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import AskState, MeetingState
 
@@ -88,7 +79,7 @@ class SessionMeetings:
     def create(self, host: AgentId, frame: str, type_: str, topic: str) -> MeetingState:
         number = str(FIRST_MEETING + len(self._journal.state.meetings))
         at = self._clock.now().timestamp()
-        self._journal.note(MeetingCreated(number, topic, host, frame, type_, at, "created"))
+        self._journal.note(facts.MeetingCreated(number, topic, host, frame, type_, at, "created"))
         self._bus.publish(MeetingStarted(self._journal.session, number))
         return self.get(number)
 
@@ -96,13 +87,13 @@ class SessionMeetings:
         """Its place is there: people and agents can be asked. `own` are arguments of its frame that are ours alone."""
         if not may_become(meeting, "inviting"):
             return False
-        self._journal.note(InvitingBegun(meeting.id, own=list(own)))
+        self._journal.note(facts.InvitingBegun(meeting.id, own=list(own)))
         return True
 
     def start(self, meeting: MeetingState) -> None:
         if not may_become(meeting, "active"):
             return
-        self._journal.note(MeetingBegun(meeting.id))
+        self._journal.note(facts.MeetingBegun(meeting.id))
         self._tell(meeting, STARTED, but=(meeting.host,))
         for who in absent(meeting):
             text = self._absence(meeting, who)
@@ -125,7 +116,7 @@ class SessionMeetings:
                 self._attendance.hear(who, notice)
         if meeting.people:
             self._attendance.announce(meeting, text)
-        self._journal.note(MeetingEnded(meeting.id, why, self._frame(meeting)))
+        self._journal.note(facts.MeetingEnded(meeting.id, why, self._frame(meeting)))
         self._bus.publish(MeetingOver(self._journal.session, meeting.id))
 
     # -- coming and going
@@ -141,7 +132,7 @@ class SessionMeetings:
         return True
 
     def note_asked(self, meeting: MeetingState, who: ParticipantId, ask: AskState) -> None:
-        self._journal.note(ParticipantAsked(meeting.id, who, ask.by, ask.times, ask.due, ask.required))
+        self._journal.note(facts.ParticipantAsked(meeting.id, who, ask.by, ask.times, ask.due, ask.required))
 
     def tell_of_invitations(self, meeting: MeetingState, by: ParticipantId, asked: Sequence[ParticipantId]) -> None:
         if meeting.status == "active":
@@ -161,7 +152,7 @@ class SessionMeetings:
         if ask is None or ask.due is None:
             return
         final = answer != BUSY
-        self._journal.note(InvitationAnswered(meeting.id, asked_as, answer, not final, self._frame(meeting)))
+        self._journal.note(facts.InvitationAnswered(meeting.id, asked_as, answer, not final, self._frame(meeting)))
         if final:
             self._tell_absence(meeting, asked_as)
 
@@ -174,7 +165,7 @@ class SessionMeetings:
             ask = meeting.asks.get(named or who)
             text = f"{self._journal.state.name_of(who)}{is_agent} has joined the meeting"
             self._tell(meeting, text, wakes=None if ask is None else ask.by)
-        self._journal.note(ParticipantJoined(meeting.id, who, named or None, self._frame(meeting)))
+        self._journal.note(facts.ParticipantJoined(meeting.id, who, named or None, self._frame(meeting)))
         if meeting.history and isinstance(who, AgentId):
             history = self.message(meeting, self._history(meeting), MessageType.MEETING_NOTICE)
             self._attendance.welcome(meeting, who, history)
@@ -183,7 +174,7 @@ class SessionMeetings:
         """`who` is gone; the others are told, and the last one is asked whether to go on."""
         if who not in meeting.joined or meeting.status == "ended":
             return
-        self._journal.note(ParticipantLeft(meeting.id, who))
+        self._journal.note(facts.ParticipantLeft(meeting.id, who))
         text = f"{self._called(meeting, who)} has left the meeting{f' ({why})' if why else ''}"
         self._tell(meeting, text, gone=who)
         if is_over(meeting):
@@ -202,7 +193,7 @@ class SessionMeetings:
         ]
         for meeting, who in [(meeting, who) for meeting, who in due if is_last(meeting.asks[who])]:
             answer = meeting.invited.get(who) or NO_ANSWER
-            self._journal.note(InvitationAnswered(meeting.id, who, answer, frame=self._frame(meeting)))
+            self._journal.note(facts.InvitationAnswered(meeting.id, who, answer, frame=self._frame(meeting)))
             self._tell_absence(meeting, who)
         again = [(m, who) for m, who in due if who in m.asks and m.asks[who].due is not None and m.status != "ended"]
         for meeting in self.going_on():

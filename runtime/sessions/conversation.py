@@ -12,16 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from runtime.channels.outbox import show_once
+from runtime.core import errors
 from runtime.core.address import GATEWAY, session_of
-from runtime.core.background import WakeSignal
-from runtime.core.errors import (
-    ArchiveUnavailable,
-    ContentLocked,
-    JournalError,
-    LeaseLost,
-    StorageError,
-    StorageUnavailable,
-)
 from runtime.core.ids import SessionId
 from runtime.core.page import PageSpec
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
@@ -66,7 +58,7 @@ class ConversationTask(Struct, eq=False):
     _attempts: int = 0
     _cause: str = ""
     _session: Session | None = None
-    _locked: tuple[SessionId, ContentLocked] | None = None
+    _locked: tuple[SessionId, errors.ContentLocked] | None = None
 
     @property
     def quiet(self) -> bool:
@@ -84,7 +76,7 @@ class ConversationTask(Struct, eq=False):
             return
         with anyio.move_on_after(within_s):
             await session.until_quiet()
-        with anyio.move_on_after(written_within_s), suppress(StorageError):  # the session ends by it
+        with anyio.move_on_after(written_within_s), suppress(errors.StorageError):  # the session ends by it
             await session.rest()
 
     async def run(self, wake: SessionRecord | None) -> bool:
@@ -157,8 +149,8 @@ class ConversationTask(Struct, eq=False):
             record = await self._around.store.current(self._shard, self._key)
             if record is not None and self._locked is not None and record.id == self._locked[0]:
                 raise self._locked[1]
-        except (ArchiveUnavailable, ContentLocked) as error:
-            locked = isinstance(error, ContentLocked)
+        except (errors.ArchiveUnavailable, errors.ContentLocked) as error:
+            locked = isinstance(error, errors.ContentLocked)
             text = "content_locked" if locked else "archive_away"
             self._around.bus.publish(
                 ContentIsLocked(self._key, str(error)) if locked else ArchiveFailed(str(error), self._key)
@@ -210,7 +202,7 @@ class ConversationTask(Struct, eq=False):
     async def _answered(self, entry: InboxEntry) -> None:
         """Deal with an event for which no session begins."""
         for feature in self._around.features:
-            with suppress(LeaseLost):  # then the next node does
+            with suppress(errors.LeaseLost):  # then the next node does
                 if (answer := await feature.answer(entry.event, self._around.texts)) is None:
                     continue
                 await self._say(entry, *answer)
@@ -279,7 +271,7 @@ class ConversationTask(Struct, eq=False):
         self._session = session
         try:
             outcome = await session.run(self.backlog, first, self._broken)
-        except* LeaseLost as refused:
+        except* errors.LeaseLost as refused:
             outcome = None
             # Another node has the shard: what this session wanted to write was refused.
             self._around.bus.publish(SessionFenced(session.record.id, self._key, str(_leaves(refused)[0])))
@@ -297,7 +289,7 @@ class ConversationTask(Struct, eq=False):
             return session.record if session.unfinished and session.record.parent is None else None
         try:
             record = await self._around.store.session(self._shard, session.record.id)
-        except ArchiveUnavailable:
+        except errors.ArchiveUnavailable:
             return None  # it was moved there while it was in memory; that is told as for one that was not
         if record is None:
             self._attempts, self._broken = 0, None
@@ -310,7 +302,7 @@ class ConversationTask(Struct, eq=False):
         entry = session.unfinished.pop(0)
         reason = f"the session failed {self._attempts} times at it: {self._cause}"
         self._attempts, self._broken = 0, None
-        with suppress(LeaseLost):  # the shard's next node finds it in the inbox
+        with suppress(errors.LeaseLost):  # the shard's next node finds it in the inbox
             await self._put_aside(entry, reason, self._cause)
             record = await self._around.store.session(self._shard, session.record.id) or session.record
             for feature in self._around.features:
@@ -329,18 +321,18 @@ class ConversationTask(Struct, eq=False):
 
     def _failed(self, session: Session, group: BaseExceptionGroup[Any], *, calm: bool) -> None:
         """Write a failure down; after too many the session only says why it cannot go on."""
-        errors = _leaves(group)
-        cause = next((e for e in errors if isinstance(e, JournalError)), errors[0])
+        leaves = _leaves(group)
+        cause = next((e for e in leaves if isinstance(e, errors.JournalError)), leaves[0])
         self._around.bus.publish(SessionFailed(session.record.id, self._key, repr(cause), cause))
-        locked = next((error for error in errors if isinstance(error, ContentLocked)), None)
+        locked = next((error for error in leaves if isinstance(error, errors.ContentLocked)), None)
         if locked is not None:
             self._locked = (session.record.id, locked)
             return
-        if all(isinstance(error, StorageUnavailable) for error in errors):
+        if all(isinstance(error, errors.StorageUnavailable) for error in leaves):
             self._attempts = max(self._attempts, 1)  # no session is to blame for that
             return
         self._attempts, self._cause = self._attempts + 1 if calm else 1, shortened(repr(cause), MAX_ERROR_CHARS)
-        if isinstance(cause, JournalError):
+        if isinstance(cause, errors.JournalError):
             self._broken = self._around.texts("session.broken", error=error_text(cause))
         elif self._attempts >= MAX_ATTEMPTS:
             self._broken = self._around.texts("session.failed")

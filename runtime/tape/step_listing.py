@@ -18,17 +18,8 @@ from runtime.core.errors import Divergence
 from runtime.core.ids import as_named
 from runtime.core.message import Message
 from runtime.core.plain_text import shortened
+from runtime.tape.facts import frames
 from runtime.tape.facts.content import FactContent
-from runtime.tape.facts.frames import (
-    CallReturned,
-    FrameReturned,
-    FrameStarted,
-    StepReached,
-    StepReturned,
-    VariableSet,
-    WaitBegun,
-    WaitEnded,
-)
 from runtime.tape.facts.people import PageFinished, PageHeld
 from runtime.tape.facts.registry import content_of
 from runtime.tape.facts.session import AgentStopped, SessionEnded
@@ -118,30 +109,30 @@ class _Listing:
 
     def _before(self, fact: FactContent) -> None:
         match fact:
-            case FrameStarted():
+            case frames.FrameStarted():
                 self._recaps[fact.frame] = _heard(self._messages(fact.agent, fact.messages))
-            case FrameReturned():
+            case frames.FrameReturned():
                 self._before_return(fact)
-            case StepReached() | StepReturned():
+            case frames.StepReached() | frames.StepReturned():
                 if (opened := self._at(fact)) is not None:
                     self._flush(opened)
-            case CallReturned():
+            case frames.CallReturned():
                 self._before_result(fact)
             case PageFinished(name="Say") | PageHeld(name="Say"):
                 if (opened := self._at(fact)) is not None:
                     self._said(opened, fact.to, fact.text)
-            case WaitEnded():
+            case frames.WaitEnded():
                 self._before_took(fact)
 
     def _after(self, fact: FactContent) -> None:
         match fact:
-            case FrameStarted():
+            case frames.FrameStarted():
                 self._after_start(fact)
-            case StepReached() | StepReturned():
+            case frames.StepReached() | frames.StepReturned():
                 self._after_step(fact)
-            case VariableSet():
+            case frames.VariableSet():
                 self._after_set(fact)
-            case WaitBegun():
+            case frames.WaitBegun():
                 self._after_wait(fact)
             case AgentStopped() | SessionEnded():
                 stops = fact.agent if isinstance(fact, AgentStopped) else None
@@ -201,7 +192,7 @@ class _Listing:
 
     # -- frames
 
-    def _after_start(self, fact: FrameStarted) -> None:
+    def _after_start(self, fact: frames.FrameStarted) -> None:
         frame = self._state.frames[fact.frame]
         heard = self._recaps.pop(frame.id, "")
         caller = frame.caller
@@ -234,7 +225,7 @@ class _Listing:
         if outcome and by_person:
             self._line(opened, f"instead of an answer: {outcome}")
 
-    def _before_return(self, fact: FrameReturned) -> None:
+    def _before_return(self, fact: frames.FrameReturned) -> None:
         frame, error = self._state.frames[fact.frame], fact.error
         if frame.version.startswith("llm") or frame.caller is None:
             opened = self._at(fact)
@@ -256,7 +247,7 @@ class _Listing:
 
     # -- steps and values
 
-    def _after_step(self, fact: StepReached | StepReturned) -> None:
+    def _after_step(self, fact: frames.StepReached | frames.StepReturned) -> None:
         opened = self._at(fact)
         location = self._state.frames[fact.frame].step
         if opened is not None and location is not None:
@@ -267,7 +258,7 @@ class _Listing:
         opened.stretch.lines.append(f"step {location.split(':')[1]}" if ":" in location else location)
         opened.joint = ": "
 
-    def _after_set(self, fact: VariableSet) -> None:
+    def _after_set(self, fact: frames.VariableSet) -> None:
         opened = self._at(fact)
         if opened is None:
             return
@@ -276,7 +267,7 @@ class _Listing:
         for name in fact.fired:
             self._trigger(opened, name)
 
-    def _update(self, opened: _Open, fact: VariableSet | CallReturned, names: Iterable[str]) -> None:
+    def _update(self, opened: _Open, fact: frames.VariableSet | frames.CallReturned, names: Iterable[str]) -> None:
         self._flush(opened)
         call = self._calls.pop(fact.frame, None)
         for name in names:
@@ -285,7 +276,7 @@ class _Listing:
                 lines[call.line] = lines[call.line].replace(call.text, f"${name} = {call.text}", 1)
             self._line(opened, f"${name} is {_shown(fact.value)}")
 
-    def _before_result(self, fact: CallReturned) -> None:
+    def _before_result(self, fact: frames.CallReturned) -> None:
         opened = self._at(fact) if not fact.hidden else None
         if opened is None:
             return
@@ -324,12 +315,12 @@ class _Listing:
         target = "" if to in (None, "", "human") else f"to {to}: "
         self._act(opened, f"says {target}{_shown(text)}")
 
-    def _after_wait(self, fact: WaitBegun) -> None:
+    def _after_wait(self, fact: frames.WaitBegun) -> None:
         frame = self._state.frames.get(fact.frame)
         if frame is not None and fact.pos == TURN:
             self._close(self._owner(frame).id, f"waits for {_source(fact.source or {})}")
 
-    def _before_took(self, fact: WaitEnded) -> None:
+    def _before_took(self, fact: frames.WaitEnded) -> None:
         frame = self._state.frames[fact.frame]
         heard = _heard(self._messages(frame.agent, fact.messages))
         owner = self._owner(frame)

@@ -19,15 +19,8 @@ from runtime.execution.prompt.with_files import file_mention, reference
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import SessionPages
 from runtime.meetings.invitations import LEFT
+from runtime.tape.facts import frames as facts
 from runtime.tape.facts.content import FactContent
-from runtime.tape.facts.frames import (
-    CallReturned,
-    QuestionAnswered,
-    QuestionAsked,
-    QuestionAskedAgain,
-    WaitBegun,
-    WaitEnded,
-)
 from runtime.tape.facts.people import PageFinished, PageMoved
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import MessagesDropped
@@ -109,7 +102,7 @@ class SessionQuestions:
             invited = meeting.invited if meeting is not None and meeting.status != "ended" else {}
             away = {who for who in people if invited.get(who) == LEFT}
             if people and len(away) == len(people):
-                self._journal.note(CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
+                self._journal.note(facts.CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
                 return
             text = self._addressed(self._by_whom(frame, question, options), people)
             await self._put(frame, call, text, options or [], (person, each), within_s)
@@ -119,7 +112,7 @@ class SessionQuestions:
         if asked.each:
             await self._collect(frame, call, asked, within_s)
             self._show_chosen(asked, {name: said for name, said in asked.answers.items() if said is not None})
-            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=asked.answers))
+            self._journal.note(facts.WaitEnded(*site(frame, call), messages=[], value=asked.answers))
             await self._journal.commit()
             return
         taken = await self._answer(frame, call, within_s)
@@ -127,7 +120,7 @@ class SessionQuestions:
         if taken:
             self._show_chosen(asked, {taken[0].sender_name or "": str(answer)})
         mids = [message.id for message in taken or ()]
-        self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=answer))
+        self._journal.note(facts.WaitEnded(*site(frame, call), messages=mids, value=answer))
         await self._journal.commit()
 
     def _show_chosen(self, question: QuestionState, answers: Mapping[str, str]) -> None:
@@ -155,13 +148,13 @@ class SessionQuestions:
                 self._note_gone(frame, call, who)
                 continue
             said = answer_of(message, question.options)
-            self._journal.note(QuestionAnswered(frame.id, call.pos, [message.id], who, said))
+            self._journal.note(facts.QuestionAnswered(frame.id, call.pos, [message.id], who, said))
             place = self._journal.state.written_at.get(message.platform_id or "")
             self._tell_count("session.question_answered", who, question, place)
             await self._journal.commit()
 
     def _note_gone(self, frame: Frame, call: FrameCall, who: str) -> None:
-        self._journal.note(QuestionAnswered(frame.id, call.pos, [], who, None))
+        self._journal.note(facts.QuestionAnswered(frame.id, call.pos, [], who, None))
         question = self._journal.state.questions[CallKey(frame.id, call.pos)]
         self._tell_count("session.question_left", who, question, question.place)
 
@@ -209,7 +202,7 @@ class SessionQuestions:
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         source |= {"within": meeting.id} if meeting is not None and meeting.status != "ended" else {}
         due = None if within_s is None else self._builtins.now_s() + within_s
-        self._journal.note(WaitBegun(*site(frame, call), source, due))
+        self._journal.note(facts.WaitBegun(*site(frame, call), source, due))
 
     def _addressed(self, text: str, people: Sequence[PersonId]) -> str:
         """The question with whom it is for before it, where others read along: of two of one name, by number which."""
@@ -242,7 +235,7 @@ class SessionQuestions:
         `of` is whose answer counts, by id; `each` are several of whom each is asked, ids by name.
         """
         page = self._pages.question(frame, self._prefix, labels)
-        self._journal.note(QuestionAsked(frame, pos, page.id, text, list(labels), of, dict(each)))
+        self._journal.note(facts.QuestionAsked(frame, pos, page.id, text, list(labels), of, dict(each)))
         self._journal.note(PageFinished(page.id, text))
         self._pages.show(page)
         return page
@@ -262,7 +255,7 @@ class SessionQuestions:
                 continue
             options = question.options
             page = self._pages.question(question.frame, self._prefix, options)
-            self._journal.note(QuestionAskedAgain(question.frame, key.pos, page.id))
+            self._journal.note(facts.QuestionAskedAgain(question.frame, key.pos, page.id))
             self._journal.note(PageFinished(page.id, question.text))
             self._pages.show(page)
 

@@ -14,20 +14,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from runtime.bus import Bus
-from runtime.core.errors import (
-    LLMKeyRefused,
-    LLMNotOffered,
-    LLMProcessLost,
-    LLMQuotaSpent,
-    LLMRateLimited,
-    LLMRefused,
-    LLMTimeout,
-    LLMUnavailable,
-    NoModelSet,
-    NoUsableAnswer,
-    ParleyError,
-    PlaybookError,
-)
+from runtime.core import errors
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.core.texts import Texts
 from runtime.events import frames as happened
@@ -43,15 +30,15 @@ _PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
 """The location of a step at the start of an error, as in `Main:02.01:QUE: `."""
 
 _OF_MODELS = {
-    LLMUnavailable.__name__: "session.model_unreachable",
-    LLMProcessLost.__name__: "session.model_unreachable",
-    NoModelSet.__name__: "session.model_unset",
-    LLMTimeout.__name__: "session.model_slow",
-    LLMRateLimited.__name__: "session.model_busy",
-    LLMRefused.__name__: "session.model_refused",
-    LLMKeyRefused.__name__: "session.model_key_refused",
-    LLMNotOffered.__name__: "session.model_refused",
-    LLMQuotaSpent.__name__: "session.model_quota_spent",
+    errors.LLMUnavailable.__name__: "session.model_unreachable",
+    errors.LLMProcessLost.__name__: "session.model_unreachable",
+    errors.NoModelSet.__name__: "session.model_unset",
+    errors.LLMTimeout.__name__: "session.model_slow",
+    errors.LLMRateLimited.__name__: "session.model_busy",
+    errors.LLMRefused.__name__: "session.model_refused",
+    errors.LLMKeyRefused.__name__: "session.model_key_refused",
+    errors.LLMNotOffered.__name__: "session.model_refused",
+    errors.LLMQuotaSpent.__name__: "session.model_quota_spent",
 }
 """The text for people when the model gave no answer; the log has the provider's words."""
 
@@ -114,7 +101,11 @@ def failed_call(frame: Frame, call: FrameCall, error: BaseException) -> CallRetu
 def reason(error: Sequence[str], texts: Texts) -> str:
     """The reason for a failure, for people: without the rule that a model broke, and without a place in the program."""
     name, text = error
-    return texts("session.no_usable_answer") if name == NoUsableAnswer.__name__ else _PLACE.sub("", text).rstrip(".")
+    return (
+        texts("session.no_usable_answer")
+        if name == errors.NoUsableAnswer.__name__
+        else _PLACE.sub("", text).rstrip(".")
+    )
 
 
 class Recorded(Exception):
@@ -128,7 +119,7 @@ class Recorded(Exception):
         return self.text
 
 
-class RaisedByPlaybook(Recorded, PlaybookError):
+class RaisedByPlaybook(Recorded, errors.PlaybookError):
     """An exception from another playbook that is neither one of ours nor a frequent built-in one."""
 
 
@@ -185,7 +176,7 @@ def _plain_exceptions() -> dict[str, type[Exception]]:
     found: dict[str, type[Exception]] = {
         kind.__name__: kind for kind in (ValueError, TypeError, KeyError, TimeoutError, RuntimeError, LookupError)
     }
-    pending: list[type[ParleyError]] = [ParleyError]
+    pending: list[type[errors.ParleyError]] = [errors.ParleyError]
     while pending:
         kind = pending.pop()
         pending += kind.__subclasses__()

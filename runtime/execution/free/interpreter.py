@@ -29,14 +29,7 @@ from runtime.execution.triggers.kinds import HANDLER
 from runtime.language.instructions.fence import FreeFence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
-from runtime.tape.facts.frames import (
-    EndReached,
-    FrameSteered,
-    StatementRejected,
-    TurnEnded,
-    WaitBegun,
-    WaitEnded,
-)
+from runtime.tape.facts import frames as facts
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey, FrameState
 from runtime.tape.state.session import SessionState
@@ -139,10 +132,10 @@ class FreeInterpreter:
         journal = self._context.journal
         key = CallKey(self._frame.id, TURN)
         if key not in journal.state.waits:
-            journal.note(WaitBegun(self._frame.id, TURN, "Yld", "", self._frame.state.waits_for, None))
+            journal.note(facts.WaitBegun(self._frame.id, TURN, "Yld", "", self._frame.state.waits_for, None))
         taken = await self._context.builtins.receive(self._frame, TURN)
         mids = [message.id for message in taken or ()]
-        journal.note(WaitEnded(self._frame.id, TURN, messages=mids))
+        journal.note(facts.WaitEnded(self._frame.id, TURN, messages=mids))
         await journal.commit()
 
     async def _yield(self, source: str) -> None:
@@ -162,10 +155,12 @@ class FreeInterpreter:
             raise VerificationError(f"{self._playbook.name} continued for {most} turns without waiting for anybody")
         self._made |= calls_made(state)
         journal.note(
-            TurnEnded(frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits)
+            facts.TurnEnded(
+                frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits
+            )
         )
         if waits is None and (steering := self._context.steering(frame.agent)):
-            journal.note(FrameSteered(frame.id, [message.id for message in steering]))
+            journal.note(facts.FrameSteered(frame.id, [message.id for message in steering]))
             self._context.builtins.forget(self._agent_id, steering)
 
     def _stands_still(self) -> bool:
@@ -228,7 +223,7 @@ class FreeInterpreter:
         done = state.statements and state.statements[-1].done and not state.statements[-1].error
         if not done or not self._context.steering(self._frame.agent):
             return False
-        self._context.journal.note(EndReached(self._frame.id, "yield", value="call"))
+        self._context.journal.note(facts.EndReached(self._frame.id, "yield", value="call"))
         return True
 
     def _reply_run(self) -> ReplyRun:
@@ -289,7 +284,7 @@ class FreeInterpreter:
 
     def _reject(self, rejected: Rejected) -> None:
         frame = self._frame
-        fact = StatementRejected(frame.id, rejected.rule, rejected.message, rejected.source[:MAX_SOURCE_CHARS])
+        fact = facts.StatementRejected(frame.id, rejected.rule, rejected.message, rejected.source[:MAX_SOURCE_CHARS])
         self._context.journal.note(fact)
         self._refused(rejected.rule, rejected.message)
         if len(frame.state.rejections) < MAX_REJECTIONS:
