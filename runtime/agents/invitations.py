@@ -19,16 +19,7 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
 from runtime.execution.session_context import SessionContext
 from runtime.language.program import PlaybookSpec, Program
-from runtime.meetings.invitations import (
-    AUTOMATIC,
-    BEFORE_JOINING,
-    BUSY,
-    JOINED,
-    answer_of,
-    cannot_handle,
-    fitting,
-    rejected,
-)
+from runtime.meetings import invitations as rules
 from runtime.meetings.meetings import SessionMeetings
 from runtime.tape.state.meetings import MeetingState
 
@@ -109,12 +100,14 @@ class SessionInvitations:
         if not meeting.is_pending(agent):
             return None
         playbooks = meetings_of(self._program, self._journal.state.agents[agent].klass)
-        spec = fitting(playbooks, meeting.type, meeting.topic)
+        spec = rules.fitting(playbooks, meeting.type, meeting.topic)
         if spec is None:
-            await self.answer(meeting, agent, cannot_handle(playbooks))
+            await self.answer(meeting, agent, rules.cannot_handle(playbooks))
             return None
-        if any(param.default is None and param.name not in AUTOMATIC for param in spec.params):
-            await self.answer(meeting, agent, rejected(f"{spec.name} needs arguments, and an invitation has none"))
+        if any(param.default is None and param.name not in rules.AUTOMATIC for param in spec.params):
+            await self.answer(
+                meeting, agent, rules.rejected(f"{spec.name} needs arguments, and an invitation has none")
+            )
             return None
         return spec.name, self._arguments(spec, meeting)
 
@@ -124,12 +117,12 @@ class SessionInvitations:
         meeting = self._meetings.get(str(invitation.meeting_id))
         considers = any(frame.meeting == meeting.id for frame in self._journal.state.roots(agent))
         if meeting.is_pending(agent) and not considers:
-            await self.answer(meeting, agent, BUSY)
+            await self.answer(meeting, agent, rules.BUSY)
 
     async def idle(self, agent: AgentId) -> None:
         """The agent does nothing: it is invited again where it is still waited for."""
         for meeting in self._meetings.going_on():
-            if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
+            if meeting.is_pending(agent) and meeting.invited[agent] == rules.BUSY:
                 self._meetings.note_asked(meeting, agent, meeting.asks[agent])  # it counts as the same time
                 await self.send(meeting, [agent])
                 return
@@ -137,7 +130,7 @@ class SessionInvitations:
     def wants(self, agent: AgentId) -> bool:
         """Whether an agent was busy when it was asked, and is still waited for."""
         return any(
-            meeting.is_pending(agent) and meeting.invited[agent] == BUSY for meeting in self._meetings.going_on()
+            meeting.is_pending(agent) and meeting.invited[agent] == rules.BUSY for meeting in self._meetings.going_on()
         )
 
     async def answer(self, meeting: MeetingState, agent: AgentId, answer: str) -> None:
@@ -160,26 +153,26 @@ class SessionInvitations:
             answer = await self._considered(frame, playbook, meeting)
             await self.answer(meeting, agent, answer)
             await self._journal.commit()
-            if answer != JOINED:
+            if answer != rules.JOINED:
                 return answer
-        was_in = agent in meeting.joined or meeting.invited.get(agent) not in ("", BUSY)
+        was_in = agent in meeting.joined or meeting.invited.get(agent) not in ("", rules.BUSY)
         return meeting if was_in else f"Meeting {meeting.id} has ended"
 
     async def _considered(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> str:
         """The agent's answer: the result of the playbook that it executes before it joins, if it has one."""
-        name, klass = playbook.metadata.get(BEFORE_JOINING), frame.agent.klass
+        name, klass = playbook.metadata.get(rules.BEFORE_JOINING), frame.agent.klass
         agent = self._program.agent(klass)
         spec = agent.playbook(name) if agent is not None and name is not None else None
         if spec is None:
-            return JOINED
+            return rules.JOINED
         if _CONSIDERING not in frame.state.records:
             call = FrameCall(_CONSIDERING, spec.name, (), self._arguments(spec, meeting))
             try:
                 await frame.host.run_child(frame, call, *self._found(frame, spec.name), hidden=True)
             except PlaybookError as error:
-                return rejected(str(error))
+                return rules.rejected(str(error))
         record = frame.state.records[_CONSIDERING]
-        return answer_of(record.value, record.error)
+        return rules.answer_of(record.value, record.error)
 
     def _found(self, frame: Frame, playbook: str) -> tuple[AgentId, ExecutablePlaybook]:
         found = frame.host.find(frame.state.agent, playbook)

@@ -7,17 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from runtime.execution.free.reply.lexer import (
-    BrokenCode,
-    ReplyItem,
-    ReplyProse,
-    ReplyRemark,
-    ReplyStatement,
-    SayHeld,
-    SayName,
-    SayStarted,
-    SayText,
-)
+from runtime.execution.free.reply import lexer
 from runtime.execution.free.reply.reader import ReplyReader
 from runtime.execution.free.scope import Position, Rejected
 from runtime.execution.free.statement import with_dollars, with_variables
@@ -131,28 +121,28 @@ class ReplyRun:
         fenced = self._position().fenced
         return fenced.owes if fenced is not None else ()
 
-    async def _run(self, items: Sequence[ReplyItem]) -> None:
+    async def _run(self, items: Sequence[lexer.ReplyItem]) -> None:
         for item in items:
             if not self.over:
                 await self._take(item)
 
-    async def _take(self, item: ReplyItem) -> None:
+    async def _take(self, item: lexer.ReplyItem) -> None:
         match item:
-            case ReplyProse():
+            case lexer.ReplyProse():
                 self._prose += item.text
-            case ReplyRemark():
+            case lexer.ReplyRemark():
                 self._on_remark(item)
-            case ReplyStatement():
+            case lexer.ReplyStatement():
                 await self._on_statement(item)
-            case SayStarted():
+            case lexer.SayStarted():
                 await self._on_say_started(item)
-            case SayText() if self._stream is not None:
+            case lexer.SayText() if self._stream is not None:
                 await self._stream.write(item.text)
-            case SayName():
+            case lexer.SayName():
                 await self._on_say_name(item)
-            case SayHeld():
+            case lexer.SayHeld():
                 self._stream = None
-            case BrokenCode():
+            case lexer.BrokenCode():
                 self._reject("parse", f"{item.message} (line {item.line})", item.source)
 
     def _reject(self, rule: str, message: str, source: str = "") -> None:
@@ -163,7 +153,7 @@ class ReplyRun:
         self.over = True
         self._stream = None
 
-    def _on_remark(self, item: ReplyRemark) -> None:
+    def _on_remark(self, item: lexer.ReplyRemark) -> None:
         word, _, count = item.text.partition(":")
         if word.strip() != "resume":
             self._remarks.append(item.text)
@@ -176,7 +166,7 @@ class ReplyRun:
         else:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
 
-    async def _on_statement(self, item: ReplyStatement) -> None:
+    async def _on_statement(self, item: lexer.ReplyStatement) -> None:
         too_big = verify_size(item.source)
         if too_big is not None:
             self._refuse(too_big)
@@ -233,7 +223,7 @@ class ReplyRun:
         if self._executor.halted:
             self.over = True
 
-    async def _on_say_started(self, item: SayStarted) -> None:
+    async def _on_say_started(self, item: lexer.SayStarted) -> None:
         if not self._continues:
             return
         position = self._position()
@@ -243,7 +233,7 @@ class ReplyRun:
             return
         self._stream = await self._executor.open_stream(item.target)
 
-    async def _on_say_name(self, item: SayName) -> None:
+    async def _on_say_name(self, item: lexer.SayName) -> None:
         if self._stream is None:
             return
         try:

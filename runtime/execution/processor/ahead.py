@@ -16,25 +16,9 @@ from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.questioner import Questioner, conditional
 from runtime.execution.processor.work import Work
 from runtime.execution.questions.form import Key, OutcomeChoice, Question, WordsQuestion
+from runtime.language.instructions import model as steps
 from runtime.language.instructions.evaluation import LenientNames, NotComputable
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import (
-    Ask,
-    BranchSide,
-    Condition,
-    Jump,
-    Loop,
-    LoopKind,
-    Meaning,
-    Operand,
-    Prose,
-    Return,
-    Say,
-    Set,
-    StepGroup,
-    Template,
-    Think,
-)
 from runtime.language.instructions.uses import calls
 
 MAX_QUESTIONS = 6
@@ -67,22 +51,24 @@ class Ahead:
 
         return plan
 
-    def tested(self, first: Question, line: str, part: Condition | Loop | Jump) -> Callable[[], list[Question]]:
+    def tested(
+        self, first: Question, line: str, part: steps.Condition | steps.Loop | steps.Jump
+    ) -> Callable[[], list[Question]]:
         """A condition in words, and the questions on both of its sides."""
 
         def plan() -> list[Question]:
             asked = [first]
-            if isinstance(part, Jump):
+            if isinstance(part, steps.Jump):
                 return asked
             names = self._work.names()
-            if isinstance(part, Condition):
+            if isinstance(part, steps.Condition):
                 assert part.test is not None
                 walk = _Walk(self._course, self._questioner, asked)
                 way, behind = _Way(dict(names), set(), ""), self._course.after(line).line
                 if walk.sides(line, part.test, way, behind):
                     walk.go(behind, way)
                 return asked
-            enters = part.kind is LoopKind.WHILE
+            enters = part.kind is steps.LoopKind.WHILE
             if part.waits:
                 return asked
             self._follow(self._course.into(line), names, frozenset(), asked, said_of(part.over, enters))
@@ -130,11 +116,11 @@ class _Walk(Struct):
             if len(node.instruction.parts) > 1 or calls(node.instruction):
                 return False
             part = node.instruction.head
-            if isinstance(part, Condition):
+            if isinstance(part, steps.Condition):
                 following = self._branch(line, part, way)
-            elif isinstance(part, Loop):
+            elif isinstance(part, steps.Loop):
                 following = self._loop(line, part, way)
-            elif isinstance(part, Jump) and part.test is None:
+            elif isinstance(part, steps.Jump) and part.test is None:
                 following = self._course.jump(line, part.line).line
             elif self._passes(line, part, way):
                 following = self._course.into(line).line
@@ -152,32 +138,32 @@ class _Walk(Struct):
         self._asked.append(conditional(question, when))
         return True
 
-    def _passes(self, line: str, part: Meaning, way: _Way) -> bool:
+    def _passes(self, line: str, part: steps.Meaning, way: _Way) -> bool:
         """Whether control passes an instruction without an effect."""
         names, when = way.names, way.when
         match part:
-            case Say(words=Prose()):
+            case steps.Say(words=steps.Prose()):
                 return self._ask(self._questioner.words(line, part, names), when)
-            case Say(words=Template()) | StepGroup():
+            case steps.Say(words=steps.Template()) | steps.StepGroup():
                 return True
-            case Ask(words=Prose()):
+            case steps.Ask(words=steps.Prose()):
                 self._ask(self._questioner.words(line, part, names), when)
                 return False
-            case Set(value=Prose()):
+            case steps.Set(value=steps.Prose()):
                 way.unknown |= {variable.name for variable in part.variables}
                 return self._ask(self._questioner.value(line, part, names), when)
-            case Set(value=Expression() as value):
+            case steps.Set(value=Expression() as value):
                 self._assign(part, value, way)
                 return True
-            case Return(value=Prose()):
+            case steps.Return(value=steps.Prose()):
                 self._ask(self._questioner.value(line, part, names), when)
                 return False
-            case Think():
+            case steps.Think():
                 return self._ask(self._questioner.thought(line, part, names), when)
         return False
 
     @staticmethod
-    def _assign(part: Set, value: Expression, way: _Way) -> None:
+    def _assign(part: steps.Set, value: Expression, way: _Way) -> None:
         assigned = {variable.name for variable in part.variables}
         simple = len(part.variables) == 1 and not part.variables[0].path and not part.operator
         if not simple or value.names & way.unknown:
@@ -189,19 +175,19 @@ class _Walk(Struct):
         except NotComputable:
             way.unknown |= assigned
 
-    def _branch(self, line: str, part: Condition, way: _Way) -> str | None:
+    def _branch(self, line: str, part: steps.Condition, way: _Way) -> str | None:
         """Follow a condition; where an answer decides it, both sides are followed, then what comes after both."""
         if part.test is None:
-            return (self._course.into(line) if part.side is BranchSide.ELSE else self._course.after(line)).line
+            return (self._course.into(line) if part.side is steps.BranchSide.ELSE else self._course.after(line)).line
         decided = self._decided(part.test, way)
         if decided is not None:
             return (self._course.into(line) if decided else self._course.otherwise(line)).line
-        if isinstance(part.test, Prose) and not self._ask(self._questioner.test(line, part, way.names), way.when):
+        if isinstance(part.test, steps.Prose) and not self._ask(self._questioner.test(line, part, way.names), way.when):
             return None
         behind = self._course.after(line).line
         return behind if self.sides(line, part.test, way, behind) else None
 
-    def sides(self, line: str, test: Operand, way: _Way, behind: str | None) -> bool:
+    def sides(self, line: str, test: steps.Operand, way: _Way, behind: str | None) -> bool:
         """Follow both sides of a condition; True if control may reach `behind` from one of them."""
         meets, tells = False, dict[Key, str]()
         for going, holds in ((self._course.into(line), True), (self._course.otherwise(line), False)):
@@ -222,16 +208,16 @@ class _Walk(Struct):
             ]
         return meets
 
-    def _loop(self, line: str, part: Loop, way: _Way) -> str | None:
+    def _loop(self, line: str, part: steps.Loop, way: _Way) -> str | None:
         """Follow a loop or pass it; its rounds are not counted."""
-        counted = part.kind in (LoopKind.EACH, LoopKind.TIMES) or part.at_most is not None
+        counted = part.kind in (steps.LoopKind.EACH, steps.LoopKind.TIMES) or part.at_most is not None
         if counted or part.body_first or part.waits:
             return None
-        enters = part.kind is LoopKind.WHILE
+        enters = part.kind is steps.LoopKind.WHILE
         decided = self._decided(part.over, way)
         if decided is not None:
             return (self._course.into(line) if decided is enters else self._course.past_loop(line)).line
-        if isinstance(part.over, Prose) and not self._ask(self._questioner.test(line, part, way.names), way.when):
+        if isinstance(part.over, steps.Prose) and not self._ask(self._questioner.test(line, part, way.names), way.when):
             return None
         self.go(self._course.into(line).line, way.side(said_of(part.over, enters)))
         self.go(self._course.past_loop(line).line, way.side(said_of(part.over, not enters)))
@@ -247,6 +233,6 @@ class _Walk(Struct):
             return None
 
 
-def said_of(test: Operand, holds: bool) -> str:
-    text = test.text if isinstance(test, Prose) else test.source
+def said_of(test: steps.Operand, holds: bool) -> str:
+    text = test.text if isinstance(test, steps.Prose) else test.source
     return text if holds else f"not: {text}"

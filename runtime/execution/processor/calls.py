@@ -15,24 +15,11 @@ from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Questioner, expression_text
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.form import ValueQuestion
+from runtime.language.instructions import model as steps
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.in_english import speaks_of_failure
 from runtime.language.instructions.lookups import PROSE_OF
-from runtime.language.instructions.model import (
-    Ask,
-    Call,
-    CallArgument,
-    Condition,
-    Jump,
-    Loop,
-    Operand,
-    Prose,
-    Return,
-    Say,
-    Set,
-    Think,
-)
 from runtime.language.program import AgentSpec, Param, PlaybookSpec
 
 MAX_NOTE_CHARS = 600
@@ -41,7 +28,10 @@ MAX_NOTE_CHARS = 600
 _TOLD = frozenset({"Spawn", "Result"})
 """Built-in calls whose results later steps speak of, in a variable or not."""
 
-Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | Jump | Think)
+Asking = TypeVar(
+    "Asking",
+    bound=steps.Say | steps.Ask | steps.Set | steps.Return | steps.Condition | steps.Loop | steps.Jump | steps.Think,
+)
 """Instructions that may ask a model."""
 
 
@@ -53,7 +43,7 @@ class StepCalls:
         self._context = exchange.context
         self._frame = exchange.frame
 
-    async def execute(self, line: str, part: Call, *, handles_failure: bool) -> None:
+    async def execute(self, line: str, part: steps.Call, *, handles_failure: bool) -> None:
         if part.result is not None and (computed := self._function(part)) is not None:
             await self._work.assign(part.result, await self._work.evaluate(computed))
             return
@@ -76,7 +66,7 @@ class StepCalls:
         if part.result is not None:
             await self._work.assign(part.result, value)
 
-    def _function(self, part: Call) -> Expression | None:
+    def _function(self, part: steps.Call) -> Expression | None:
         """The expression that a step is which looks like a call of a playbook: `$n = len($list)`. None for calls."""
         if part.name not in FUNCTIONS or part.name in SIGNATURES or self._spec(part.name) is not None:
             return None
@@ -85,7 +75,7 @@ class StepCalls:
             return None
         return read_expression(f"{part.name}({', '.join(f'{name}={said}' if name else said for name, said in given)})")
 
-    def _remember_result(self, part: Call, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any) -> None:
+    def _remember_result(self, part: steps.Call, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any) -> None:
         if part.name in SIGNATURES and part.result is None and part.name not in _TOLD:
             return
         given = ", ".join(
@@ -107,7 +97,7 @@ class StepCalls:
             return False
         return any(param.needs_value for at, param in enumerate(found.params) if parameter in (at, param.name))
 
-    async def _arguments(self, line: str, part: Call) -> tuple[list[Any], dict[str, Any]]:
+    async def _arguments(self, line: str, part: steps.Call) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call: exact ones evaluated, the others asked for together."""
         params = self._params(part.name)
         given = [(self._parameter(index, argument, params), argument) for index, argument in enumerate(part.arguments)]
@@ -117,7 +107,7 @@ class StepCalls:
             own = self._own_parameter(argument.value)
             if own is not None:
                 values[name] = self._work.names()[own]
-            elif isinstance(argument.value, Prose):
+            elif isinstance(argument.value, steps.Prose):
                 wanted[name] = (argument.value.text, _type_of(params, name))
             else:
                 values[name] = await self._work.evaluate(argument.value)
@@ -136,13 +126,13 @@ class StepCalls:
             return args, {name: values[name] for name, argument in given if argument.name}
         return [], values
 
-    def _own_parameter(self, value: Operand) -> str | None:
+    def _own_parameter(self, value: steps.Operand) -> str | None:
         """The parameter of this playbook that an argument names without its `$`; None where it names none."""
-        name = value.text.strip() if isinstance(value, Prose) else ""
+        name = value.text.strip() if isinstance(value, steps.Prose) else ""
         return name if name in self._frame.state.kwargs and name in self._work.names() else None
 
     @staticmethod
-    def _parameter(index: int, argument: CallArgument, params: Sequence[Param] | None) -> str:
+    def _parameter(index: int, argument: steps.CallArgument, params: Sequence[Param] | None) -> str:
         if argument.name:
             return argument.name
         return params[index].name if params is not None and index < len(params) else f"argument_{index + 1}"
@@ -162,12 +152,12 @@ class StepCalls:
         """An instruction whose prose has the results of its exact calls: they are made now."""
         name = PROSE_OF[type(part)]
         operand = getattr(part, name)
-        if not isinstance(operand, Prose) or not operand.calls:
+        if not isinstance(operand, steps.Prose) or not operand.calls:
             return part
         changed: dict[str, Any] = {name: await self._looked_up(operand)}
         return replace(part, **changed)
 
-    async def _looked_up(self, prose: Prose) -> Prose:
+    async def _looked_up(self, prose: steps.Prose) -> steps.Prose:
         text = prose.text
         for call in prose.calls:
             known = all(self._spec(name) is not None for name in call.called)
@@ -176,21 +166,21 @@ class StepCalls:
                 text = text.replace(f"{{{call.source}}}", gave).replace(
                     call.source, f"{_name(call)} (which gave {gave})"
                 )
-        return Prose(text)
+        return steps.Prose(text)
 
-    async def evaluate_or_ask(self, operand: Operand, what: str, kind: str, line: str) -> Any:
+    async def evaluate_or_ask(self, operand: steps.Operand, what: str, kind: str, line: str) -> Any:
         if isinstance(operand, Expression):
             return await self._work.evaluate(operand)
         told = await self._looked_up(operand)
         question = ValueQuestion((line, "operand"), f"Give {what}: {told.text}.", {"value": kind})
         return (await self._exchange.answer(lambda: [question]))["value"]
 
-    async def items(self, loop: Loop, line: str) -> Any:
+    async def items(self, loop: steps.Loop, line: str) -> Any:
         """What a loop goes through: of a text, what the noun of the loop means; a model says which parts these are."""
         what, each = "the items, in order", loop.variable
         items = await self.evaluate_or_ask(loop.over, what, "list", line)
         if isinstance(items, str) and items and each is not None and not loop.by_letters:
-            parts = Prose(f"each {each.name} of {expression_text(loop.over)}")
+            parts = steps.Prose(f"each {each.name} of {expression_text(loop.over)}")
             return await self.evaluate_or_ask(parts, what, "list", line)
         return items
 
@@ -208,6 +198,6 @@ def handles_failure(course: Course, notes: Sequence[str], line: str) -> bool:
     node = course.node(line)
     behind = node.beside[node.beside.index(line) + 1 :]
     following = [course.node(other).instruction.head for other in behind]
-    return any(isinstance(head, Condition) and head.of_failure for head in following) or any(
+    return any(isinstance(head, steps.Condition) and head.of_failure for head in following) or any(
         speaks_of_failure(note) for note in notes
     )

@@ -9,24 +9,10 @@ from msgspec import Struct, field
 
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import ORDERER
+from runtime.language.instructions import model as steps
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.in_english import speaks_of_others
-from runtime.language.instructions.model import (
-    Ask,
-    BranchSide,
-    Call,
-    Condition,
-    Instruction,
-    InstructionNode,
-    Jump,
-    Loop,
-    Meaning,
-    Operand,
-    PlaybookCode,
-    Prose,
-    Wait,
-)
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """The changes of loops, by line: their new state, or None for those that are left."""
@@ -46,14 +32,14 @@ class Going(Struct, frozen=True):
 
 
 class Course:
-    def __init__(self, code: PlaybookCode) -> None:
+    def __init__(self, code: steps.PlaybookCode) -> None:
         self._nodes = code.nodes
         self.first = code.first
 
-    def node(self, line: str) -> InstructionNode:
+    def node(self, line: str) -> steps.InstructionNode:
         return self._nodes[line]
 
-    def instructions(self) -> Iterator[Instruction]:
+    def instructions(self) -> Iterator[steps.Instruction]:
         return (node.instruction for node in self._nodes.values())
 
     def hears_words(self) -> bool:
@@ -66,7 +52,7 @@ class Course:
     def after(self, line: str) -> Going:
         node = self._nodes[line]
         at = node.beside.index(line) + 1
-        if isinstance(node.instruction.head, Condition):
+        if isinstance(node.instruction.head, steps.Condition):
             while at < len(node.beside) and self._is_otherwise(node.beside[at]):
                 at += 1
         return self._to(node, at)
@@ -77,12 +63,12 @@ class Course:
         at = node.beside.index(line) + 1
         return self._to(node, at)
 
-    def _to(self, node: InstructionNode, at: int) -> Going:
+    def _to(self, node: steps.InstructionNode, at: int) -> Going:
         if at < len(node.beside):
             return Going(node.beside[at])
         if node.parent is None:
             return Going(None)
-        if isinstance(self._nodes[node.parent].instruction.head, Loop):
+        if isinstance(self._nodes[node.parent].instruction.head, steps.Loop):
             return Going(node.parent)
         return self.after(node.parent)
 
@@ -100,7 +86,7 @@ class Course:
     def loop_of(self, line: str) -> str | None:
         parent = self._nodes[line].parent
         while parent is not None:
-            if isinstance(self._nodes[parent].instruction.head, Loop):
+            if isinstance(self._nodes[parent].instruction.head, steps.Loop):
                 return parent
             parent = self._nodes[parent].parent
         return None
@@ -111,21 +97,21 @@ class Course:
         loop = self.loop_of(line)
         while loop is not None:
             head = self._nodes[loop].instruction.head
-            if isinstance(head, Loop) and isinstance(head.over, Expression) and MEETING_ACTIVE in head.over.names:
+            if isinstance(head, steps.Loop) and isinstance(head.over, Expression) and MEETING_ACTIVE in head.over.names:
                 return self.past_loop(loop)
             loop = self.loop_of(loop)
         return None
 
-    def tests_of(self, line: str) -> list[Operand]:
+    def tests_of(self, line: str) -> list[steps.Operand]:
         """The tests that can end a loop, or keep a jump from going back: its own, else those of the conditions in the
         loop, or around the jump."""
         head = self._nodes[line].instruction.head
-        own = head.over if isinstance(head, Loop) else head.test if isinstance(head, Jump) else None
+        own = head.over if isinstance(head, steps.Loop) else head.test if isinstance(head, steps.Jump) else None
         if own is not None and not (isinstance(own, Expression) and not (own.names or own.calls)):
             return [own]
-        near = self._below(line) if isinstance(head, Loop) else self._holding(line)
+        near = self._below(line) if isinstance(head, steps.Loop) else self._holding(line)
         heads = [self._nodes[one].instruction.head for one in near]
-        return [one.test for one in heads if isinstance(one, Condition | Jump) and one.test is not None]
+        return [one.test for one in heads if isinstance(one, steps.Condition | steps.Jump) and one.test is not None]
 
     def goes_back(self, line: str, target: str) -> bool:
         """Whether a jump repeats steps, and is no loop's own jump to its next round."""
@@ -146,18 +132,20 @@ class Course:
 
     def rounds_below(self, line: str) -> dict[str, None]:
         return {
-            known: None for known in self._below(line) if isinstance(self._nodes[known].instruction.head, Loop | Jump)
+            known: None
+            for known in self._below(line)
+            if isinstance(self._nodes[known].instruction.head, steps.Loop | steps.Jump)
         }
 
     def _is_otherwise(self, line: str) -> bool:
         head = self._nodes[line].instruction.head
-        return isinstance(head, Condition) and head.side is not BranchSide.IF
+        return isinstance(head, steps.Condition) and head.side is not steps.BranchSide.IF
 
 
-def _hears_words(part: Meaning) -> bool:
-    sources = part.sources if isinstance(part, Wait | Ask) else ()
+def _hears_words(part: steps.Meaning) -> bool:
+    sources = part.sources if isinstance(part, steps.Wait | steps.Ask) else ()
     waits = any(source == ORDERER or source.startswith(("$", "task ", "*")) for source in sources)
-    return waits or (isinstance(part, Call) and part.name == "WaitForMessage")
+    return waits or (isinstance(part, steps.Call) and part.name == "WaitForMessage")
 
 
 def counted(state: Mapping[str, Any] | None) -> dict[str, int]:
@@ -166,7 +154,7 @@ def counted(state: Mapping[str, Any] | None) -> dict[str, int]:
     return {count: before.get(count, 0) + 1 for count in ("idle", "same")}
 
 
-def check_round(tests: Sequence[Operand], state: Mapping[str, Any], step: str, *, meeting: bool) -> None:
+def check_round(tests: Sequence[steps.Operand], state: Mapping[str, Any], step: str, *, meeting: bool) -> None:
     """Raises PlaybookError where the next round of a loop, which ends by one of `tests`, would lead nowhere.
 
     Tests that the runtime computes are left alone: what they read may come from anywhere. `step` names the
@@ -181,12 +169,12 @@ def check_round(tests: Sequence[Operand], state: Mapping[str, Any], step: str, *
         )
 
 
-def _in_circles(tests: Sequence[Operand], state: Mapping[str, Any]) -> str:
+def _in_circles(tests: Sequence[steps.Operand], state: Mapping[str, Any]) -> str:
     idle, same = state.get("idle", 0), state.get("same", 0)
-    for_others_to_say = all(isinstance(test, Prose) or MEETING_ACTIVE in test.names for test in tests)
+    for_others_to_say = all(isinstance(test, steps.Prose) or MEETING_ACTIVE in test.names for test in tests)
     if idle < IDLE_ROUNDS or not for_others_to_say:
         return ""
-    judged = [test.text for test in tests if isinstance(test, Prose) and "$" not in test.text]
+    judged = [test.text for test in tests if isinstance(test, steps.Prose) and "$" not in test.text]
     if any(isinstance(test, Expression) for test in tests) or any(map(speaks_of_others, judged)):
         return "went round twice without waiting for anybody, and only others can end it"
     if same >= IDLE_ROUNDS:

@@ -25,31 +25,12 @@ from runtime.execution.processor.questioner import Questioner, expression_text
 from runtime.execution.processor.talk import AgentFacts, Correction, FrameTalk, Withdrawn
 from runtime.execution.processor.work import Authored, Work
 from runtime.execution.prompt.step_words import shown_words
+from runtime.language.instructions import model as steps
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.fence import fence_of
 from runtime.language.instructions.in_english import speaks_of_ending
-from runtime.language.instructions.model import (
-    Ask,
-    BranchSide,
-    Call,
-    Condition,
-    End,
-    Free,
-    Jump,
-    Leave,
-    Loop,
-    LoopKind,
-    Operand,
-    Prose,
-    Return,
-    Say,
-    Set,
-    StepGroup,
-    Think,
-    Wait,
-)
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.language.syntax.signature import spaced
 from runtime.language.value_types import coerced
@@ -185,23 +166,23 @@ class StepProcessor:
 
     # -- what instructions do
 
-    async def _say(self, line: str, part: Say) -> Outcome:
+    async def _say(self, line: str, part: steps.Say) -> Outcome:
         if self._exchange.is_over(part.targets) and (going := self._course.past_meeting(line)) is not None:
             return going
         await self._talk.say(line, await self._authored.filled(part))
         return None
 
-    async def _ask(self, line: str, part: Ask) -> Outcome:
+    async def _ask(self, line: str, part: steps.Ask) -> Outcome:
         if self._exchange.is_over(part.targets) and (going := self._course.past_meeting(line)) is not None:
             return going
         over = await self._talk.ask(line, await self._authored.filled(part))
         return self._course.past_meeting(line) if over else None
 
-    async def _wait(self, line: str, part: Wait) -> Outcome:
-        return await self._ask(line, Ask((), None, part.sources))
+    async def _wait(self, line: str, part: steps.Wait) -> Outcome:
+        return await self._ask(line, steps.Ask((), None, part.sources))
 
-    async def _set(self, line: str, part: Set) -> Outcome:
-        if isinstance(part.value, Prose):
+    async def _set(self, line: str, part: steps.Set) -> Outcome:
+        if isinstance(part.value, steps.Prose):
             part = await self._calls.informed(part)
             question = self._questioner.value(line, part, self._work.names())
             assert question is not None
@@ -214,48 +195,48 @@ class StepProcessor:
         await self._work.give(part, value)
         return None
 
-    async def _call(self, line: str, part: Call) -> Outcome:
+    async def _call(self, line: str, part: steps.Call) -> Outcome:
         await self._calls.execute(line, part, handles_failure=handles_failure(self._course, self._playbook.notes, line))
         return None
 
-    async def _think(self, line: str, part: Think) -> Outcome:
+    async def _think(self, line: str, part: steps.Think) -> Outcome:
         part = await self._calls.informed(part)
         question = self._questioner.thought(line, part, self._work.names())
         thought = await self._exchange.answer(self._ahead.planned(question, frozenset()))
         self._work.notes.append(f"{LineForm.THOUGHT} {foreign(str(thought)[:1000])})")
         return None
 
-    async def _condition(self, line: str, part: Condition) -> Outcome:
+    async def _condition(self, line: str, part: steps.Condition) -> Outcome:
         if part.test is None:
-            holds = part.side is BranchSide.ELSE
+            holds = part.side is steps.BranchSide.ELSE
             return self._course.into(line) if holds else self._course.after(line)
         holds = await self._holds(line, part, part.test)
         return self._course.into(line) if holds else self._course.otherwise(line)
 
-    async def _holds(self, line: str, part: Condition | Loop | Jump, test: Operand) -> bool:
+    async def _holds(self, line: str, part: steps.Condition | steps.Loop | steps.Jump, test: steps.Operand) -> bool:
         if isinstance(test, Expression):
-            return await self._work.holds(test, waits=not isinstance(part, Condition))
+            return await self._work.holds(test, waits=not isinstance(part, steps.Condition))
         part = await self._calls.informed(part)
         question = self._questioner.test(line, part, self._work.names())
         assert question is not None
         answer = await self._exchange.answer(self._ahead.tested(question, line, part))
         return question.holds(answer)
 
-    async def _loop(self, line: str, part: Loop) -> Outcome:
+    async def _loop(self, line: str, part: steps.Loop) -> Outcome:
         state = self._frame.state.loops.get(line)
         number = 0 if state is None else state["n"] + 1
         if part.at_most is not None and number >= part.at_most:
             return self._course.past_loop(line)
-        if part.kind is LoopKind.EACH:
+        if part.kind is steps.LoopKind.EACH:
             return await self._each(line, part, state, number)
-        if part.kind is LoopKind.TIMES:
+        if part.kind is steps.LoopKind.TIMES:
             most = await self._count(part) if state is None else state["of"]
             return self._round(line, number, of=most) if number < most else self._course.past_loop(line)
         if number or not part.body_first:
             holds = await self._holds(line, part, part.over)
-            if holds is not (part.kind is LoopKind.WHILE):
+            if holds is not (part.kind is steps.LoopKind.WHILE):
                 return self._course.past_loop(line)
-        if part.waits and await self._talk.ask(line, Ask((), None, (part.waits,))):
+        if part.waits and await self._talk.ask(line, steps.Ask((), None, (part.waits,))):
             return self._course.past_loop(line)  # nothing was heard but the end of the meeting
         if part.at_most is None:
             self._check_round(line, state)
@@ -269,13 +250,13 @@ class StepProcessor:
         words = f"{self._frame.place}: \u201c{self._doing() or ''}\u201d"
         check_round(self._course.tests_of(line), state or {}, words, meeting=self._frame.state.meeting is not None)
 
-    async def _count(self, part: Loop) -> int:
+    async def _count(self, part: steps.Loop) -> int:
         value = await self._calls.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")
         if not isinstance(value, int | float):
             raise PlaybookError(f"{self._frame.place}: {value!r} is not a number of rounds")
         return int(value)
 
-    async def _each(self, line: str, part: Loop, state: Mapping[str, Any] | None, number: int) -> Outcome:
+    async def _each(self, line: str, part: steps.Loop, state: Mapping[str, Any] | None, number: int) -> Outcome:
         if state is None:
             items = await self._calls.items(part, line)
             items = list(items) if isinstance(items, list | dict | str) else None
@@ -289,7 +270,7 @@ class StepProcessor:
             await self._work.assign(part.variable, items[number])
         return self._round(line, number, **({"items": items} if state is None else {}))
 
-    async def _jump(self, line: str, part: Jump) -> Outcome:
+    async def _jump(self, line: str, part: steps.Jump) -> Outcome:
         if part.test is not None and await self._holds(line, part, part.test) is part.unless:
             return self._course.after(line)
         going = self._course.jump(line, part.line)
@@ -299,13 +280,13 @@ class StepProcessor:
         self._check_round(line, state)
         return Going(going.line, {**going.loops, line: counted(state)})
 
-    async def _leave(self, line: str, part: Leave) -> Outcome:
+    async def _leave(self, line: str, part: steps.Leave) -> Outcome:
         loop = self._course.loop_of(line)
         if loop is None:
             return None
         return self._course.jump(line, loop) if part.next_round else self._course.past_loop(loop)
 
-    async def _return(self, line: str, part: Return) -> Outcome:
+    async def _return(self, line: str, part: steps.Return) -> Outcome:
         if part.value is None:
             return Returned()
         if isinstance(part.value, Expression):
@@ -316,12 +297,12 @@ class StepProcessor:
         values = await self._exchange.answer(self._ahead.planned(question, frozenset()))
         return Returned(values["result"])
 
-    async def _end(self, _line: str, _part: End) -> Outcome:
+    async def _end(self, _line: str, _part: steps.End) -> Outcome:
         await self._exchange.asking.close()
         await self._context.builtins.end()
         return Returned()
 
-    async def _carry_out(self, line: str, part: Free) -> Outcome:
+    async def _carry_out(self, line: str, part: steps.Free) -> Outcome:
         await self._exchange.asking.close()
         ends = speaks_of_ending(part.text.text, self._playbook.notes) or self._course.after(line).line is None
         told = self._questioner.told(part.text.text, self._work.names())
@@ -332,7 +313,7 @@ class StepProcessor:
         self._work.said += [str(record.text) for record in records if record.name == "Say" and record.text]
         return None
 
-    async def _pass(self, _line: str, _part: StepGroup) -> Outcome:
+    async def _pass(self, _line: str, _part: steps.StepGroup) -> Outcome:
         return None
 
     # -- places and values
@@ -359,18 +340,18 @@ class StepProcessor:
 
 
 _HANDLERS: Mapping[type, Callable[[StepProcessor, str, Any], Awaitable[Outcome]]] = {
-    Say: StepProcessor._say,
-    Ask: StepProcessor._ask,
-    Wait: StepProcessor._wait,
-    Set: StepProcessor._set,
-    Call: StepProcessor._call,
-    Think: StepProcessor._think,
-    Condition: StepProcessor._condition,
-    Loop: StepProcessor._loop,
-    Jump: StepProcessor._jump,
-    Leave: StepProcessor._leave,
-    Return: StepProcessor._return,
-    End: StepProcessor._end,
-    Free: StepProcessor._carry_out,
-    StepGroup: StepProcessor._pass,
+    steps.Say: StepProcessor._say,
+    steps.Ask: StepProcessor._ask,
+    steps.Wait: StepProcessor._wait,
+    steps.Set: StepProcessor._set,
+    steps.Call: StepProcessor._call,
+    steps.Think: StepProcessor._think,
+    steps.Condition: StepProcessor._condition,
+    steps.Loop: StepProcessor._loop,
+    steps.Jump: StepProcessor._jump,
+    steps.Leave: StepProcessor._leave,
+    steps.Return: StepProcessor._return,
+    steps.End: StepProcessor._end,
+    steps.Free: StepProcessor._carry_out,
+    steps.StepGroup: StepProcessor._pass,
 }

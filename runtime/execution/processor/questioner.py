@@ -16,28 +16,10 @@ from runtime.core.plain_text import shortened
 from runtime.core.prompt_forms import LineForm, foreign_line
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.form import (
-    Key,
-    OutcomeChoice,
-    Question,
-    UnderstandQuestion,
-    ValueQuestion,
-    WordsQuestion,
-)
+from runtime.execution.questions import form
+from runtime.language.instructions import model as steps
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import (
-    Ask,
-    Condition,
-    Jump,
-    Loop,
-    Prose,
-    Return,
-    Say,
-    Set,
-    Think,
-    VariableTarget,
-)
 from runtime.language.instructions.operands import NOT_SO, VARIABLE
 from runtime.language.vocabulary.phrase import phrase
 
@@ -176,12 +158,12 @@ class Questioner:
         self._speaker = speaker
         self._returns = returns or ""
 
-    def words(self, line: str, part: Say | Ask, names: Mapping[str, Any]) -> WordsQuestion | None:
-        if not isinstance(part.words, Prose):
+    def words(self, line: str, part: steps.Say | steps.Ask, names: Mapping[str, Any]) -> form.WordsQuestion | None:
+        if not isinstance(part.words, steps.Prose):
             return None
         to = _whom(part.targets)
         text = part.words.text
-        if isinstance(part, Ask):
+        if isinstance(part, steps.Ask):
             wanted = {want.name for want in part.wants}
             names = {name: value for name, value in names.items() if name not in wanted}
             text = without_bookkeeping(text, wanted)
@@ -198,70 +180,74 @@ class Questioner:
         filled = VARIABLE.sub(lambda found: _filled(found, names), text)
         bare = (part.words.text, text, told, filled) if is_instruction(part.words.text) else ()
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
-        return WordsQuestion((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
+        return form.WordsQuestion((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
 
-    def asked(self, part: Ask, names: Mapping[str, Any]) -> str:
+    def asked(self, part: steps.Ask, names: Mapping[str, Any]) -> str:
         """What a person was asked, in the author's words; "" where they are not the author's."""
-        if not isinstance(part.words, Prose):
+        if not isinstance(part.words, steps.Prose):
             return ""
         wanted = {want.name for want in part.wants}
         known = {name: value for name, value in names.items() if name not in wanted}
         return self.told(without_bookkeeping(part.words.text, wanted), known)
 
-    def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> ValueQuestion | None:
-        if not isinstance(part.value, Prose):
+    def value(self, line: str, part: steps.Set | steps.Return, names: Mapping[str, Any]) -> form.ValueQuestion | None:
+        if not isinstance(part.value, steps.Prose):
             return None
-        if isinstance(part, Return):
-            return ValueQuestion(
+        if isinstance(part, steps.Return):
+            return form.ValueQuestion(
                 (line, "value"), f"The result, {self.told(part.value.text, names)}.", {"result": self._returns}
             )
         wanted = {variable.name: self.type_of(variable) for variable in part.variables}
         listed = " and ".join(f"${name}" for name in wanted)
-        return ValueQuestion((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
+        return form.ValueQuestion(
+            (line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted
+        )
 
-    def given(self, line: str, awaited: Awaited) -> ValueQuestion:
+    def given(self, line: str, awaited: Awaited) -> form.ValueQuestion:
         wanted = " and ".join(awaited.types)
         task = f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
-        return ValueQuestion((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
+        return form.ValueQuestion((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
-    def agreed(self, line: str, awaited: Awaited) -> OutcomeChoice:
+    def agreed(self, line: str, awaited: Awaited) -> form.OutcomeChoice:
         """The question whether a person said yes or no. Small models read "No thanks" as `true`, but not as a yes."""
         task = f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
-        return OutcomeChoice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
+        return form.OutcomeChoice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
 
-    def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> ValueQuestion:
+    def gathered(self, key: form.Key, written: str, wanted: Mapping[str, str]) -> form.ValueQuestion:
         """The question for the named values in a message. `written` is the message in quotation marks."""
         task = f"They wrote: {written} From this give {' and '.join(wanted)}."
-        return ValueQuestion(key, task, wanted, optional=True)
+        return form.ValueQuestion(key, task, wanted, optional=True)
 
     def arguments(
         self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]
-    ) -> ValueQuestion:
+    ) -> form.ValueQuestion:
         """Arguments in words: each parameter with its words and type."""
         said = "; ".join(f"{name}: {self.told(words, names)}" for name, (words, _) in wanted.items())
-        return ValueQuestion(
+        return form.ValueQuestion(
             (line, "arguments"),
             f"{LineForm.ARGUMENTS_FOR.format(name=call)} {said}.",
             {name: kind for name, (_, kind) in wanted.items()},
         )
 
-    def thought(self, line: str, part: Think, names: Mapping[str, Any]) -> WordsQuestion:
+    def thought(self, line: str, part: steps.Think, names: Mapping[str, Any]) -> form.WordsQuestion:
         """A thought that people do not see."""
         about = self.told(part.about.text, names)
-        return WordsQuestion(
+        return form.WordsQuestion(
             (line, "thought"), f"{LineForm.THINK} in at most three sentences that nobody else sees: {about}."
         )
 
-    def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> OutcomeChoice | None:
-        test = part.over if isinstance(part, Loop) else part.test
-        if not isinstance(test, Prose):
+    def test(
+        self, line: str, part: steps.Condition | steps.Loop | steps.Jump, names: Mapping[str, Any]
+    ) -> form.OutcomeChoice | None:
+        test = part.over if isinstance(part, steps.Loop) else part.test
+        if not isinstance(test, steps.Prose):
             return None
         asked = positive_test(test.text) if self._speaker else PositiveTest(test.text)
         key = (line, "opposite" if asked.turned else "test")
         last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
         known = f"{LineForm.DECIDE} and what was said last{last}"
         task = f'{known}: is it true that "{self.told(asked.text, names)}"?'
-        return OutcomeChoice(key, task, YES_NO, turned=asked.turned)
+        return form.OutcomeChoice(key, task, YES_NO, turned=asked.turned)
 
     def told(self, text: str, names: Mapping[str, Any]) -> str:
         """The author's words, with the values of their variables."""
@@ -278,7 +264,7 @@ class Questioner:
 
         return VARIABLE.sub(with_value, text).rstrip(" .")
 
-    def type_of(self, variable: VariableTarget) -> str:
+    def type_of(self, variable: steps.VariableTarget) -> str:
         return variable.type or self._types.get(variable.name, "")
 
 
@@ -298,7 +284,7 @@ def _filled(found: re.Match[str], names: Mapping[str, Any]) -> str:
     return found[0] if value is None or is_large(value) else shown_value(value, MAX_SHOWN_CHARS).strip('"')
 
 
-def conditional(question: Question, when: str) -> Question:
+def conditional(question: form.Question, when: str) -> form.Question:
     return replace(question, when=when) if when else question
 
 
@@ -332,7 +318,7 @@ class Awaited(Struct, frozen=True):
         return quoted(self.heard)
 
 
-def understanding(line: str, awaited: Awaited) -> UnderstandQuestion:
+def understanding(line: str, awaited: Awaited) -> form.UnderstandQuestion:
     until, triggers = awaited.until, {name: text for name, (text, _) in awaited.triggers.items()}
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
     outcomes = {_ANSWER: answer, **triggers}
@@ -343,7 +329,7 @@ def understanding(line: str, awaited: Awaited) -> UnderstandQuestion:
         outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
     if any(phrase("human").inside(text) for text in triggers.values()):
         del outcomes["human"]
-    return UnderstandQuestion(
+    return form.UnderstandQuestion(
         (line, f"understand{awaited.attempt}"),
         f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} What did they answer?",
         outcomes,
@@ -359,4 +345,4 @@ def quoted(text: str) -> str:
 
 
 def expression_text(test: object) -> str:
-    return test.text if isinstance(test, Prose) else test.source if isinstance(test, Expression) else ""
+    return test.text if isinstance(test, steps.Prose) else test.source if isinstance(test, Expression) else ""

@@ -7,14 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.json_text import begins_json, read_json
-from runtime.execution.questions.form import (
-    OutcomeChoice,
-    Question,
-    UnderstandAnswer,
-    UnderstandQuestion,
-    ValueQuestion,
-    WrongAnswer,
-)
+from runtime.execution.questions import form
 from runtime.language.value_types import coerced, fits
 from runtime.language.vocabulary.phrase import phrase
 from runtime.sandbox.executor import NotData, as_data
@@ -35,17 +28,17 @@ _DIGITS = frozenset({"1", "0"})
 _NUMBERED = re.compile(r"[(*]*\d{1,2}[.):*]+\s+(?=\S)")
 
 
-def read_answer(question: Question, text: str) -> Any:
+def read_answer(question: form.Question, text: str) -> Any:
     """The answer that a text is: a dict of values, an outcome's name, or `UnderstandAnswer`. Raises WrongAnswer."""
     text = unfenced(text.strip()[:MAX_ANSWER_CHARS])
     if not text:
-        raise WrongAnswer("the answer is empty")
+        raise form.WrongAnswer("the answer is empty")
     match question:
-        case ValueQuestion():
+        case form.ValueQuestion():
             return _values(question, text)
-        case OutcomeChoice():
+        case form.OutcomeChoice():
             return _choice(text, question.options)
-        case UnderstandQuestion():
+        case form.UnderstandQuestion():
             return _understood(question, text)
     return text
 
@@ -56,14 +49,14 @@ def unfenced(text: str) -> str:
     return fenced[1].strip() if fenced else text
 
 
-def _values(question: ValueQuestion, text: str) -> dict[str, Any]:
+def _values(question: form.ValueQuestion, text: str) -> dict[str, Any]:
     data = _json(text)
     types = question.types
     if len(types) == 1:
         [(name, kind)] = types.items()
         data = _single(name, kind, data, text)
     if not isinstance(data, Mapping):
-        raise WrongAnswer(f"the answer is not a JSON object with {_listed(types)}")
+        raise form.WrongAnswer(f"the answer is not a JSON object with {_listed(types)}")
     return {name: _typed(name, _found(data, name), kind, question.optional) for name, kind in types.items()}
 
 
@@ -84,7 +77,7 @@ def _single(name: str, kind: str, data: Any, text: str) -> Any:
     if phrase("not given").begins(text):
         return {name: None}
     if data is _NO_JSON and kind in ("", "str", "string") and begins_json(text):
-        raise WrongAnswer("the JSON is not complete")
+        raise form.WrongAnswer("the JSON is not complete")
     bare = re.sub(rf"\A\$?{re.escape(name)}\s*[:=]\s*", "", text).strip().strip("`\"'").strip()
     first, *others = bare.splitlines() or [""]
     if others and all(line.strip() == first.strip() for line in others):
@@ -134,7 +127,7 @@ def _typed(name: str, value: Any, kind: str, optional: bool) -> Any:
     if value is _MISSING:
         if optional:
             return None
-        raise WrongAnswer(f"{name} is missing")
+        raise form.WrongAnswer(f"{name} is missing")
     if (
         isinstance(value, str)
         and (kind not in ("", "str", "string") or optional)
@@ -146,18 +139,18 @@ def _typed(name: str, value: Any, kind: str, optional: bool) -> Any:
     if value is None:
         if optional or "None" in kind or "Optional" in kind:
             return None
-        raise WrongAnswer(f"{name} is not given; it needs a value{f' of type {kind}' if kind else ''}")
+        raise form.WrongAnswer(f"{name} is not given; it needs a value{f' of type {kind}' if kind else ''}")
     if kind in ("bool", "boolean") and isinstance(value, str):
         word = value.strip().casefold().rstrip(".")
         value = True if word in _YES else False if word in _NO else value
     try:
         as_data(value)
     except NotData as error:
-        raise WrongAnswer(f"{name} cannot be kept: {error}") from error
+        raise form.WrongAnswer(f"{name} cannot be kept: {error}") from error
     try:
         return coerced(value, kind)
     except ValueError as error:
-        raise WrongAnswer(f"{name} {error}") from error
+        raise form.WrongAnswer(f"{name} {error}") from error
 
 
 def _choice(text: str, options: Mapping[str, str]) -> str:
@@ -167,7 +160,7 @@ def _choice(text: str, options: Mapping[str, str]) -> str:
         option = named(str(name), options)
         if option is not None:  # `{"yes": true}`, `{"no": false}`
             if data is not True:
-                raise WrongAnswer(f"the answer is none of {_listed(options)}")
+                raise form.WrongAnswer(f"the answer is none of {_listed(options)}")
             return option
     if isinstance(data, bool):
         text = "yes" if data else "no"
@@ -175,7 +168,7 @@ def _choice(text: str, options: Mapping[str, str]) -> str:
         text = str(data)
     found = named(text, options) or _on_a_line(text, options)
     if found is None:
-        raise WrongAnswer(f"the answer is none of {_listed(options)}")
+        raise form.WrongAnswer(f"the answer is none of {_listed(options)}")
     return found
 
 
@@ -215,7 +208,7 @@ _WEAK = frozenset({"other", "repeat", "skip"})
 _INSTEAD = re.compile(r"[`\"'{\s]*instead[`\"']*\s*[:=]?\s*[`\"']*([\w.]+)", re.IGNORECASE)
 
 
-def _understood(question: UnderstandQuestion, text: str) -> UnderstandAnswer:
+def _understood(question: form.UnderstandQuestion, text: str) -> form.UnderstandAnswer:
     data = _json(text)
     fields: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     does = _outcome(question, text, fields)
@@ -224,36 +217,36 @@ def _understood(question: UnderstandQuestion, text: str) -> UnderstandAnswer:
     answers_too = does in _WEAK and any(_given(fields, name) for name in question.types)
     if does is not None and does != "answer" and not answers_too:
         wanted = question.arguments.get(does, {})
-        return UnderstandAnswer(
+        return form.UnderstandAnswer(
             does, {name: _typed(name, _found(fields, name), kind, True) for name, kind in wanted.items()}
         )
     if not question.types:
         if does is None:
-            raise WrongAnswer(f"the answer is none of {_listed(question.outcomes)}")
-        return UnderstandAnswer("answer", {})
+            raise form.WrongAnswer(f"the answer is none of {_listed(question.outcomes)}")
+        return form.UnderstandAnswer("answer", {})
     if does == "answer" and not fields:
-        return UnderstandAnswer("answer", dict.fromkeys(question.types))
+        return form.UnderstandAnswer("answer", dict.fromkeys(question.types))
     if isinstance(data, Mapping) and does is None and not any(_has(fields, name) for name in question.types):
-        raise WrongAnswer(f"the answer has none of {_listed(question.types)}")
-    values = _values(ValueQuestion(question.key, question.task, question.types, optional=True), text)
+        raise form.WrongAnswer(f"the answer has none of {_listed(question.types)}")
+    values = _values(form.ValueQuestion(question.key, question.task, question.types, optional=True), text)
     too_long = next((n for n, v in values.items() if isinstance(v, str) and len(v) > question.longest_chars), None)
     if too_long is not None:
-        raise WrongAnswer(f"{too_long} is longer than what the person wrote; give only what they gave")
-    return UnderstandAnswer("answer", values)
+        raise form.WrongAnswer(f"{too_long} is longer than what the person wrote; give only what they gave")
+    return form.UnderstandAnswer("answer", values)
 
 
-def _outcome(question: UnderstandQuestion, text: str, fields: Mapping[str, Any]) -> str | None:
+def _outcome(question: form.UnderstandQuestion, text: str, fields: Mapping[str, Any]) -> str | None:
     said = next((fields[key] for key in ("instead", "does", "outcome") if fields.get(key)), None)
     if said is not None:
         found = named(str(said), question.outcomes)
         if found is None:
-            raise WrongAnswer(f"{said!r} is none of {_listed(question.outcomes)}")
+            raise form.WrongAnswer(f"{said!r} is none of {_listed(question.outcomes)}")
         return found
     instead = _INSTEAD.match(text)
     if instead:
         found = named(instead[1], question.outcomes)
         if found is None:
-            raise WrongAnswer(f"{instead[1]!r} is none of {_listed(question.outcomes)}")
+            raise form.WrongAnswer(f"{instead[1]!r} is none of {_listed(question.outcomes)}")
         return found
     if fields:
         return None
@@ -268,12 +261,12 @@ def _given(fields: Mapping[str, Any], name: str) -> bool:
     return _found(fields, name) not in (_MISSING, None, "")
 
 
-def _correction(question: UnderstandQuestion, fields: Mapping[str, Any]) -> UnderstandAnswer:
+def _correction(question: form.UnderstandQuestion, fields: Mapping[str, Any]) -> form.UnderstandAnswer:
     known = {n: _typed(n, _found(fields, n), kind, True) for n, kind in question.correctable.items() if _has(fields, n)}
     changed = {name: value for name, value in known.items() if value is not None}
     if not changed:
-        raise WrongAnswer(f"a correction needs JSON with the value that changes: {_listed(question.correctable)}")
-    return UnderstandAnswer("correct", changed)
+        raise form.WrongAnswer(f"a correction needs JSON with the value that changes: {_listed(question.correctable)}")
+    return form.UnderstandAnswer("correct", changed)
 
 
 def _json(text: str) -> Any:

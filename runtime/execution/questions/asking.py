@@ -16,18 +16,8 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.with_files import filled_chars
+from runtime.execution.questions import form
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
-from runtime.execution.questions.form import (
-    Key,
-    OutcomeChoice,
-    Question,
-    UnderstandAnswer,
-    UnderstandQuestion,
-    WordsQuestion,
-    WrongAnswer,
-    asked,
-    schema_of,
-)
 from runtime.execution.questions.reply import MissingAnswer, QuestionReply
 from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion
 
@@ -39,14 +29,14 @@ MAX_TRIES = 3
 MAX_BREAKS = 2
 """A reply that breaks off is asked for again at most this often in a row."""
 
-Plan = Callable[[], Sequence[Question]]
+Plan = Callable[[], Sequence[form.Question]]
 """The questions that can be asked together with the first one, in the order of the program."""
 
 Prompt = Callable[[str], Awaitable[tuple[ChatMessage, ...]]]
 """The whole prompt around the text of the questions."""
 
 
-class CopiedInstruction(WrongAnswer):
+class CopiedInstruction(form.WrongAnswer):
     """The words of a message are those of its instruction."""
 
 
@@ -94,7 +84,7 @@ class FrameQuestions(Struct, eq=False):
     _open: AsyncExitStack | None = None
     _reply: QuestionReply | None = None
     _completion: ModelCompletion | None = None
-    _numbers: dict[Key, int] = field(default_factory=dict)
+    _numbers: dict[form.Key, int] = field(default_factory=dict)
     prompt_chars: int = 0
     """The length of the last prompt."""
 
@@ -105,7 +95,7 @@ class FrameQuestions(Struct, eq=False):
     async def answer(self, plan: Plan) -> Any:
         """The checked answer to the first question of the plan. Raises NoUsableAnswer when none fits."""
 
-        async def read(question: Question, reply: QuestionReply, number: int) -> Any:
+        async def read(question: form.Question, reply: QuestionReply, number: int) -> Any:
             try:
                 text = await reply.answer(number, MAX_ANSWER_CHARS)
             except MissingAnswer as missing:
@@ -122,10 +112,10 @@ class FrameQuestions(Struct, eq=False):
         """
         corrected = False
 
-        async def read(question: Question, reply: QuestionReply, number: int) -> Any:
+        async def read(question: form.Question, reply: QuestionReply, number: int) -> Any:
             nonlocal corrected
             pieces = reply.words(number)
-            if corrected or not isinstance(question, WordsQuestion) or question.begun:
+            if corrected or not isinstance(question, form.WordsQuestion) or question.begun:
                 return await say(pieces)
             try:
                 return await say(not_copied(pieces, question.authored))
@@ -135,19 +125,19 @@ class FrameQuestions(Struct, eq=False):
 
         await self._tried(plan, read)
 
-    def _told(self, question: Question, missing: MissingAnswer) -> Any:
+    def _told(self, question: form.Question, missing: MissingAnswer) -> Any:
         """The answer that the next one in the reply tells. Raises MissingAnswer where it tells none."""
         following = next((key for key, number in self._numbers.items() if number == missing.follows), None)
         outcome = (
             question.told_by.get(following)
-            if following and isinstance(question, OutcomeChoice | UnderstandQuestion)
+            if following and isinstance(question, form.OutcomeChoice | form.UnderstandQuestion)
             else None
         )
         if outcome is None:
             raise missing
-        return UnderstandAnswer(outcome, {}) if isinstance(question, UnderstandQuestion) else outcome
+        return form.UnderstandAnswer(outcome, {}) if isinstance(question, form.UnderstandQuestion) else outcome
 
-    async def _tried(self, plan: Plan, read: Callable[[Question, QuestionReply, int], Awaitable[Any]]) -> Any:
+    async def _tried(self, plan: Plan, read: Callable[[form.Question, QuestionReply, int], Awaitable[Any]]) -> Any:
         wrong, tries, breaks = "", 0, 0
         while True:
             try:
@@ -155,7 +145,7 @@ class FrameQuestions(Struct, eq=False):
                 found = await read(question, reply, number)
             except MissingAnswer:
                 wrong, tries = "there was no answer to this", tries + (len(self._numbers) <= 1)
-            except WrongAnswer as error:
+            except form.WrongAnswer as error:
                 wrong, tries = str(error), tries + 1
                 self.calls.publish(StepRejected(*self.calls.at, "answer", wrong))
                 if self._context.watcher is not None:
@@ -183,7 +173,7 @@ class FrameQuestions(Struct, eq=False):
         await self._parked(error)
         return 0
 
-    async def _reply_for(self, plan: Plan, wrong: str) -> tuple[Question, QuestionReply, int]:
+    async def _reply_for(self, plan: Plan, wrong: str) -> tuple[form.Question, QuestionReply, int]:
         """The reply that answers the first question: the one that is being read, or a new one."""
         questions = list(plan())
         first = questions[0]
@@ -196,13 +186,15 @@ class FrameQuestions(Struct, eq=False):
             questions = [first]
         elif self.calls.decides_elsewhere:
             questions = list(
-                takewhile(lambda one: isinstance(one, WordsQuestion) == isinstance(first, WordsQuestion), questions)
+                takewhile(
+                    lambda one: isinstance(one, form.WordsQuestion) == isinstance(first, form.WordsQuestion), questions
+                )
             )
         self._numbers = {question.key: number for number, question in enumerate(questions, 1)}
-        schema = schema_of(first) if len(questions) == 1 else None
-        worded = any(isinstance(question, WordsQuestion) for question in questions)
+        schema = form.schema_of(first) if len(questions) == 1 else None
+        worded = any(isinstance(question, form.WordsQuestion) for question in questions)
         temperature = None if worded and not self._context.alone else 0.0
-        prompt = await self._prompt(asked(questions, wrong))
+        prompt = await self._prompt(form.asked(questions, wrong))
         purpose = "execute" if worded else "decide"
         request = self.calls.addressed(CompletionRequest(prompt, purpose, temperature=temperature, schema=schema))
         self.prompt_chars = sum(len(message.content) for message in request.messages)

@@ -8,16 +8,9 @@ from runtime.core.address import CLIENT
 from runtime.core.message import Message, MessageType
 from runtime.tape.facts import tasks as facts
 from runtime.tape.facts.registry import rule
+from runtime.tape.state import tasks as states
 from runtime.tape.state.frames import WaitState
 from runtime.tape.state.session import SessionState
-from runtime.tape.state.tasks import (
-    MAX_CLOSED_QUESTIONS,
-    MAX_KEPT_TASKS,
-    OrderState,
-    TaskQuestion,
-    TaskState,
-    WordState,
-)
 
 _PAUSE_S = 1.0
 """What is waited for so long ends a chain of words."""
@@ -26,7 +19,7 @@ _PAUSE_S = 1.0
 @rule(facts.TaskOrdered)
 def _ordered(state: SessionState, seq: int, fact: facts.TaskOrdered) -> None:
     state.ordered += 1
-    task = TaskState(
+    task = states.TaskState(
         state.ordered,
         seq,
         fact.task,
@@ -59,7 +52,7 @@ def _cancelled(state: SessionState, _: int, fact: facts.TaskCancelled) -> None:
     cancel_task(state.tasks[fact.number])
 
 
-def cancel_task(task: TaskState) -> None:
+def cancel_task(task: states.TaskState) -> None:
     """A task is to hear that it is to end, if it has not."""
     if not task.over and "cancel" not in task.to_post:
         task.to_post = [*task.to_post, "cancel"]
@@ -77,7 +70,7 @@ def _over(state: SessionState, seq: int, fact: facts.TaskOver) -> None:
     task.to_post, task.arguments, task.answers = [], {}, {}
     state.words = [word for word in state.words if word.number != task.number]
     over = [task.number for task in state.tasks.values() if task.over and not task.to_post]
-    for number in over[: max(0, len(over) - MAX_KEPT_TASKS)]:
+    for number in over[: max(0, len(over) - states.MAX_KEPT_TASKS)]:
         if number != fact.number:
             del state.tasks[number]
 
@@ -95,7 +88,7 @@ def _taken(state: SessionState, _: int, fact: facts.ResultTaken) -> None:
 @rule(facts.TaskAsks)
 def _asks(state: SessionState, _: int, fact: facts.TaskAsks) -> None:
     task = state.tasks[fact.number]
-    found = None if fact.over else TaskQuestion([*fact.messages], [*fact.people], fact.words)
+    found = None if fact.over else states.TaskQuestion([*fact.messages], [*fact.people], fact.words)
     if found is None:
         _close(task, fact.ask)
     else:
@@ -111,22 +104,22 @@ def _meant(state: SessionState, _: int, fact: facts.AnswerMeant) -> None:
     state.tasks[fact.number].answers[fact.event] = fact.ask
 
 
-def _close(task: TaskState, ask: str) -> None:
+def _close(task: states.TaskState, ask: str) -> None:
     """A question waits no longer; who answers it late is to be told."""
     question = task.asks.pop(ask, None)
     if question is not None:
         latest = [*task.closed.items(), (ask, question)]
-        task.closed = dict(latest[-MAX_CLOSED_QUESTIONS:])
+        task.closed = dict(latest[-states.MAX_CLOSED_QUESTIONS :])
 
 
-def _pass_on(state: SessionState, ask: str, question: TaskQuestion | None) -> None:
+def _pass_on(state: SessionState, ask: str, question: states.TaskQuestion | None) -> None:
     """Where the session is a task, its orderer is to hear of a question as well; None is one that waits no longer."""
     if state.order is not None and not state.order.over:
         _put(state.order.asks, ask, question)
         state.order.to_tell = [*state.order.to_tell, ask]
 
 
-def _put(asks: dict[str, TaskQuestion], ask: str, question: TaskQuestion | None) -> None:
+def _put(asks: dict[str, states.TaskQuestion], ask: str, question: states.TaskQuestion | None) -> None:
     if question is None:
         asks.pop(ask, None)
     else:
@@ -135,7 +128,7 @@ def _put(asks: dict[str, TaskQuestion], ask: str, question: TaskQuestion | None)
 
 @rule(facts.OrderTaken)
 def _order(state: SessionState, seq: int, fact: facts.OrderTaken) -> None:
-    state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
+    state.order = states.OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
     state.order.root, state.order.tokens, state.order.dollars = fact.root, fact.tokens, fact.dollars
     state.order.event, state.order.scope, state.order.owner = fact.event, fact.scope, fact.owner
     state.order.unheard, state.order.hops = fact.unheard, fact.hops
@@ -163,7 +156,7 @@ def _answered(state: SessionState, _: int, __: facts.OrderAnswered) -> None:
 
 @rule(facts.OrderAsks)
 def _asking(state: SessionState, _: int, fact: facts.OrderAsks) -> None:
-    _pass_on(state, fact.ask, None if fact.over else TaskQuestion([*fact.messages], [*fact.people], fact.words))
+    _pass_on(state, fact.ask, None if fact.over else states.TaskQuestion([*fact.messages], [*fact.people], fact.words))
 
 
 @rule(facts.OrderTold)
@@ -215,7 +208,7 @@ def _word_up(state: SessionState, seq: int, fact: facts.WordToOrderer) -> None:
 
 def _add_word(state: SessionState, seq: int, fact: facts.WordToTask | facts.WordToOrderer, number: int) -> None:
     klass = state.agents[fact.agent].klass
-    state.words = [*state.words, WordState(seq, state.at_s, klass, number, fact.text, fact.hops)]
+    state.words = [*state.words, states.WordState(seq, state.at_s, klass, number, fact.text, fact.hops)]
 
 
 @rule(facts.WordBrought)
