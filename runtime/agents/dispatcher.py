@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from runtime.agents.registry import AgentRegistry
 from runtime.agents.remote_agent import RemoteAgent
+from runtime.bus import Bus
 from runtime.channels.channel import ChannelRegistry
 from runtime.channels.mailbox import ParticipantSeat, SeatMailboxes
 from runtime.core.errors import QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId, PersonId, person_id
 from runtime.core.message import Message, MessageType
 from runtime.events.talk import MessageUndelivered
-from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages
+from runtime.tape.journal import Journal
 from runtime.tape.state.frames import counts
 
 
@@ -23,23 +26,15 @@ def names_first(text: str, klass: str) -> bool:
     return text.lower().startswith((f"@{name}", f"{name}:", f"{name},"))
 
 
-class MessageDispatcher:
-    def __init__(
-        self,
-        session: SessionContext,
-        agents: AgentRegistry,
-        channels: ChannelRegistry,
-        pages: SessionPages,
-        mailboxes: SeatMailboxes,
-    ) -> None:
-        """`mailboxes` are those of agents in other processes."""
-        self._journal = session.journal
-        self._clock = session.clock
-        self._bus = session.bus
-        self._agents = agents
-        self._channels = channels
-        self._pages = pages
-        self._mailboxes = mailboxes
+class MessageDispatcher(Struct, eq=False):
+    """`mailboxes` are those of agents in other processes."""
+
+    _journal: Journal
+    _bus: Bus
+    _agents: AgentRegistry
+    _channels: ChannelRegistry
+    _pages: SessionPages
+    _mailboxes: SeatMailboxes
 
     def recipient(self, text: str, quoted: str | None, person: PersonId | None = None) -> AgentId:
         """The recipient of a message of `person`: an agent that it names, the one that it quotes (by the platform's
@@ -102,7 +97,7 @@ class MessageDispatcher:
 
     def seat(self, id_: AgentId) -> RemoteAgent:
         seat = ParticipantSeat(self._journal.session, id_, self._pages.address)
-        return RemoteAgent(seat, self._journal, self._mailboxes, self._undelivered, self._clock, self._bus)
+        return RemoteAgent(seat, self._journal, self._mailboxes, self._undelivered, self._bus)
 
     async def _undelivered(self, message: Message, agent: AgentId, reason: str) -> None:
         """Tell the sender of `message` to `agent` that it was not delivered; it is no longer in the agent's queue."""
@@ -113,4 +108,4 @@ class MessageDispatcher:
             return
         notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": message.sender_id}
         id_ = MessageId(f"{message.id}.undelivered")
-        self.notify(AgentId(str(message.sender_id)), Message(id_, agent, klass, text, self._clock.now(), **notice))
+        self.notify(AgentId(str(message.sender_id)), Message(id_, agent, klass, text, self._bus.clock.now(), **notice))

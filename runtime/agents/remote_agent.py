@@ -13,7 +13,6 @@ from runtime.bus import Bus
 from runtime.channels.mailbox import ParticipantSeat, SeatLetter, SeatMailboxes
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import Participant
-from runtime.core.clock import Clock
 from runtime.core.errors import MailboxFull, QueueFull, RoutingError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message
@@ -51,11 +50,10 @@ class RemoteAgent:
         journal: Journal,
         mailboxes: SeatMailboxes,
         undelivered: Undelivered,
-        clock: Clock,
         bus: Bus,
     ) -> None:
         self.id = seat.agent
-        self.queue = MessageQueue(1, clock)
+        self.queue = MessageQueue(1, bus.clock)
         """Empty: nothing of the agent is executed here."""
         self._seat = seat
         self._posted = anyio.Event()

@@ -125,7 +125,6 @@ class ModelCalls:
 
     @property
     def reply(self) -> str:
-        """The answer as far as it has come."""
         return "".join(self._pieces)
 
     def reads_on(self) -> None:

@@ -59,7 +59,6 @@ class AgentName(str):
 
     @property
     def id(self) -> str:
-        """The number alone."""
         return self.rpartition(" ")[2]
 
 

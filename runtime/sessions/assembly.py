@@ -158,7 +158,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     guests = {name: one for feature in around.features for name, one in feature.guests(channels, journal).items()}
     agents = AgentRegistry(program, journal, pages, guests)
     mailboxes = next((feature.mailboxes for feature in around.features if feature.mailboxes is not None), NoMailboxes())
-    dispatcher = MessageDispatcher(session, agents, channels, pages, mailboxes)
+    dispatcher = MessageDispatcher(journal, around.bus, agents, channels, pages, mailboxes)
     conduits = SessionChannels(journal, agents, channels, meeting_reports.open_to_people)
 
     # What programs say and wait for.
@@ -210,7 +210,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
             questions,
             reminders,
             LogCalls(journal, around.bus, record.program),
-            AgentCalls(journal, agents, program, pages.all_shown),
+            AgentCalls(journal, agents, variables.types, pages.all_shown),
         ),
         *(call for feature in features for call in feature.calls),
         *(ArtifactCalls(journal, variables), ProgramFiles(program)),

@@ -184,7 +184,6 @@ class NodePart:
         return None
 
     def session(self, parts: SessionParts, /) -> SessionPart:
-        """What it does in a session."""
         return SessionPart(parts)
 
     def objection(self, _event: InboxEvent, /) -> str:

@@ -71,7 +71,6 @@ class ShardBells(Generic[Due]):
         self._first.pop(shard, None)
 
     def note(self, shard: int, due_s: float | None) -> None:
-        """A time of the shard was set."""
         if shard in self._watched and due_s is not None:
             self._first[shard] = min(due_s, self._first.get(shard, due_s))
             self._sleeping.cancel()

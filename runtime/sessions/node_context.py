@@ -79,7 +79,6 @@ class NodeContext(Struct, frozen=True):
 
     @property
     def tools(self) -> RemoteTools:
-        """The tools of remote agents."""
         return next((one.tools for one in self.features if one.tools is not None), RemoteTools(NoRemoteServers()))
 
     def on(self, platform: str) -> NodeContext:

@@ -12,7 +12,6 @@ from runtime.tape.state.session import SessionState
 
 
 def news_of(state: SessionState, texts: Texts) -> str:
-    """What has changed in the program."""
     if state.has_guests:
         return texts("session.program_news_alone")
     changes = [texts(f"session.program_{kind}", names=listed(names)) for kind, names in state.news.items()]

@@ -182,7 +182,6 @@ class ConversationRegistry:
         return [living for living in self._conversations.values() if living.lease.shard == shard]
 
     def dispatch(self, entry: InboxEntry, lease: Lease) -> None:
-        """Bring an event to its conversation."""
         key, parked = entry.event.address.key, lease.shard in self._parked
         if entry.event.kind == NOTICE:
             if not parked:

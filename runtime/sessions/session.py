@@ -90,7 +90,6 @@ class Session:
         )
 
     async def until_quiet(self) -> None:
-        """Return when no work is in progress."""
         while not self.quiet:
             await self._written.wait()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from runtime.core.background import OnDemand
 from runtime.core.errors import StorageError
@@ -26,30 +27,18 @@ LARGE_CHARS = 256 * 1024
 same however large the state becomes."""
 
 
-class Snapshots:
-    """Restores a session's journal, and has snapshots of it kept from `start` on."""
+class Snapshots(Struct, eq=False):
+    """Restores a session's journal, and has snapshots of it kept from `start` on. `origin` is the session to continue,
+    which the store does not have yet."""
 
-    def __init__(
-        self,
-        store: SessionStore,
-        record: SessionRecord,
-        lease: Callable[[], Lease],
-        journal: Journal,
-        origin: TapeBranch | None = None,
-    ) -> None:
-        """`origin` is the session to continue, which the store does not have yet."""
-        self._store = store
-        self._session = record.id
-        self._taken_in = record.taken_in
-        self._lease = lease
-        self._journal = journal
-        self._origin = origin
-        self._new = origin is None and not record.seq
-        self._kept = 0
-        self._size_chars = 0
-        self._taken: Snapshot | None = None
-        self._keeping = OnDemand(self._keep)
-        journal.written.subscribe(self._written)
+    _store: SessionStore
+    _record: SessionRecord
+    _lease: Callable[[], Lease]
+    _journal: Journal
+    _origin: TapeBranch | None = None
+    _kept: int = 0
+    _size_chars: int = 0
+    _taken: Snapshot | None = None
 
     async def restore(self) -> None:
         """Bring the journal to where the tapes are. Raises ContentLocked for what cannot be opened.
@@ -57,9 +46,10 @@ class Snapshots:
         Of a session that is new only its record is asked for, in its own shard: its first commit may have been made,
         and its answer lost.
         """
-        if self._new and await self._store.session(self._lease().shard, self._session) is None:
+        session, until = self._record.id, None
+        new = self._origin is None and not self._record.seq
+        if new and await self._store.session(self._lease().shard, session) is None:
             return
-        session, until = self._session, None
         if self._origin is not None:
             session, until = self._origin.session, self._origin.seq
         snapshot = await self._store.snapshot(session, rules_version())
@@ -72,16 +62,19 @@ class Snapshots:
 
     def start(self, tasks: TaskGroup) -> None:
         """From now on snapshots are taken, and kept in `tasks`."""
-        self._keeping.start(tasks)
+        keeping = OnDemand(self._keep)
+        keeping.start(tasks)
+        self._journal.written.subscribe(lambda _: self._written(keeping))
 
     async def _keep(self) -> None:
         """Keep what was taken. One that cannot be kept is let go: the facts are there."""
         taken, self._taken = self._taken, None
         if taken is not None:
             with suppress(StorageError):
-                await self._store.keep_snapshot(self._lease(), self._session, taken, taken_in=self._taken_in)
+                taken_in = self._record.taken_in
+                await self._store.keep_snapshot(self._lease(), self._record.id, taken, taken_in=taken_in)
 
-    def _written(self, _: None) -> None:
+    def _written(self, keeping: OnDemand) -> None:
         """Take a snapshot, if it is time: of a moment when all that the state knows is on the tape."""
         journal = self._journal
         new = journal.state.seq - self._kept
@@ -91,4 +84,4 @@ class Snapshots:
             return
         self._taken, self._kept = snapshot_of(journal.state), journal.state.seq
         self._size_chars = len(self._taken.text)
-        self._keeping.wake()
+        keeping.wake()

@@ -23,7 +23,6 @@ class RunningCode:
         """The playbooks in execution of which the code that they are executed for does not know, by frame."""
 
     def any(self) -> bool:
-        """Whether something of it works now."""
         return any(map(self._works, self.frames)) or any(map(self._performs, list(self.calls)))
 
     def _works(self, frame: str) -> bool:

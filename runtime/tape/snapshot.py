@@ -140,7 +140,6 @@ class TapeMoments(Struct, eq=False):
             return await self._folded(session, seq)
 
     def forget(self, session: SessionId) -> None:
-        """Forget what is kept of a session."""
         self._kept.pop(session, None)
 
     async def _folded(self, session: SessionId, seq: int) -> SessionMoment:

@@ -49,13 +49,11 @@ class StepStretch:
     lines: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON data."""
         about = {"agent": self.agent, "class": self.agent_class, "frame": self.frame, "playbook": self.playbook}
         return {"at": self.at.isoformat(), **about, "recap": self.recap, "lines": self.lines}
 
     @property
     def text(self) -> str:
-        """As it is printed."""
         return "\n".join((self.recap, *self.lines))
 
 

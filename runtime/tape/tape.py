@@ -126,7 +126,6 @@ def agent_tape(session: SessionId, agent: str) -> TapeId:
 
 
 def tape_owner(tape: TapeId) -> SessionId:
-    """The session that a tape belongs to."""
     return SessionId(tape.rpartition("/")[0])
 
 

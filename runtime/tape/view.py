@@ -53,7 +53,6 @@ _Said = tuple[str | None, dict[str, Any], dict[str, Any]]
 
 
 def source_of(session: str) -> str:
-    """The source of a session's events."""
     return f"{_SESSIONS}{session}"
 
 

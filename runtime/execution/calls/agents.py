@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import parse_agent_id
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.signatures import call
 from runtime.execution.speech.targets import SessionPopulation, agent_named, names_known
-from runtime.execution.triggers.triggers import declared_types
-from runtime.language.program import Program
 from runtime.language.value_types import coerced
 from runtime.tape.facts.session import AgentDismissed
 from runtime.tape.journal import Journal
@@ -21,19 +21,13 @@ MAX_AGENTS = 1000
 """Agents of one session."""
 
 
-class AgentCalls:
-    def __init__(
-        self,
-        journal: Journal,
-        population: SessionPopulation,
-        program: Program,
-        all_shown: Callable[[], Awaitable[None]],
-    ) -> None:
-        """`all_shown` returns when nothing that was said is on its way to people."""
-        self._journal = journal
-        self._all_shown = all_shown
-        self._population = population
-        self._types = {spec.name: declared_types(spec) for spec in program.agents}
+class AgentCalls(Struct, eq=False):
+    _journal: Journal
+    _population: SessionPopulation
+    _types: Mapping[str, Mapping[str, str]]
+    """The declared types of variables, by agent class."""
+    _all_shown: Callable[[], Awaitable[None]]
+    """Returns when nothing that was said is on its way to people."""
 
     @call("CreateAgent")
     def create(self, /, klass: str, **variables: Any) -> str:

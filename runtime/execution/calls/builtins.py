@@ -184,7 +184,6 @@ class BuiltinCalls(Struct, eq=False):
         return True
 
     def now_s(self) -> float:
-        """The present time in seconds since the epoch."""
         return self._session.clock.now().timestamp()
 
     @call("Sleep")

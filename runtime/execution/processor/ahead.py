@@ -94,7 +94,6 @@ class _Way(Struct):
     steps: int = MAX_STEPS
 
     def side(self, condition: str) -> _Way:
-        """One side of a condition."""
         when = f"{self.when}, and {condition}" if self.when else condition
         return _Way(dict(self.names), set(self.unknown), when, self.steps // 2)
 

@@ -23,6 +23,7 @@ from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, expression_text
 from runtime.execution.processor.talk import AgentFacts, Correction, FrameTalk, Withdrawn
+from runtime.execution.processor.understanding import Understanding
 from runtime.execution.processor.work import Authored, Work
 from runtime.execution.prompt.step_words import shown_words
 from runtime.language.instructions import model as steps
@@ -83,7 +84,10 @@ class StepProcessor:
         hears = self._course.hears_words()
         self._exchange = Exchange(self._work, self._system, self._doing, hears_words=hears)
         self._calls = StepCalls(self._exchange, self._questioner)
-        self._talk = FrameTalk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead)
+        understanding = Understanding(self._exchange, self._questioner, self._ahead, known.patterns)
+        self._talk = FrameTalk(
+            self._exchange, self._calls, self._questioner, self._course, known, self._ahead, understanding
+        )
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when a step fails."""

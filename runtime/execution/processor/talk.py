@@ -66,31 +66,19 @@ class AgentFacts(Struct, frozen=True):
     patterns: Mapping[str, str]
 
 
-class FrameTalk:
-    def __init__(
-        self,
-        exchange: Exchange,
-        calls: StepCalls,
-        questioner: Questioner,
-        course: Course,
-        known: AgentFacts,
-        ahead: Ahead,
-    ) -> None:
-        self._exchange = exchange
-        self._calls = calls
-        self._work = exchange.work
-        self._questioner = questioner
-        self._course = course
-        self._triggers = known.triggers
-        self._patterns = known.patterns
-        self._ahead = ahead
-        self._alone = exchange.context.alone
-        self._understanding = Understanding(exchange, questioner, ahead, known.patterns)
+class FrameTalk(Struct, eq=False):
+    _exchange: Exchange
+    _calls: StepCalls
+    _questioner: Questioner
+    _course: Course
+    _known: AgentFacts
+    _ahead: Ahead
+    _understanding: Understanding
 
     @property
     def triggered(self) -> Collection[str]:
         """The playbooks that begin when a model judges their trigger to hold."""
-        return {*self._triggers.by_message, *self._triggers.by_state}
+        return {*self._known.triggers.by_message, *self._known.triggers.by_state}
 
     async def say(self, line: str, part: Say | Ask) -> str:
         """Say something to everybody whom a step names; returns the words."""
@@ -104,7 +92,7 @@ class FrameTalk:
                 if text:
                     await self._exchange.say_exactly(target, text)
                 continue
-            question = self._questioner.words(line, part, self._work.names())
+            question = self._questioner.words(line, part, self._exchange.work.names())
             assert question is not None
             plan = self._ahead.planned(question, frozenset()) if isinstance(part, Say) else _only(question)
             text = await self._exchange.say_words(target, plan, may_be_silent=question.may_be_silent)
@@ -123,12 +111,14 @@ class FrameTalk:
             heard = await self._hear(part.sources)
             if self._ends_wait(heard):
                 return all(message.ends_meeting for message in heard)
-            question = quoted(asked) if self._alone and asked else f"{self._asked(part)}."
+            question = quoted(asked) if self._exchange.work.context.alone and asked else f"{self._asked(part)}."
             understood = await self._understand(line, part, heard, _Attempt(attempt, "", question))
             if understood.does == "answer":
                 missing = await self._take(part, understood, given)
                 until = part.until
-                if not missing and (not isinstance(until, Expression) or await self._work.holds(until, waits=True)):
+                if not missing and (
+                    not isinstance(until, Expression) or await self._exchange.work.holds(until, waits=True)
+                ):
                     return False
                 asked_again = _counted(asked_again, missing)
                 await self._ask_again(line, part, missing, attempt)
@@ -138,7 +128,7 @@ class FrameTalk:
                 if not needed:
                     await self._handled("skip")
                     for want in left:
-                        await self._work.assign(want, None)
+                        await self._exchange.work.assign(want, None)
                     return False
                 asked_again = _counted(asked_again, needed)
                 await self._insist(line, part, needed, _Attempt(attempt, "", asked))
@@ -161,8 +151,8 @@ class FrameTalk:
         return any(message.ends_meeting for message in heard)
 
     async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> UnderstandAnswer:
-        triggers = self._triggers.by_message if any(message.from_human for message in heard) else {}
-        names = self._work.names()
+        triggers = self._known.triggers.by_message if any(message.from_human for message in heard) else {}
+        names = self._exchange.work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
         correctable = self._correctable(types)
         awaited = Awaited(
@@ -179,7 +169,7 @@ class FrameTalk:
 
     def _is_needed(self, wanted: str) -> bool:
         """Whether a call of this playbook passes a value to a parameter that takes no "not given"."""
-        if "skip" in self._patterns:
+        if "skip" in self._known.patterns:
             return False
         passed = (argument for one in self._course.instructions() for argument in arguments_of(one))
         return any(name == wanted and self._calls.needs(call, parameter) for call, parameter, name in passed)
@@ -189,7 +179,7 @@ class FrameTalk:
         for want in part.wants:
             value = understood.values.get(want.name)
             if value is not None:
-                await self._work.assign(want, value)
+                await self._exchange.work.assign(want, value)
                 given.add(want.name)
         return [want.name for want in part.wants if want.name not in given]
 
@@ -203,7 +193,7 @@ class FrameTalk:
         await self._reply(line, f"again{attempt}", task, part)
 
     def _asked(self, part: Ask) -> str:
-        return self._questioner.asked(part, self._work.names()) or "an answer to the last message"
+        return self._questioner.asked(part, self._exchange.work.names()) or "an answer to the last message"
 
     async def _reply(self, line: str, what: str, task: str, part: Ask) -> None:
         await self._exchange.say_words(self._partner(part), _only(WordsQuestion((line, what), task)))
@@ -226,12 +216,12 @@ class FrameTalk:
     async def _aside(self, line: str, part: Ask, understood: UnderstandAnswer, now: _Attempt) -> str:
         """Deal with another message than an answer; the wait continues. Returns the question as it stands then."""
         asked, does = now.asked, understood.does
-        if does in self._triggers.by_message:
+        if does in self._known.triggers.by_message:
             await self._start(does, understood.values)
             if not await self._asked_again(part, now):
                 back = f"{LineForm.COME_BACK} {self._asked(part)}."
                 await self._reply(line, f"back{now.number}", back, part)
-        elif does == "correct" and does not in self._patterns:
+        elif does == "correct" and does not in self._known.patterns:
             asked = await self._correct(line, part, understood.values, now)
         elif not await self._handled(does) and not (
             does == "repeat" and await self._exchange.say_again(self._partner(part))
@@ -247,16 +237,16 @@ class FrameTalk:
 
     async def _asked_again(self, part: Ask, now: _Attempt) -> bool:
         """Repeat the question in the same words: a small model does not return to it on its own."""
-        if not self._alone or isinstance(part.until, Prose) or not now.asked:
+        if not self._exchange.work.context.alone or isinstance(part.until, Prose) or not now.asked:
             return False
         await self._exchange.say_exactly(self._partner(part), now.asked)
         return True
 
     async def _asked_anew(self, line: str, part: Ask, now: _Attempt) -> str:
         """Ask once more, by the values as they are now; returns the words. A large model has done so in its reply."""
-        if not self._alone or isinstance(part.until, Prose) or not now.asked:
+        if not self._exchange.work.context.alone or isinstance(part.until, Prose) or not now.asked:
             return now.asked
-        question = self._questioner.words(line, part, self._work.names())
+        question = self._questioner.words(line, part, self._exchange.work.names())
         if question is not None:
             question = replace(question, key=(line, f"anew{now.number}"))
             return await self._exchange.say_words(self._partner(part), _only(question))
@@ -267,7 +257,7 @@ class FrameTalk:
     def _aside_task(self, part: Ask, heard: Sequence[Message]) -> str:
         """The task for a message that is no answer; for small models it repeats the message."""
         going_on = f"to go on with this: {self._asked(part)}" if isinstance(part.until, Prose) else ""
-        if self._alone:
+        if self._exchange.work.context.alone:
             wrote = quoted("\n".join(message.content for message in heard))
             return _ASIDE_ALONE.format(heard=wrote, source="what you know" if going_on else "what your notes say")
         if going_on:
@@ -276,19 +266,19 @@ class FrameTalk:
 
     async def _handled(self, pattern: str) -> bool:
         """Execute the program's own playbook for what people say instead of an answer; False where it has none."""
-        handler = self._patterns.get(pattern)
+        handler = self._known.patterns.get(pattern)
         if handler is not None:
-            await self._work.call(handler)
+            await self._exchange.work.call(handler)
         return handler is not None
 
     async def _start(self, playbook: str, values: Mapping[str, Any]) -> None:
         given = {name: value for name, value in values.items() if value is not None}
-        value = await self._work.call(playbook, (), given)
+        value = await self._exchange.work.call(playbook, (), given)
         gave = "" if value is None else f" and gave {value!r:.200}"
-        self._work.notes.append(f"{LineForm.DONE.format(name=playbook)}{gave})")
+        self._exchange.work.notes.append(f"{LineForm.DONE.format(name=playbook)}{gave})")
 
     def _correctable(self, wanted: Mapping[str, str]) -> dict[str, str]:
-        frame = self._work.frame
+        frame = self._exchange.work.frame
         known: dict[str, str] = {}
         for line, _ in frame.state.trail:
             for part in self._course.node(line).instruction.parts:
@@ -308,17 +298,19 @@ class FrameTalk:
             await self._reply(line, f"late{now.number}", too_late, part)
             return now.asked
         for name, value in values.items():
-            await self._work.assign(VariableTarget(name), value)
+            await self._exchange.work.assign(VariableTarget(name), value)
         if index is not None:
             raise Correction(index)
-        await self._reply(line, f"aside{now.number}", _noted(values) if self._alone else now.task, part)
+        await self._reply(
+            line, f"aside{now.number}", _noted(values) if self._exchange.work.context.alone else now.task, part
+        )
         return await self._asked_anew(line, part, now)
 
     def _first_reader(self, names: frozenset[str]) -> tuple[int | None, str | None]:
         """The place in the trail of the first instruction that read one of the values since it was set, and the
         obstacles to going back there.
         """
-        trail = self._work.frame.state.trail[:-1]
+        trail = self._exchange.work.frame.state.trail[:-1]
         instructions = [self._course.node(line).instruction for line, _ in trail]
         given = max((at for at, one in enumerate(instructions) if sets(one) & names), default=-1)
         readers = [at for at in range(given + 1, len(instructions)) if reads(instructions[at]) & names]
@@ -337,7 +329,7 @@ class FrameTalk:
     async def judge(self, line: str, instruction: Instruction) -> None:
         """After an update: whether one of the conditions holds now that only a model can judge."""
         changed = sets(instruction)
-        by_state = {name: text for name, text in self._triggers.by_state.items() if may_hold_by(text, changed)}
+        by_state = {name: text for name, text in self._known.triggers.by_state.items() if may_hold_by(text, changed)}
         if not by_state:
             return
         options = {**by_state, NONE: "none of them holds now"}

@@ -139,7 +139,6 @@ def _task(question: Question, numbers: Mapping[Key, int]) -> str:
 
 
 def _begun(question: WordsQuestion) -> str:
-    """The words about a message that broke off, for a model."""
     text = question.begun
     if not text:
         return ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 
+from msgspec import Struct
+
 from runtime.channels.channel import Channel
-from runtime.core.message import StreamStart
+from runtime.core.ids import StreamId
 from runtime.execution.frames.loop import HASTE, RepeatedPauses
 from runtime.execution.speech.delivery import addressed, surely_addressed, untagged
 from runtime.execution.speech.joint import Joint
@@ -43,22 +45,18 @@ class SpokenText:
         return self._tag + joined if final or self._joint.met else ""
 
 
-class LiveStream:
+class LiveStream(Struct, eq=False):
     """An utterance in progress: `Say` whose text is still being written."""
 
-    def __init__(
-        self, channel: Channel, start: StreamStart, page: PageState, target: SpeechTarget, show: tuple[int, SpokenText]
-    ) -> None:
-        """`show`: the smallest number of characters shown at a time; what becomes of the text."""
-        piece_chars, words = show
-        self.channel = channel
-        self.stream = start.stream_id
-        self.page = page
-        self.target = target
-        self.words = words
-        self._piece_chars = piece_chars
-        self._text = ""
-        self._shown_chars = 0
+    channel: Channel
+    stream: StreamId
+    page: PageState
+    target: SpeechTarget
+    words: SpokenText
+    _piece_chars: int
+    """The smallest number of characters shown at a time."""
+    _text: str = ""
+    _shown_chars: int = 0
 
     async def write(self, piece: str) -> None:
         await self.come_to(self._text + piece)

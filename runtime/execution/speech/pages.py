@@ -229,7 +229,6 @@ class SessionPages:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Within it nobody is told anything."""
         self._quiet = True
         try:
             yield

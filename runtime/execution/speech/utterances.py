@@ -118,7 +118,8 @@ class SessionUtterances(Struct, eq=False):
         self._pages.expect_stream(start.stream_id, page)
         if not await channel.start_stream(start):
             return None
-        return LiveStream(channel, start, page, target, (way.piece_chars, self._words(saying, target, page)))
+        words = self._words(saying, target, page)
+        return LiveStream(channel, start.stream_id, page, target, words, way.piece_chars)
 
     def _words(self, saying: SayCall | None, target: SpeechTarget, page: PageState | None) -> SpokenText:
         """What becomes of the text that is said on a page."""

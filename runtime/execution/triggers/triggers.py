@@ -130,7 +130,7 @@ class VariableRules:
     """Rules for setting a variable: its declared type is checked, and triggers that become true are run."""
 
     def __init__(self, agents: Mapping[str, AgentSpec], journal: Journal, handlers: TriggerHandlers) -> None:
-        self._types = {name: declared_types(spec) for name, spec in agents.items()}
+        self.types = {name: declared_types(spec) for name, spec in agents.items()}
         self._journal = journal
         self.handlers = handlers
         sharing = shares_triggers(agents)
@@ -173,7 +173,7 @@ class VariableRules:
         return next((record for record in records if record is not None and record.error), None)
 
     def _typed(self, frame: Frame, name: str, value: Any) -> Any:
-        declared = self._types.get(frame.agent.klass, {}).get(name) or ""
+        declared = self.types.get(frame.agent.klass, {}).get(name) or ""
         try:
             return coerced(value, declared)
         except ValueError as error:

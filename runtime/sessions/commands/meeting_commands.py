@@ -29,7 +29,6 @@ _SET = re.compile(r"set\s+(?P<name>\S+)\s+(?P<value>.*\S)\s*", re.IGNORECASE | r
 
 
 def list_of(meetings: Sequence[MeetingState], now_s: float, texts: Texts) -> str:
-    """Several meetings, one a line."""
     lines = [texts("meeting.several")]
     for meeting in meetings[:MAX_LINES]:
         time, count = lasting(now_s - meeting.since, texts), len(meeting.joined)
@@ -40,7 +39,6 @@ def list_of(meetings: Sequence[MeetingState], now_s: float, texts: Texts) -> str
 
 
 def view_of(state: SessionState, meeting: MeetingState, now_s: float, texts: Texts) -> str:
-    """One meeting, whole."""
     time = lasting(now_s - meeting.since, texts)
     lines = [texts("meeting.head", number=meeting.id, topic=words_within(meeting.topic), time=time)]
     if meeting.status != "active":

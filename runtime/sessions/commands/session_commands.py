@@ -90,7 +90,6 @@ def status_of(state: SessionState, program: str, model: str, texts: Texts) -> st
 
 
 def those_here(state: SessionState, texts: Texts) -> str:
-    """The people and agents, one a line."""
     people = [texts("session.who_person", name=state.spoken_name(person)) for person in state.people]
     here = ((agent.klass, state.number_of(agent)) for agent in state.agents.values())
     agents = [texts("session.who_agent", agent=klass, which=which) for klass, which in here]
@@ -170,7 +169,6 @@ def _awaited(state: SessionState, wait: WaitState, texts: Texts) -> str:
 
 
 def _names(state: SessionState, source: dict[str, object]) -> Iterator[str]:
-    """The names in a wait."""
     person = str(source.get("person") or source.get("of"))
     if PersonId(person) in state.people:
         yield state.called(person)

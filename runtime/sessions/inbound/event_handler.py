@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
@@ -32,42 +34,24 @@ _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""
 
 
-class EventHandler:
+class EventHandler(Struct, eq=False):
     """Takes the events of one session that are not commands; each becomes facts, for the commit that consumes it.
 
     A message to an agent at work is acknowledged at once: by a mark, or, where the platform has none, by a sentence,
-    once until the agent has taken what waits.
+    once until the agent has taken what waits. `interrupted` are the loops of agents, where a message to an agent at
+    work is handled instead of its work.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        dispatcher: MessageDispatcher,
-        human_attendees: HumanAttendees,
-        pages: SessionPages,
-        open_questions: OpenQuestions,
-        interrupted: AgentLoops | None,
-    ) -> None:
-        """`interrupted` are the loops of agents, where a message to an agent at work is handled instead of its work."""
-        self._journal = journal
-        self._dispatcher = dispatcher
-        self._human_attendees = human_attendees
-        self._pages = pages
-        self._open = open_questions
-        self._questions = open_questions.questions
-        self._interrupted = interrupted
-        self._marked: dict[str, str] = {}
-        self._told: set[str] = set()
-        self._since = 0
-        self._pressed: dict[tuple[str, str], None] = {}
-        self._kinds: dict[str, Callable[[InboxEvent], Awaitable[None]]] = {
-            "message": self._message,
-            "edit": self._edit,
-            "deletion": self._deletion,
-            "reaction": self._reaction,
-            "choice": self._choice,
-            ANSWER: self._answer,
-        }
+    _journal: Journal
+    _dispatcher: MessageDispatcher
+    _human_attendees: HumanAttendees
+    _pages: SessionPages
+    _open: OpenQuestions
+    _interrupted: AgentLoops | None
+    _marked: dict[str, str] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+    _since: int = 0
+    _pressed: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def restore(self) -> None:
         """Restore the marks on waiting messages from before the restart."""
@@ -81,7 +65,19 @@ class EventHandler:
         `since` is the last fact before all that is noted of it.
         """
         self._since = since
-        await self._kinds.get(event.kind, self._message)(event)
+        match event.kind:
+            case "edit":
+                await self._edit(event)
+            case "deletion":
+                self._deletion(event)
+            case "reaction":
+                self._reaction(event)
+            case "choice":
+                await self._choice(event)
+            case kind if kind == ANSWER:
+                await self._answer(event)
+            case _:
+                await self._message(event)
 
     def begun(self, event: InboxEvent, since: int) -> None:
         """Write down that an exchange begins with what somebody did, unless one is going on."""
@@ -119,7 +115,6 @@ class EventHandler:
         self._told.discard(agent_of(fact, self._journal.state))
 
     def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
-        """Mark the messages that will not be answered."""
         self._told.clear()
         passed = [(message.platform_id, None) for message in messages]
         for pid, place in (*passed, *((event.message_id, event.place) for event in events)):
@@ -137,7 +132,7 @@ class EventHandler:
         if meeting is not None:
             await self._in_meeting(event, meeting)
             return
-        question = self._questions.open_on(event.choice, event.person_id) if event.choice else None
+        question = self._open.questions.open_on(event.choice, event.person_id) if event.choice else None
         if question is not None and question.wants(event.person_id):
             in_task = self._journal.state.order is not None  # a reply, where a form would give no other words
             said = option_of(event.text, question.options) if in_task else event.text
@@ -222,7 +217,7 @@ class EventHandler:
             else:
                 self._dispatcher.notify(reader, told)
 
-    async def _deletion(self, event: InboxEvent) -> None:
+    def _deletion(self, event: InboxEvent) -> None:
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None:
             return
@@ -250,7 +245,7 @@ class EventHandler:
         agents = self._journal.state.agents.values()
         return [agent.id for agent in agents if any(waiting.id == message for waiting in agent.queue)]
 
-    async def _reaction(self, event: InboxEvent) -> None:
+    def _reaction(self, event: InboxEvent) -> None:
         said = self._journal.state.said.get(event.message_id or "")
         agent = self._journal.state.agent(said.agent) if said is not None else None
         if said is None or agent is None:
@@ -275,7 +270,7 @@ class EventHandler:
             self._journal.note(FeedbackGiven(pid, event.author, rating, AgentId(said.agent), said.step, said.model))
 
     async def _choice(self, event: InboxEvent) -> None:
-        found = self._questions.open_for(event.choice or "", event.person_id)
+        found = self._open.questions.open_for(event.choice or "", event.person_id)
         if found is None:
             if self._first_press(event):
                 self._pages.tell(self._pages.texts("session.question_closed"), event.place)
@@ -292,7 +287,7 @@ class EventHandler:
 
     async def _answer(self, event: InboxEvent) -> None:
         """Take an answer from elsewhere. Nobody here is told where it comes too late: who gave it sees that there."""
-        question = self._questions.open_on(event.choice or "", event.person_id)
+        question = self._open.questions.open_on(event.choice or "", event.person_id)
         if question is not None and question.wants(event.person_id):
             await self._give_answer(event, question, option_of(event.text, question.options), written=False)
 

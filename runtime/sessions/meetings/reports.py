@@ -39,7 +39,6 @@ class MeetingReports(SessionPart):
         """Meetings that go on, and what is shown of each, by the frames that hold them."""
 
     async def restored(self, _succession: SessionSuccession | None, /) -> None:
-        """Take up the meetings that go on."""
         for meeting in self._journal.state.meetings.values():
             if meeting.status == "active":
                 self._held[meeting.frame] = (meeting.id, self._shown(meeting))

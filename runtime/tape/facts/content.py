@@ -105,7 +105,6 @@ class FactContent(Struct, frozen=True):
     """Whether it is a fact of the session's own tape, whatever it refers to."""
 
     def data(self) -> dict[str, Any]:
-        """The stored form."""
         _equip(type(self))
         return self.data()
 

@@ -65,7 +65,6 @@ class FactListeners:
         self._by_kind.clear()
 
     def tell(self, fact: FactContent) -> None:
-        """Call all who hear it."""
         kind = type(fact)
         functions = self._by_kind.get(kind)
         if functions is None:

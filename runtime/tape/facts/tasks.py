@@ -112,7 +112,6 @@ class WordToTask(FactContent, frozen=True):
 
     @property
     def whom(self) -> CounterpartId:
-        """Who is told."""
         return CounterpartId(f"task {self.number}")
 
 
@@ -164,7 +163,6 @@ class WordToOrderer(FactContent, frozen=True):
 
     @property
     def whom(self) -> CounterpartId:
-        """Who is told."""
         return ORDERER
 
 

@@ -30,7 +30,6 @@ TURN = "turn"
 
 
 def is_unnamed(artifact: str) -> bool:
-    """Whether this is the name of an artifact that nobody named."""
     return _UNNAMED.match(artifact) is not None
 
 

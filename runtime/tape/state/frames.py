@@ -325,7 +325,6 @@ def keep_heard(frame: FrameState, messages: Iterable[Message]) -> None:
 
 
 def speaker_of(message: Message) -> str:
-    """The speaker's displayed name."""
     return message.sender_name or ("user" if message.from_human else message.sender_class)
 
 

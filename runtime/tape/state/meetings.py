@@ -97,7 +97,6 @@ class MeetingState(Struct):
         return [who for who, ask in self.asks.items() if ask.due is not None]
 
     def is_pending(self, who: ParticipantId) -> bool:
-        """Whether `who` is one of these."""
         ask = self.asks.get(who)
         return ask is not None and ask.due is not None
 

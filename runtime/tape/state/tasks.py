@@ -94,7 +94,6 @@ class TaskState(Struct):
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.status not in WORKING
 
     @property
@@ -172,7 +171,6 @@ class OrderState(Struct):
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.status not in WORKING
 
 

@@ -181,7 +181,7 @@ class MeetingMachine(RuleBasedStateMachine):
         session = SessionContext(program(), self.journal, nobody, self.clock, Bus(self.clock), None)
         channels = ChannelRegistry(session.bus)
         self.channels = SessionChannels(self.journal, agents, channels, lambda _: False)
-        dispatcher = MessageDispatcher(session, agents, channels, pages, nobody)
+        dispatcher = MessageDispatcher(self.journal, session.bus, agents, channels, pages, nobody)
         attendance = SessionAttendance(session.program, self.journal, agents, dispatcher, pages, lambda _: False)
         meetings = self.kind_of_meetings(self.journal, attendance, self.clock, session.bus)
         self.human_attendees = HumanAttendees(self.journal, meetings, self.channels, pages, nobody)

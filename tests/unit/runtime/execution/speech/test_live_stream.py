@@ -9,6 +9,7 @@ from typing import Any, cast
 import anyio
 import pytest
 
+from runtime.core.ids import StreamId
 from runtime.execution.frames.loop import MAX_HASTE_S, FrameLoop, RepeatedPauses
 from runtime.execution.speech.live_stream import LiveStream, SpokenText
 
@@ -30,8 +31,8 @@ class Channel:
 
 def stream(stands: str) -> LiveStream:
     unused = cast("Any", None)
-    start = cast("Any", type("Start", (), {"stream_id": "s"}))
-    return LiveStream(cast("Any", Channel()), start, unused, unused, (1, SpokenText(None, stands, told=False)))
+    words = SpokenText(None, stands, told=False)
+    return LiveStream(cast("Any", Channel()), StreamId("s"), unused, unused, words, 1)
 
 
 async def written(pauses: list[float]) -> AsyncIterator[str]:
