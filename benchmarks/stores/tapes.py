@@ -17,7 +17,7 @@ from benchmarks.table import Row, show
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
-from runtime.sessions.snapshots import FACTS_BETWEEN, Snapshots
+from runtime.sessions.rest import FACTS_BETWEEN, Snapshots
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys

@@ -198,7 +198,7 @@ def node_context_of(
         engine.sandbox,
         engine.llm,
         foundation.bus,
-        past=foundation.earlier,
+        past=None if foundation.earlier is None else foundation.earlier.before,
         texts=foundation.texts,
         texts_on=outbound.texts,
         habits=ProgramHabits(

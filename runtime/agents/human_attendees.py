@@ -8,8 +8,7 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runtime.agents.dispatcher import names_first
-from runtime.agents.registry import SessionChannels
+from runtime.agents.registry import SessionChannels, names_first
 from runtime.core.address import Address
 from runtime.core.ids import ANYONE, MeetingId, ParticipantId, PersonId, ScheduleId, person_id
 from runtime.core.message import Message, MessageType

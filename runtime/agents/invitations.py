@@ -8,9 +8,8 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
-from runtime.agents.registry import AgentRegistry, SessionChannels
+from runtime.agents.registry import AgentRegistry, MessageDispatcher, SessionChannels
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, QueueFull

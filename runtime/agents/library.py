@@ -6,13 +6,14 @@ from collections.abc import Coroutine, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from runtime.agents.meeting_host import MeetingHost
 from runtime.core.address import SCRATCH
-from runtime.core.errors import PlaybookError, ProgramChanged, UnknownTarget
+from runtime.core.errors import JournalError, PlaybookError, ProgramChanged, StorageError, UnknownTarget
 from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.frame import ExecutablePlaybook, Frame
+from runtime.execution.frames.frame import Bound, ExecutablePlaybook, Frame
 from runtime.execution.frames.outside import OutsideEffects
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.interpreter import FreeInterpreter
@@ -26,9 +27,10 @@ from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.module import AgentModule, PlaceholderPython, agents_by_name
-from runtime.playbooks.playbook import LLMPlaybook, MeetingHosting, MeetingPlaybook
+from runtime.playbooks.playbook import LLMPlaybook
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import ExtensionPlaybook, RemotePlaybook
+from runtime.tape.journal import as_data
 
 
 class _Itself:
@@ -66,10 +68,48 @@ def _shape(playbook: PlaybookSpec) -> CallShape:
     return CallShape((*shape.names, *own), shape.required)
 
 
+class MeetingPlaybook:
+    """Wraps the playbook that says what its agent does in the meeting."""
+
+    def __init__(self, spec: PlaybookSpec, inner: ExecutablePlaybook, meeting_host: MeetingHost) -> None:
+        self.spec = spec
+        self.name = inner.name
+        self.version = inner.version
+        self.kind = inner.kind
+        self.adopt = inner.adopt
+        self._inner = inner
+        self._meeting_host = meeting_host
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
+        """Bind the arguments that every meeting takes beside the playbook's own."""
+        declared = {param.name for param in self.spec.params}
+        own = {name: kwargs[name] for name in AUTOMATIC if name in kwargs and name not in declared}
+        inner = {name: value for name, value in kwargs.items() if name not in own}
+        values, named, variables = self._inner.bind(args, inner)
+        try:
+            return values, named | as_data(own), variables
+        except (TypeError, ValueError) as error:
+            raise PlaybookError(f"topic and attendees of {self.name} are texts and lists of names: {error}") from error
+
+    async def run(self, frame: Frame, /) -> Any:
+        meeting = await self._meeting_host.enter(frame, self.spec)
+        if isinstance(meeting, str):
+            return meeting
+        try:
+            value = await self._inner.run(frame)
+        except (StorageError, JournalError):
+            raise
+        except Exception as error:
+            await self._meeting_host.depart(meeting, frame, error)
+            raise
+        await self._meeting_host.depart(meeting, frame)
+        return value
+
+
 class PlaybookLibrary:
     """Finds executables by agent class and name; python code is loaded once per agent class and session."""
 
-    def __init__(self, context: ExecutionContext, population: SessionPopulation, meeting_host: MeetingHosting) -> None:
+    def __init__(self, context: ExecutionContext, population: SessionPopulation, meeting_host: MeetingHost) -> None:
         self._program = context.program
         self._context = context
         self._population = population

@@ -4,14 +4,13 @@ as the rules of meetings reach agents and people, and as playbooks name them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.invitations import SessionInvitations, meetings_of
-from runtime.agents.registry import AgentRegistry
+from runtime.agents.registry import AgentRegistry, MessageDispatcher
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, AgentId, ParticipantId, PersonId, ScheduleId, is_human_word, parse_agent_id
 from runtime.core.message import Message
@@ -113,15 +112,9 @@ def attendee(name: str, host: AgentId, state: SessionState, population: SessionP
     raise UnknownTarget(f"nobody called {name!r} can be invited; known are {', '.join(names_known(state, population))}")
 
 
-class Places(Protocol):
-    """Opens conversations for meetings, and says there who is invited."""
-
-    async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
-        """Have the meeting held in a conversation of its own, if one can be had; called before anybody is invited.
-
-        `people` are those who are asked to come, by id, or by what the program calls somebody who has not taken part
-        yet. People are told where it is and what it is about. Called again for the same meeting it changes nothing.
-        """
+OpenPlace: TypeAlias = Callable[[MeetingState, Sequence[str]], Awaitable[None]]
+"""Has a meeting held in a conversation of its own, if one can be had, before anybody is invited: people who are asked
+to come, by id, or by what the program calls somebody who has not taken part yet. Again it changes nothing."""
 
 
 class MeetingHost(Struct, eq=False):
@@ -130,7 +123,7 @@ class MeetingHost(Struct, eq=False):
     _journal: Journal
     _agents: AgentRegistry
     _pages: SessionPages
-    _places: Places
+    _open_place: OpenPlace
     meetings: SessionMeetings
     invitations: SessionInvitations
 
@@ -176,7 +169,7 @@ class MeetingHost(Struct, eq=False):
             required, optional = self._attendees(frame.state, playbook)
             people = [who for who in (*required, *optional) if isinstance(who, PersonId)]
             if people:
-                await self._places.open(meeting, people)
+                await self._open_place(meeting, people)
             declared = {param.name for param in playbook.params}
             own = [name for name in AUTOMATIC if name in frame.state.kwargs and name not in declared]
             if self.meetings.begin_inviting(meeting, own):

@@ -8,14 +8,12 @@ from functools import partial
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
-from runtime.agents.continuity import VersionContinuity
-from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.invitations import SessionInvitations
 from runtime.agents.library import PlaybookLibrary
-from runtime.agents.loops import AgentLoops
+from runtime.agents.loops import AgentLoops, VersionContinuity
 from runtime.agents.meeting_host import MeetingHost, SessionAttendance
-from runtime.agents.registry import AgentRegistry, SessionChannels
+from runtime.agents.registry import AgentRegistry, MessageDispatcher, SessionChannels
 from runtime.channels.channel import ChannelRegistry
 from runtime.channels.mailbox import NoMailboxes
 from runtime.channels.participant import MessageAcknowledgements
@@ -181,7 +179,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     human_attendees = HumanAttendees(journal, meetings, conduits, pages, questions)
     invitations = SessionInvitations(session, agents, conduits, dispatcher, meetings, human_attendees)
     places = MeetingPlaces(given)
-    meeting_host = MeetingHost(journal, agents, pages, places, meetings, invitations)
+    meeting_host = MeetingHost(journal, agents, pages, places.open, meetings, invitations)
 
     # What executes playbooks.
     features = [one.session(given) for one in around.features]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
-from runtime.agents.dispatcher import MessageDispatcher
-from runtime.agents.registry import AgentRegistry
+from runtime.agents.registry import AgentRegistry, MessageDispatcher
 from runtime.channels.channel import ChannelRegistry
 from runtime.channels.mailbox import SeatMailboxes
 from runtime.channels.participant import Participant

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.agents.continuity import VersionContinuity
+from runtime.agents.loops import VersionContinuity
 from runtime.core.errors import ProgramChanged
 from runtime.core.texts import Texts
 from runtime.language.pbasm.versions import listed

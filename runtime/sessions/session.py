@@ -19,8 +19,7 @@ from runtime.sessions.beginning import why_none
 from runtime.sessions.inbound.arrivals import ShardBacklog, StopRequest, message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.program_in_use import ProgramInUse, news_of, trouble_of
-from runtime.sessions.rest import Outcome, SessionRest
-from runtime.sessions.snapshots import Snapshots
+from runtime.sessions.rest import Outcome, SessionRest, Snapshots
 from runtime.sessions.succession import SessionSuccession, commit_of
 from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease, SessionRecord

@@ -12,8 +12,7 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.meetings.invitations import names_of
 from runtime.meetings.meeting import check_takes_part, who
-from runtime.meetings.meetings import SessionMeetings
-from runtime.meetings.shared_state import MISSING, write_shared
+from runtime.meetings.meetings import MISSING, SessionMeetings, write_shared
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue

@@ -12,7 +12,7 @@ from runtime.agents.meeting_host import MeetingHost, attendee
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ParticipantId
 from runtime.core.texts import Texts
-from runtime.meetings.shared_state import write_shared
+from runtime.meetings.meetings import write_shared
 from runtime.sessions.commands.session_commands import MAX_LINES, lasting
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import name_within, words_within

@@ -4,9 +4,9 @@ there for the first message of its session."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,13 +40,9 @@ class EarlierWords(Struct, frozen=True):
     files: tuple[Attachment, ...] = ()
 
 
-class PastSource(Protocol):
-    """Knows what was said in the places of a platform."""
-
-    async def before(self, event: InboxEvent, /) -> EarlierWords:
-        """What was said before an event in its place, by those who may be heard there. Raises nothing: where nobody can
-        be asked, nothing was said.
-        """
+PastSource: TypeAlias = Callable[[InboxEvent], Awaitable[EarlierWords]]
+"""What was said before an event in its place, by those who may be heard there. Raises nothing: where nobody can be
+asked, nothing was said."""
 
 
 class SessionArrivals(Struct, eq=False):
@@ -83,7 +79,7 @@ async def with_past(event: InboxEvent, journal: Journal, source: PastSource | No
     begins = event.kind == "message" and event.place is None and not event.private
     if source is None or not begins or event.message_id is None or journal.state.people:
         return event
-    words = await source.before(event)
+    words = await source(event)
     files = (plain_data(replace(file, quoted=True)) for file in words.files)
     return replace(event, past=words.said, attachments=(*event.attachments, *files))
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.loops import AgentLoops
+from runtime.agents.registry import MessageDispatcher
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, MeetingId, ScheduleId
 from runtime.core.message import Message, MessageType

@@ -20,8 +20,7 @@ from runtime.execution.speech.delivery import SpeechDelivery, addressed
 from runtime.execution.speech.targets import SpeechTarget, resolve_target
 from runtime.meetings.invitations import JOINED
 from runtime.meetings.meeting import check_takes_part, within
-from runtime.meetings.meetings import SessionMeetings
-from runtime.meetings.shared_state import write_shared
+from runtime.meetings.meetings import SessionMeetings, write_shared
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import PARTICIPANT, InboxEvent
 from runtime.tape.facts.meetings import MeetingAddressed

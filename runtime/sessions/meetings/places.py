@@ -34,7 +34,7 @@ UNANSWERED_IN_PLACES = frozenset({"edit", "deletion", "reaction"})
 
 
 class MeetingPlaces(SessionPart):
-    """Implements `runtime.agents.meeting_host.Places` for one session.
+    """Opens conversations for the meetings of one session, and says there who is invited.
 
     A place is known in the store before anything is said in it, and on the tape with what is said there first; what is
     asked of the platform has a name of its own, so that a crash opens no second one where the platform can tell.

@@ -17,11 +17,10 @@ from typing import Any, cast
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from runtime.agents.dispatcher import MessageDispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.invitations import SessionInvitations
 from runtime.agents.meeting_host import MeetingHost, SessionAttendance
-from runtime.agents.registry import SessionChannels
+from runtime.agents.registry import MessageDispatcher, SessionChannels
 from runtime.bus import Bus
 from runtime.channels.channel import ChannelRegistry
 from runtime.channels.participant import Participant

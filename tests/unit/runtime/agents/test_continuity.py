@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from runtime.agents.continuity import VersionContinuity
 from runtime.agents.library import PlaybookLibrary
+from runtime.agents.loops import VersionContinuity
 from runtime.core.errors import ProgramChanged
 from runtime.core.ids import AgentId, SessionId
 from runtime.execution.calls.remote import NoRemoteServers

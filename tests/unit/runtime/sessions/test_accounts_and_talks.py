@@ -14,7 +14,7 @@ from runtime.core.ids import SessionId
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.snapshots import AT_WORK, FACTS_BETWEEN
+from runtime.sessions.rest import AT_WORK, FACTS_BETWEEN
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.journal import MAX_PENDING
 from runtime.tape.snapshot import Snapshot, rules_version

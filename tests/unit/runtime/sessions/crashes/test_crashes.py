@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions import snapshots
+from runtime.sessions import rest
 from tests.fakes.crashes.world import World, WorldPlaces, live
 from tests.fakes.people.player import Player
 from tests.unit.runtime.sessions.crashes.album import Album
@@ -69,8 +69,8 @@ async def test_several_deaths_lose_nothing_whether_sessions_are_restored_from_fa
 
     async def with_snapshots(crashes: tuple[int, ...], seed: int) -> Album:
         with monkeypatch.context() as often:
-            often.setattr(snapshots, "FACTS_BETWEEN", 1)
-            often.setattr(snapshots, "AT_WORK", 3)
+            often.setattr(rest, "FACTS_BETWEEN", 1)
+            often.setattr(rest, "AT_WORK", 3)
             album = await lived(Album(case.people, crashes=crashes, seed=seed), case, sandbox, seed=seed)
         album.check_taken()
         return album

@@ -17,7 +17,7 @@ from runtime.core.errors import ArchiveUnavailable, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.execution.frames.signatures import CallShape
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions import snapshots
+from runtime.sessions import rest
 from runtime.sessions.idle import RestingSessions
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.registry import content_of
@@ -206,7 +206,7 @@ async def test_restoring_reads_only_the_facts_behind_the_snapshot() -> None:
     await world.commit(Commit(Lease(0, 1), session, 0, facts=facts, begin=record))
     await world.keep_snapshot(Lease(0, 1), session, snapshot_of(folded(facts[:1000])))
     journal = Journal(session, world.clock, unused)
-    await snapshots.Snapshots(world, record, lambda: Lease(0, 1), journal).restore()
+    await rest.Snapshots(world, record, lambda: Lease(0, 1), journal).restore()
     assert world.read_facts == 200
     assert journal.state == folded(facts)
     assert journal.settled
@@ -214,8 +214,8 @@ async def test_restoring_reads_only_the_facts_behind_the_snapshot() -> None:
 
 async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that grows with every fact costs so many characters a fact at most, however long it becomes."""
-    monkeypatch.setattr(snapshots, "FACTS_BETWEEN", 10)
-    monkeypatch.setattr(snapshots, "LARGE_CHARS", 1_000)
+    monkeypatch.setattr(rest, "FACTS_BETWEEN", 10)
+    monkeypatch.setattr(rest, "LARGE_CHARS", 1_000)
     session, world = SessionId("s1"), Album(())
     record = SessionRecord(session, ADDRESS, "test", T0, 0, taken_in="mark")
     await world.commit(Commit(Lease(0, 1), session, 0, begin=record, awake=False))
@@ -224,7 +224,7 @@ async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: py
         await world.commit(Commit(Lease(0, 1), session, batch.expect, facts=batch.facts, awake=batch.awake))
 
     journal = Journal(session, world.clock, write)
-    kept = snapshots.Snapshots(world, record, lambda: Lease(0, 1), journal)
+    kept = rest.Snapshots(world, record, lambda: Lease(0, 1), journal)
     async with anyio.create_task_group() as tasks:
         journal.start(tasks)
         kept.start(tasks)

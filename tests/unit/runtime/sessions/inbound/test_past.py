@@ -55,14 +55,14 @@ async def test_it_is_told_once_with_its_files_and_not_again_by_another_process(s
 @pytest.mark.parametrize("more", [{"private": True}, {"message_id": None}])
 async def test_in_private_and_without_a_message_nobody_is_asked(sandbox: MontySandbox, more: dict[str, Any]) -> None:
     earlier = Earlier()
-    async with talking(CLERK, Model(Reply("Hello.")), sandbox, past=earlier) as talk:
+    async with talking(CLERK, Model(Reply("Hello.")), sandbox, past=earlier.before) as talk:
         await talk.say("hi", **first(**more))
     assert earlier.asked == []
 
 
 async def test_whoever_begins_anew_wants_it_to_know_nothing(sandbox: MontySandbox) -> None:
     earlier = Earlier()
-    async with talking(CLERK, Model(Reply("Hello."), Reply("Hello.")), sandbox, past=earlier) as talk:
+    async with talking(CLERK, Model(Reply("Hello."), Reply("Hello.")), sandbox, past=earlier.before) as talk:
         await talk.say("", kind="new", **first())
         await talk.say("hi", **first(message_id="m2"))
     assert earlier.asked == []
