@@ -33,7 +33,7 @@ from runtime.core.plain_text import visible
 from runtime.core.texts import load_texts
 from runtime.events.frames import FrameResumed, FrameWaiting, LLMFailed, SandboxFailed
 from runtime.events.sessions import PlaybookFailed, ProgramLogged, SessionFailed
-from runtime.execution.calls.extensions import with_calls
+from runtime.execution.calls.remote import with_calls
 from runtime.language.program import Program
 from runtime.sessions.features import alone
 from runtime.sessions.node_context import NodeContext, ProgramHabits

@@ -32,7 +32,7 @@ from runtime.core.errors import ConfigError
 from runtime.core.ids import is_human_word
 from runtime.core.message import StreamObserver
 from runtime.core.texts import Texts
-from runtime.execution.calls.extensions import CALL_LIMIT_S, ExtensionCall, call_of
+from runtime.execution.calls.remote import CALL_LIMIT_S, ExtensionCall, call_of
 
 API_VERSION = 1
 """The version of `parley.ext`. It rises with each change that can break an extension written for the previous one."""

@@ -12,7 +12,7 @@ from runtime.bus import Bus
 from runtime.channels.channel import ChannelRegistry
 from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.participant import Participant
-from runtime.execution.calls.extensions import ExtensionCall
+from runtime.execution.calls.remote import ExtensionCall
 from runtime.execution.speech.receipts import note_delivered
 from runtime.sessions.features import NodePart
 from runtime.tape.journal import Journal

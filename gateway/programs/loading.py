@@ -11,7 +11,7 @@ from gateway.inbound.commands import COMMANDS
 from gateway.inbound.routing import Routes, build_routes, only
 from gateway.packaged import packaged
 from gateway.settings.tree import Settings
-from runtime.execution.calls.extensions import with_calls
+from runtime.execution.calls.remote import with_calls
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program

@@ -25,7 +25,7 @@ from runtime.execution.triggers.kinds import HANDLER, judged_triggers, message_t
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
-from runtime.meetings.invitations import AUTOMATIC
+from runtime.meetings.meeting import AUTOMATIC
 from runtime.playbooks.module import AgentModule, PlaceholderPython, agents_by_name
 from runtime.playbooks.playbook import LLMPlaybook
 from runtime.playbooks.python import PythonPlaybook

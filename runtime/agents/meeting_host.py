@@ -19,8 +19,7 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.speech.pages import SessionPages
 from runtime.execution.speech.targets import SessionPopulation, declared, names_known
 from runtime.language.program import PlaybookSpec, Program
-from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
-from runtime.meetings.meeting import OpenToPeople, absence, may_join, meeting_of, missing
+from runtime.meetings.meeting import AUTOMATIC, BUSY, OpenToPeople, absence, may_join, meeting_of, missing, names_of
 from runtime.meetings.meetings import SessionMeetings
 from runtime.tape.facts.meetings import HostCued, NoticeHeard
 from runtime.tape.journal import Journal

@@ -5,7 +5,7 @@ dispatch of messages to agents: people's messages, reminders, and undelivered me
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -43,13 +43,22 @@ from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentCreated
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import counts
-
-if TYPE_CHECKING:
-    from runtime.agents.agent import Agent
+from runtime.tape.state.session import AgentState
 
 
-LiveAgent: TypeAlias = "Agent | RemoteAgent"
-"""An agent in memory, whose playbooks are executed here or in another process."""
+class LiveAgent(Protocol):
+    """An agent in memory, whose playbooks are executed here (`Agent`) or in another process (`RemoteAgent`)."""
+
+    id: AgentId
+    queue: MessageQueue
+    participant: Participant
+
+    @property
+    def state(self) -> AgentState: ...
+    def accept(self, message: Message) -> None: ...
+    def forget(self, messages: Collection[str]) -> None: ...
+    def interrupt(self) -> None: ...
+    async def live(self) -> None: ...
 
 
 class AgentRegistry:

@@ -8,8 +8,7 @@ from msgspec import Struct, field
 
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import BuiltinCalls
-from runtime.execution.calls.extensions import ExtensionCall
-from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
+from runtime.execution.calls.remote import ExtensionCall, NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages

@@ -15,7 +15,7 @@ from runtime.core.ids import AgentId
 from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
 from runtime.execution.frames.outcomes import FrameEvents, RaisedFailure, described, failed_call, raised_at, site
 from runtime.execution.frames.signatures import BuiltinCall, Later
-from runtime.execution.prompt.artifacts import kept_result
+from runtime.execution.prompt.situation import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages

@@ -19,8 +19,20 @@ from runtime.core.ids import ANYONE, AgentId, MeetingId, ParticipantId, new_mess
 from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import enumerated
 from runtime.events.sessions import MeetingOver, MeetingStarted
-from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last, is_silent
-from runtime.meetings.meeting import absent, check_takes_part, is_over, may_become, may_join, solo
+from runtime.meetings.meeting import (
+    BUSY,
+    JOINED,
+    NO_ANSWER,
+    absent,
+    check_takes_part,
+    due_after,
+    is_last,
+    is_over,
+    is_silent,
+    may_become,
+    may_join,
+    solo,
+)
 from runtime.meetings.meeting import who as called
 from runtime.tape.facts import meetings as facts
 from runtime.tape.facts.meetings import StateShared

@@ -16,8 +16,7 @@ from runtime.core.errors import (
     ToolFailed,
 )
 from runtime.core.texts import Texts
-from runtime.execution.calls.extensions import ExtensionCall
-from runtime.execution.calls.remote import RemoteTool
+from runtime.execution.calls.remote import ExtensionCall, RemoteTool
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call, performed
 from runtime.execution.frames.frame import Bound, Frame, FrameCall, shortened

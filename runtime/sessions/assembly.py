@@ -8,8 +8,7 @@ from functools import partial
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
-from runtime.agents.human_attendees import HumanAttendees
-from runtime.agents.invitations import SessionInvitations
+from runtime.agents.invitations import HumanAttendees, SessionInvitations
 from runtime.agents.library import PlaybookLibrary
 from runtime.agents.loops import AgentLoops, VersionContinuity
 from runtime.agents.meeting_host import MeetingHost, SessionAttendance

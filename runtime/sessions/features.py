@@ -16,9 +16,8 @@ from runtime.core.address import Address
 from runtime.core.background import OnDemand
 from runtime.core.texts import Texts
 from runtime.execution.calls.builtins import BuiltinCalls
-from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.reminders import SessionReminders, ZoneOf
-from runtime.execution.calls.remote import RemoteTools
+from runtime.execution.calls.remote import ExtensionCall, RemoteTools
 from runtime.execution.execution_context import Told
 from runtime.execution.frames.frame import ExecutablePlaybook
 from runtime.execution.prompt.with_files import FileContents

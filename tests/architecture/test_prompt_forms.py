@@ -17,7 +17,7 @@ WRITERS = (
     EXECUTION / "questions" / "form.py",
     *sorted((EXECUTION / "free").glob("*.py")),
     ROOT / "gateway" / "features" / "files" / "describing.py",
-    EXECUTION / "compaction.py",
+    EXECUTION / "model_calls.py",
     ROOT / "runtime" / "tape" / "state" / "frames.py",
 )
 """The modules that word prompts."""

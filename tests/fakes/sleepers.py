@@ -18,7 +18,7 @@ from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.execution.calls.extensions import ExtensionCall
+from runtime.execution.calls.remote import ExtensionCall
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.failures import ReportDesk

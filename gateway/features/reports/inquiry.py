@@ -33,7 +33,7 @@ from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.core.prompt_forms import foreign_json
 from runtime.events.frames import LLMAnswered
-from runtime.execution.calls.extensions import ExtensionCall, call_of, with_calls
+from runtime.execution.calls.remote import ExtensionCall, call_of, with_calls
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, PythonFence
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, model_for

@@ -13,7 +13,7 @@ from gateway.settings.models import leads_to
 from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
 from runtime.core.errors import PlaybookError
-from runtime.execution.calls.extensions import ExtensionCall
+from runtime.execution.calls.remote import ExtensionCall
 from runtime.sessions.failures import ReportDesk, SessionFailure
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import InboxEvent

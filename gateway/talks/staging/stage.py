@@ -34,7 +34,7 @@ from runtime.core.ids import SessionId
 from runtime.core.json_text import plain_data
 from runtime.core.message import Attachment
 from runtime.core.texts import Texts, load_texts
-from runtime.execution.calls.extensions import with_calls
+from runtime.execution.calls.remote import with_calls
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion, Usage
 from runtime.sandbox.executor import CallOutcome, CodeSnippet, GuestError, HostCall, Sandbox, SnippetEvaluation

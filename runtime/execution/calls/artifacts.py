@@ -13,7 +13,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.signatures import VariableName, call
-from runtime.execution.prompt.artifacts import is_large, size_bytes
+from runtime.execution.prompt.situation import is_large, size_bytes
 from runtime.execution.triggers.triggers import VariableRules
 from runtime.language.program import AgentSpec, Program
 from runtime.tape.journal import Journal

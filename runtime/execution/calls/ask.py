@@ -18,7 +18,7 @@ from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.prompt.with_files import file_mention, reference
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import SessionPages
-from runtime.meetings.invitations import LEFT
+from runtime.meetings.meeting import LEFT
 from runtime.tape.facts import frames as facts
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.people import PageFinished, PageMoved

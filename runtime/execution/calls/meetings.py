@@ -10,8 +10,7 @@ from runtime.core.ids import AgentId, ParticipantId, PersonId, parse_meeting_id
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
-from runtime.meetings.invitations import names_of
-from runtime.meetings.meeting import check_takes_part, who
+from runtime.meetings.meeting import check_takes_part, names_of, who
 from runtime.meetings.meetings import MISSING, SessionMeetings, write_shared
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal

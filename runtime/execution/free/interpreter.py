@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
 from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
-from runtime.execution.compaction import TranscriptCompaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import rebuilt
@@ -21,7 +20,7 @@ from runtime.execution.free.raw import answer_raw
 from runtime.execution.free.reply_run import ReplyRun
 from runtime.execution.free.scope import Fenced, Position, Rejected, StatementScope
 from runtime.execution.free.statement_run import StatementRun, calls_made
-from runtime.execution.model_calls import ModelCalls
+from runtime.execution.model_calls import ModelCalls, TranscriptCompaction, transcript_chars
 from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.speech.live_stream import LiveStream

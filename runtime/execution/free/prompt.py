@@ -12,9 +12,15 @@ from runtime.core.prompt_forms import LineForm, foreign, foreign_line
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.statement_rules import rules, rules_now
-from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
 from runtime.execution.prompt.message_text import exchanged, heard_line
-from runtime.execution.prompt.situation import MAX_VALUE_CHARS, shown_value, situation
+from runtime.execution.prompt.situation import (
+    MAX_VALUE_CHARS,
+    artifact_name,
+    is_large,
+    shown_artifact,
+    shown_value,
+    situation,
+)
 from runtime.execution.prompt.step_words import script_lines
 from runtime.execution.prompt.with_files import file_mention
 from runtime.execution.triggers.kinds import HANDLER, judged_by_model

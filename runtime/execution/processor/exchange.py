@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from runtime.core.errors import LLMError
 from runtime.core.message import Message, message_from_data, message_to_data
 from runtime.events.frames import LLMFailed, TurnCompleted
-from runtime.execution.compaction import TranscriptCompaction, transcript_chars
 from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import site
-from runtime.execution.model_calls import ModelCalls
+from runtime.execution.model_calls import ModelCalls, TranscriptCompaction, transcript_chars
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.situation import shown_value

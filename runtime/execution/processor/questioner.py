@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from runtime.core.plain_text import shortened
 from runtime.core.prompt_forms import LineForm, foreign_line
-from runtime.execution.prompt.artifacts import is_large
-from runtime.execution.prompt.situation import shown_value
+from runtime.execution.prompt.situation import is_large, shown_value
 from runtime.execution.questions import form
 from runtime.language.instructions import model as steps
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import anyio
+from anyio.lowlevel import checkpoint
 from msgspec.structs import replace
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError
@@ -50,8 +51,8 @@ class Work:
     def __init__(self, context: ExecutionContext, frame: Frame, playbook: PlaybookSpec) -> None:
         self.context = context
         self.frame = frame
-        self.interrupts: Callable[[], Awaitable[None]]
-        """Awaited before a call begins: a reply that is being read ends there. The exchange sets it."""
+        self.interrupts: Callable[[], Awaitable[None]] = checkpoint
+        """Awaited before a call begins: a reply that is being read ends there."""
         self._state_params = frozenset(param.name for param in playbook.params if param.state)
         self._number = 0
         self.notes: list[str] = []

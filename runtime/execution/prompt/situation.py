@@ -1,15 +1,17 @@
-"""The present state as the model sees it: the frame's position, its knowledge, the people and agents here."""
+"""The present state as the model sees it: the frame's position, its knowledge, the people and agents here. Of a large
+value, an artifact with a name, it sees a summary, and loads what it needs.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from runtime.core.ids import PersonId
 from runtime.core.prompt_forms import LineForm, foreign_json, foreign_line, foreign_name
-from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.message_text import PAST_VARIABLE
 from runtime.execution.prompt.with_files import file_line
 from runtime.meetings.meeting import who
@@ -162,3 +164,49 @@ def stack_entries(state: SessionState, frame: FrameState) -> list[str]:
 def shown_value(value: Any, max_chars: int = MAX_VALUE_CHARS) -> str:
     text = foreign_json(json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= max_chars else f"{text[:max_chars]}… ({len(text)} characters in all)"
+
+
+ARTIFACT_CHARS = 500
+"""The JSON length from which a playbook's result for the model becomes an artifact."""
+
+_SUMMARY_CHARS = 120
+
+
+def is_large(value: Any) -> bool:
+    """Whether the model sees a value only as an artifact."""
+    return len(_text(value)) > ARTIFACT_CHARS
+
+
+def size_bytes(value: Any) -> int:
+    return len(_text(value).encode(errors="replace"))
+
+
+def artifact_name(value: Any) -> str:
+    """The name of an unnamed artifact, see `is_unnamed`; it follows from the value."""
+    return "a_" + hashlib.sha256(_text(value).encode(errors="replace")).hexdigest()[:8]
+
+
+def artifact_summary(value: Any) -> str:
+    text = value if isinstance(value, str) else _text(value)
+    words = " ".join(text[: 2 * _SUMMARY_CHARS].split())
+    return words if len(words) <= _SUMMARY_CHARS else words[:_SUMMARY_CHARS] + "…"
+
+
+def shown_artifact(name: str, value: Any, summary: str | None = None) -> str:
+    about = foreign_line(artifact_summary(value) if summary is None else summary)
+    shows = f'LoadArtifact("{foreign_line(name)}") shows it'
+    return f"artifact of {len(_text(value)):,} characters: {about} [{shows}]"
+
+
+def kept_result(caller: FrameState | None, value: Any) -> tuple[Sequence[str], Mapping[str, str]]:
+    """The additions of a return's fact where a model executes the caller: `$_`, and an artifact."""
+    if caller is None or not caller.version.startswith("llm"):
+        return (), {}
+    if not is_large(value):
+        return ("_",), {}
+    name = artifact_name(value)
+    return ("_", name), {name: artifact_summary(value)}
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from runtime.agents.human_attendees import HumanAttendees
+from runtime.agents.invitations import HumanAttendees
 from runtime.agents.meeting_host import MeetingHost, attendee
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ParticipantId

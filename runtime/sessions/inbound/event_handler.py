@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from runtime.agents.human_attendees import HumanAttendees
+from runtime.agents.invitations import HumanAttendees
 from runtime.agents.loops import AgentLoops
 from runtime.agents.registry import MessageDispatcher
 from runtime.core.address import CLIENT, Address

@@ -18,8 +18,7 @@ from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.events.talk import MessageUndelivered
 from runtime.execution.speech.delivery import SpeechDelivery, addressed
 from runtime.execution.speech.targets import SpeechTarget, resolve_target
-from runtime.meetings.invitations import JOINED
-from runtime.meetings.meeting import check_takes_part, within
+from runtime.meetings.meeting import JOINED, check_takes_part, within
 from runtime.meetings.meetings import SessionMeetings, write_shared
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import PARTICIPANT, InboxEvent

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.extensions.extension import API_VERSION, Extension
 from runtime.core.errors import ConfigError, PlaybookError
-from runtime.execution.calls.extensions import call_of, with_calls
+from runtime.execution.calls.remote import call_of, with_calls
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 pytestmark = pytest.mark.anyio

@@ -17,8 +17,7 @@ from typing import Any, cast
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from runtime.agents.human_attendees import HumanAttendees
-from runtime.agents.invitations import SessionInvitations
+from runtime.agents.invitations import HumanAttendees, SessionInvitations
 from runtime.agents.meeting_host import MeetingHost, SessionAttendance
 from runtime.agents.registry import MessageDispatcher, SessionChannels
 from runtime.bus import Bus
@@ -31,7 +30,7 @@ from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_from
 from runtime.core.texts import english
 from runtime.execution.prompt.situation import situation
 from runtime.execution.session_context import SessionContext
-from runtime.meetings.invitations import BUSY, JOINED, rejected
+from runtime.meetings.meeting import BUSY, JOINED, rejected
 from runtime.meetings.meetings import SessionMeetings
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import CommitBatch, Journal

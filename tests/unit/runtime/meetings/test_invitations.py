@@ -8,8 +8,20 @@ from msgspec.structs import replace
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.language.program import PlaybookSpec
-from runtime.meetings.invitations import MAX_TIMES, cannot_handle, due_after, fitting, is_last, names_of, rejected
-from runtime.meetings.meeting import NEXT, absence, may_become, missing, solo
+from runtime.meetings.meeting import (
+    MAX_TIMES,
+    NEXT,
+    absence,
+    cannot_handle,
+    due_after,
+    fitting,
+    is_last,
+    may_become,
+    missing,
+    names_of,
+    rejected,
+    solo,
+)
 from runtime.tape.state.meetings import AskState, MeetingState
 from tests.unit.runtime.sessions.programs import llm, triggers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.agents.human_attendees import refuses
+from runtime.agents.invitations import refuses
 from runtime.core.texts import english
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.execution.calls.extensions import call_of, with_calls
+from runtime.execution.calls.remote import call_of, with_calls
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.execution.processor.walking import Walk, compiled, main, walking

@@ -13,10 +13,10 @@ from runtime.core.ids import AgentId, GuestId, MeetingId, MessageId, PersonId, S
 from runtime.core.message import Attachment, Message, MessageType
 from runtime.core.prompt_forms import LineForm
 from runtime.core.quote import Quote
-from runtime.execution.compaction import beginnings
 from runtime.execution.free.prompt import build_prompt as free_prompt
 from runtime.execution.free.prompt import heard_text as heard_in_turn
 from runtime.execution.free.prompt import results_text
+from runtime.execution.model_calls import beginnings
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.questioner import Awaited, understanding
 from runtime.execution.prompt.with_files import quoted_file

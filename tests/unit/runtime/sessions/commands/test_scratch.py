@@ -9,7 +9,7 @@ from runtime.bus import Bus
 from runtime.channels.extensions import ChannelExtension, ExtendedChannels
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, SessionId
-from runtime.execution.calls.extensions import call_of, with_calls
+from runtime.execution.calls.remote import call_of, with_calls
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.commands.alter import VariableAlteration

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from runtime.core.errors import ContextTooLong, LLMUnavailable
-from runtime.execution.compaction import MAX_SUMMARY_CHARS, TranscriptCompaction, beginnings
 from runtime.execution.free import interpreter
+from runtime.execution.model_calls import MAX_SUMMARY_CHARS, TranscriptCompaction, beginnings
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
