@@ -13,8 +13,8 @@ from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.drive import OutsideEffects
 from runtime.execution.frames.frame import Bound, ExecutablePlaybook, Frame
-from runtime.execution.frames.outside import OutsideEffects
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.interpreter import FreeInterpreter
 from runtime.execution.processor.idle import IdlePlaybook
@@ -26,9 +26,8 @@ from runtime.execution.triggers.triggers import declared_types
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.meetings.meeting import AUTOMATIC
-from runtime.playbooks.module import AgentModule, PlaceholderPython, agents_by_name
 from runtime.playbooks.playbook import LLMPlaybook
-from runtime.playbooks.python import PythonPlaybook
+from runtime.playbooks.python import AgentModule, PlaceholderPython, PythonPlaybook, agents_by_name
 from runtime.playbooks.remote import ExtensionPlaybook, RemotePlaybook
 from runtime.tape.journal import as_data
 

@@ -18,10 +18,9 @@ from runtime.core.errors import (
 from runtime.core.texts import Texts
 from runtime.execution.calls.remote import ExtensionCall, RemoteTool
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.drive import check_call, performed
+from runtime.execution.frames.drive import OutsideEffect, OutsideEffects, check_call, performed
 from runtime.execution.frames.frame import Bound, Frame, FrameCall, shortened
 from runtime.execution.frames.outcomes import rebuilt
-from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.playbooks.playbook import bound, given, typed, typed_result

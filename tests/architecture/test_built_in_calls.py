@@ -18,7 +18,7 @@ from runtime.language.first_implementation import KEYWORDS
 from runtime.language.instructions import fence
 from runtime.language.lint.names import AGENT_ARGUMENTS, PERSON_ARGUMENTS, TASK_ARGUMENTS
 from runtime.language.lowering import phrases
-from runtime.playbooks import module
+from runtime.playbooks import python
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = [
@@ -128,7 +128,7 @@ def test_the_rules_for_models_are_looked_at() -> None:
         phrases.RESULTLESS,
         scope._ADDRESSED,
         verifier._IN_THE_REPLY,
-        module._NOT_IN_PYTHON,
+        python._NOT_IN_PYTHON,
         CONTROL,
         prompt._UNTOLD,
     ],

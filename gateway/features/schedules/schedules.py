@@ -37,8 +37,8 @@ from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull, LeaseLost, PlaybookError
 from runtime.core.ids import SessionId, schedule_id
 from runtime.core.times import SetTimes, read_times, zone_named
+from runtime.execution.frames.drive import OutsideEffect, OutsideEffects
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
 from runtime.execution.frames.signatures import call
 from runtime.sessions.idle import ShardBells
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEvent, shard_of

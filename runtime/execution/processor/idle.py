@@ -11,8 +11,7 @@ from runtime.core.prompt_forms import LineForm
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import partner_of
-from runtime.execution.processor.exchange import Exchange
-from runtime.execution.processor.prompt import heard_text, system_text
+from runtime.execution.processor.exchange import Exchange, heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, quoted
 from runtime.execution.processor.understanding import NONE, was_said
 from runtime.execution.processor.work import Work

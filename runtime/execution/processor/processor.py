@@ -19,8 +19,7 @@ from runtime.execution.free.interpreter import FreeInterpreter
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import StepCalls, handles_failure
 from runtime.execution.processor.course import Course, Going, check_round, counted
-from runtime.execution.processor.exchange import Exchange
-from runtime.execution.processor.prompt import heard_text, system_text
+from runtime.execution.processor.exchange import Exchange, heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, expression_text
 from runtime.execution.processor.talk import AgentFacts, Correction, FrameTalk, Withdrawn
 from runtime.execution.processor.understanding import Understanding

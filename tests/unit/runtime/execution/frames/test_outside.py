@@ -12,8 +12,8 @@ import pytest
 
 from runtime.core.errors import Divergence, OutcomeUnknown, PlaybookError
 from runtime.core.ids import SessionId
+from runtime.execution.frames.drive import OutsideEffect, OutsideEffects
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outside import OutsideEffect, OutsideEffects
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.tape import Fact

@@ -17,7 +17,7 @@ from runtime.execution.free.prompt import build_prompt as free_prompt
 from runtime.execution.free.prompt import heard_text as heard_in_turn
 from runtime.execution.free.prompt import results_text
 from runtime.execution.model_calls import beginnings
-from runtime.execution.processor.prompt import build_prompt, heard_text
+from runtime.execution.processor.exchange import build_prompt, heard_text
 from runtime.execution.processor.questioner import Awaited, understanding
 from runtime.execution.prompt.with_files import quoted_file
 from runtime.execution.questions.form import WordsQuestion, asked
