@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from itertools import product
 
 from benchmarks.table import Row, show
+from gateway.features.memories.books import Vectors
 from gateway.features.memories.index import MemoryIndex
-from gateway.features.memories.meanings import Vectors
 
 MEMORIES = 10_000
 ROUNDS = 20

@@ -14,7 +14,7 @@ from typing import Final
 
 from adapters.adapter import Inbound
 from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
-from gateway.features.memories.books import Memories, Silence, current_of
+from gateway.features.memories.books import Meanings, Memories, Silence, current_of
 from gateway.features.memories.facts import (
     MadeMemories,
     MadeMemory,
@@ -23,7 +23,6 @@ from gateway.features.memories.facts import (
     MemoryMade,
     MemoryWithdrawn,
 )
-from gateway.features.memories.meanings import Meanings
 from gateway.features.memories.session_memory import OTHERS, SessionMemory
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes

@@ -10,10 +10,9 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gateway.features.memories.books import Book, Memories, replaced_by
+from gateway.features.memories.books import Book, Meanings, Memories, replaced_by
 from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
 from gateway.features.memories.index import runs
-from gateway.features.memories.meanings import Meanings
 from gateway.models.answers import BilledPerson
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import call

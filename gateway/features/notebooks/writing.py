@@ -136,18 +136,18 @@ class Body:
     def __init__(self, data: Any, *keys: str) -> None:
         if not isinstance(data, Mapping) or not set(data) <= set(keys):
             raise HTTPException(422, f"A request is a JSON object with {', '.join(keys)}.")
-        self._data = data
+        self.data = data
 
     def text(self, name: str, most: int = MAX_NAME_CHARS) -> str | None:
         """A text of 1 to `most` characters, if there is one."""
-        value = self._data.get(name)
+        value = self.data.get(name)
         if value is not None and not (isinstance(value, str) and 0 < len(value) <= most):
             raise HTTPException(422, f"{name} is a text of 1 to {most} characters.")
         return value
 
     def number(self, name: str) -> int | None:
         """A whole number from 0, if there is one."""
-        value = self._data.get(name)
+        value = self.data.get(name)
         if isinstance(value, float) and value.is_integer():  # 2.0 is 2 in JSON
             value = int(value)
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_NUMBER):
@@ -156,19 +156,16 @@ class Body:
 
     def expect(self) -> int | None:
         """The head that is expected; None for any."""
-        value = self._data.get("expect", "any")
+        value = self.data.get("expect", "any")
         if value in ("any", "none"):
             return 0 if value == "none" else None
         if isinstance(value, str):
             raise HTTPException(422, 'expect is the number of the last entry, "any" or "none".')
         return self.number("expect")
 
-    def get(self, name: str, default: Any = None) -> Any:
-        return self._data.get(name, default)
-
     def one_of(self, name: str, *values: str) -> str:
         """One of these words, the first one by default."""
-        value = self._data.get(name, values[0])
+        value = self.data.get(name, values[0])
         if value not in values:
             raise HTTPException(422, f"{name} is one of {', '.join(values)}.")
         return str(value)
@@ -196,7 +193,7 @@ class WritingRoutes(Writers, frozen=True):
         """Append entries: 201, or 200 where the key is known."""
         name = new_name(tape_name(client, "write", request))
         body = Body(await body_of(request), "expect", "key", "entries")
-        drafts = self._drafts(body.get("entries"))
+        drafts = self._drafts(body.data.get("entries"))
         done = await self.notebooks.append(name, drafts, expect=body.expect(), key=body.text("key"))
         return answer({"first": done.first, "last": done.last}, 200 if done.known else 201)
 
@@ -206,7 +203,7 @@ class WritingRoutes(Writers, frozen=True):
         name = tape_name(client, "write", request)
         _refuse_journal(name, "Sessions are compacted by Parley itself.")
         body = Body(await body_of(request), "summary", "name", "state", "expect", "key")
-        summary, state = body.text("summary", MAX_ENTRY_BYTES), body.get("state", {})
+        summary, state = body.text("summary", MAX_ENTRY_BYTES), body.data.get("state", {})
         if summary is None or not isinstance(state, Mapping):
             raise HTTPException(422, "A compaction has a summary, a text; and state, if any, is a JSON object.")
         for tried in range(_TRIES):

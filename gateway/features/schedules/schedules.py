@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import takewhile
 from zoneinfo import ZoneInfo
 
@@ -280,12 +281,10 @@ class ScheduleCalls:
         The schedule outlasts the session. A time that Parley does not understand raises an error with examples.
         """
 
-        async def happen(key: str) -> str:
-            return await self._make(key, when, text)
+        make = partial(self._make, when, text)
+        await self._outside.perform(frame, call, OutsideEffect("a schedule", make, repeatable=True))
 
-        await self._outside.perform(frame, call, OutsideEffect("a schedule", happen, repeatable=True))
-
-    async def _make(self, key: str, when: str, text: str) -> str:
+    async def _make(self, when: str, text: str, key: str) -> str:
         """The name of the schedule of a key, which is made once however often this is called."""
         record, schedules = self._record, self._schedules
         zone, now = await schedules.zone(record.address), schedules.clock.now()

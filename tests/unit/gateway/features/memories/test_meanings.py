@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from benchmarks.programs.memories import MOST_MS, made_vectors, nearest_ms
-from gateway.features.memories.books import replaced_by
-from gateway.features.memories.meanings import MADE_AT_ONCE, Meanings, Vectors
+from gateway.features.memories.books import MADE_AT_ONCE, Meanings, Vectors, replaced_by
 from gateway.models.answers import BilledPerson
 from runtime.core.address import Address
 from runtime.core.ids import SessionId

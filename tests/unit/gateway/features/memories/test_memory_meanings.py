@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.features.memories.meanings import Meanings
+from gateway.features.memories.books import Meanings
 from gateway.features.memories.node import memories_part
 from gateway.features.memories.settings import MemorySettings
 from runtime.core.address import Address

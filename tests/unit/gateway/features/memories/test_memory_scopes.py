@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gateway.features.memories.meanings import Meanings
+from gateway.features.memories.books import Meanings
 from gateway.features.memories.node import memories_part
 from runtime.core.address import Address
 from runtime.core.quote import Quote
