@@ -38,7 +38,7 @@ def first(**more: Any) -> dict[str, Any]:
 
 async def test_it_is_told_once_with_its_files_and_not_again_by_another_process(sandbox: MontySandbox) -> None:
     earlier, model = Earlier(), Model(Reply("It is down."), Reply("Still."), Reply("Yes."))
-    parts: dict[str, Any] = {"past": earlier, "intake": ScriptedIntake()}
+    parts: dict[str, Any] = {"past": earlier.before, "intake": ScriptedIntake()}
     async with talking(CLERK, model, sandbox, **parts) as talk:
         await talk.say("sum this up", **first())
         await talk.say("and now?", **first(message_id="m2"))
