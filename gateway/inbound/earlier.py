@@ -74,7 +74,7 @@ class _AskedPlatform(Protocol):
 
 
 class EarlierMessages(Struct, frozen=True):
-    """Implements `runtime.sessions.inbound.arrivals.PastSource`."""
+    """What a platform tells of earlier messages; `before` is the `PastSource` sessions ask."""
 
     platforms: Mapping[str, _AskedPlatform]
     limits: ContextLimits
