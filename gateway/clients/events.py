@@ -203,7 +203,7 @@ class EventTriggers:
     def on(self, client: BusClient, type_: str) -> Iterator[EventPlaybook]:
         """The triggers of programs that a client may begin by an event of a type, one for each playbook."""
         names = set[str]()
-        for name, program in self._ordering.programs.items():
+        for name, program in self._ordering.door.programs.items():
             if not client.scopes.may_trigger(name):
                 continue
             for one in self._of(name, program):

@@ -60,11 +60,8 @@ class AnsweringClient:
         self.habit = habit or ThoughtHabit()
         self.provider = provider
         self.options = options
+        self.model = options.name
         self.clock = clock
-
-    @property
-    def model(self) -> str:
-        return self.options.name
 
     async def warm_up(self) -> None:
         await self.provider.warm_up()

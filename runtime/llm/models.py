@@ -126,12 +126,9 @@ class ReadingAhead:
 
     def __init__(self, client: LLMClient, tasks: TaskGroup) -> None:
         """`tasks` own the reading; it ends when its answer is left."""
+        self.model = client.model
         self._client = client
         self._tasks = tasks
-
-    @property
-    def model(self) -> str:
-        return self._client.model
 
     def name_for(self, purpose: str, model: str, /) -> str:
         return name_for(self._client, purpose, model)

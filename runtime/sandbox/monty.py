@@ -66,7 +66,7 @@ class MontySandbox:
         self, *, max_workers: int = 4, limits: SandboxLimits | None = None, wrapping: WorkerWrapper = BARE
     ) -> None:
         self._limits = limits or SandboxLimits()
-        self._max_workers = max_workers
+        self.workers = max_workers
         self.wrapping = wrapping
         self._free = anyio.Semaphore(max_workers)
         self._pool = monty.AsyncMonty(
@@ -78,14 +78,9 @@ class MontySandbox:
         )
 
     @property
-    def workers(self) -> int:
-        """The largest number of workers."""
-        return self._max_workers
-
-    @property
     def busy(self) -> int:
         """The number of computing workers."""
-        return self._max_workers - self._free.value
+        return self.workers - self._free.value
 
     async def __aenter__(self) -> Self:
         try:
@@ -142,7 +137,7 @@ class MontySandbox:
                     await session.__aenter__()
             except (monty.MontyError, OSError, RuntimeError, TimeoutError) as error:
                 dead += 1
-                if dead > self._max_workers or not isinstance(error, monty.MontyCrashedError):
+                if dead > self.workers or not isinstance(error, monty.MontyCrashedError):
                     raise NoWorker(f"The sandbox has no worker process: {error}") from error
             else:
                 return session
@@ -175,7 +170,7 @@ class MontyEvaluation:
         self._suspensions = 0
         self._parked: bytes | None = None
         self._through = False
-        self._error: GuestError | None = None
+        self.error: GuestError | None = None
         self._kept: dict[str, Any] = {}
         self._unkept: str | None = None
 
@@ -213,12 +208,7 @@ class MontyEvaluation:
     @property
     def ended(self) -> bool:
         """Whether nothing more will come of it."""
-        return self._error is not None or (self._through and not self._open)
-
-    @property
-    def error(self) -> GuestError | None:
-        """The reason for a failure; None otherwise."""
-        return self._error
+        return self.error is not None or (self._through and not self._open)
 
     @property
     def kept(self) -> Mapping[str, Any]:
@@ -241,7 +231,7 @@ class MontyEvaluation:
                     await self._run(session, begin)
                 except monty.MontyCrashedError as error:
                     if last or error.timed_out:
-                        self._error = self._guest_error(error)
+                        self.error = self._guest_error(error)
                         return
                 else:
                     return
@@ -260,13 +250,13 @@ class MontyEvaluation:
         except (SandboxError, monty.MontyCrashedError):
             raise
         except Exception as error:  # noqa: BLE001 - a guest can make the binding raise anything; the host goes on
-            self._error = self._guest_error(error)
+            self.error = self._guest_error(error)
 
     def _park(self, snapshot: monty.AsyncFutureSnapshot) -> None:
         parked = snapshot.dump()
         if len(parked) > self._limits.parked_bytes:
             text = f"the statement keeps {len(parked)} bytes across a call; at most {self._limits.parked_bytes} may be"
-            self._error = GuestError("MemoryError", text)
+            self.error = GuestError("MemoryError", text)
             return
         self._parked = parked
 

@@ -52,48 +52,43 @@ class TaskDoor(Struct, frozen=True):
     limits: TaskLimits
 
 
-class TaskOrdering:
+class TaskOrdering(Struct, frozen=True):
     """Puts orders into inboxes. Raises HTTPException where too much waits."""
 
-    def __init__(self, door: TaskDoor) -> None:
-        self._door = door
-
-    @property
-    def programs(self) -> Mapping[str, Program]:
-        return self._door.programs
+    door: TaskDoor
 
     async def begin(self, client: BusClient, program: str, what: What, key: str, *, event: str, hops: int) -> None:
         """Have any playbook executed as a task of a client that has sent an event of this type, once for each key.
         `hops` events of programs led to it."""
         task = task_id(client, key)
-        letter = replace(self.letter(client, task, what, self._door.limits.within_s), event=event, hops=hops)
+        letter = replace(self.letter(client, task, what, self.door.limits.within_s), event=event, hops=hops)
         await self.put(client, task, program, letter)
 
     def letter(
         self, client: BusClient, task: SessionId, what: What, within_s: float, context: str | None = None
     ) -> TaskOrder:
         home, place = Address(CLIENT, client.name, context), Address(CLIENT, client.name)
-        due, limits = self._door.clock.now().timestamp() + within_s, self._door.limits
+        due, limits = self.door.clock.now().timestamp() + within_s, self.door.limits
         where = (address_data(home), address_data(place))
         return TaskOrder(0, SessionId(""), *what, due, 1, *where, task, limits.tokens, limits.dollars)
 
     async def put(self, client: BusClient, task: SessionId, program: str, letter: TaskOrder) -> bool:
         """Put an order into the inbox of its task, unless the task is known; whether it is new."""
-        address, now = address_of(task), self._door.clock.now()
+        address, now = address_of(task), self.door.clock.now()
         event = InboxEvent(task, address, person_of(client), client.name, str(letter), now, kind=TASK, program=program)
         return await self.record(task) is None and await self.add(event)  # the inbox forgets orders after some days
 
     async def add(self, event: InboxEvent) -> bool:
         """Put an event into the inbox; whether it is new."""
         try:
-            return await self._door.inbox.add(event)
+            return await self.door.inbox.add(event)
         except InboxFull as error:
             raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
 
     async def record(self, id_: SessionId) -> SessionRecord | None:
         """The session of a task; those of conversations are none."""
         address = address_of(id_)
-        record = await self._door.store.session(shard_of(address.key), id_)
+        record = await self.door.store.session(shard_of(address.key), id_)
         return record if record is not None and record.address == address else None
 
 
@@ -147,20 +142,12 @@ class TaskService:
 
     def __init__(self, feed: EventFeed, door: TaskDoor) -> None:
         self._feed = feed
-        self._door = door
+        self.door = door
         self.ordering = TaskOrdering(door)
         self._views = TaskViews(door.store)
 
-    @property
-    def within_s(self) -> float:
-        return self._door.limits.within_s
-
-    @property
-    def programs(self) -> Mapping[str, Program]:
-        return self._door.programs
-
     def orderable(self, client: BusClient) -> Iterator[tuple[Program, AgentSpec, PlaybookSpec]]:
-        for name, program in self._door.programs.items():
+        for name, program in self.door.programs.items():
             if client.scopes.may_use("write", name):
                 known = _called(name, program)
                 for agent in program.agents:
@@ -168,7 +155,7 @@ class TaskService:
 
     def program(self, task: ClientTask) -> Program | None:
         """The program of a task that has begun, if it is still there."""
-        program = self._door.programs.get(task.program)
+        program = self.door.programs.get(task.program)
         return None if program is None else _called(task.program, program)
 
     async def order(self, client: BusClient, order: object, *, context: str | None = None) -> tuple[SessionId, bool]:
@@ -187,7 +174,7 @@ class TaskService:
             raise HTTPException(422, f"A context is a text of at most {MAX_NAME_CHARS} characters.")
         task, what = task_id(client, key or uuid.uuid4().hex), (klass, playbook, arguments)
         letter = self.ordering.letter(client, task, what, self._seconds(order.get("within_s")), context)
-        tokens, dollars = _within(order.get("limits", {}), self._door.limits)
+        tokens, dollars = _within(order.get("limits", {}), self.door.limits)
         letter = replace(letter, tokens=tokens, dollars=dollars)
         new = await self.ordering.put(client, task, program.name, letter)
         if not new and await self.gone(task):
@@ -206,7 +193,7 @@ class TaskService:
                 raise HTTPException(410, "This task is gone: its session was deleted, or its order was put aside.")
             return await self.own(id_)
         seen = await self._seen(record.id, record.program)
-        if action != "write" and not client.scopes.private and await is_closed_task(self._door.store, id_):
+        if action != "write" and not client.scopes.private and await is_closed_task(self.door.store, id_):
             raise HTTPException(404, "There is no such task for you.")
         return seen
 
@@ -221,7 +208,7 @@ class TaskService:
         return not (order is not None and order.waits) and await self.ordering.record(id_) is None
 
     async def _order(self, id_: SessionId) -> KnownEvent | None:
-        return await self._door.known(address_of(id_), id_)
+        return await self.door.known(address_of(id_), id_)
 
     async def wait(self, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
         """A task once it is over, or asks something else than `answered`; as it is when the time is over first."""
@@ -263,7 +250,7 @@ class TaskService:
     async def at(self, task: ClientTask, seq: int) -> ClientTask:
         """The task as it was at fact `seq`, from which `changes` goes on."""
         view = TaskView()
-        async for fact in self._door.store.read_session(task.id, until=seq):
+        async for fact in self.door.store.read_session(task.id, until=seq):
             view.note(fact)
         return ClientTask(task.id, task.program, view, await self._question(view))
 
@@ -283,7 +270,7 @@ class TaskService:
         if found.over:
             return
         view = found.view
-        async with aclosing(self._door.store.follow(task.id, after=view.seq)) as facts:  # type: ignore[type-var]
+        async with aclosing(self.door.store.follow(task.id, after=view.seq)) as facts:  # type: ignore[type-var]
             async for fact in facts:
                 view.note(fact)
                 yield ClientTask(task.id, found.program, view, await self._question(view))
@@ -292,7 +279,7 @@ class TaskService:
 
     async def cancel(self, task: ClientTask) -> None:
         event = InboxEvent(
-            f"cancel.{task.id}", address_of(task.id), "", "", "", self._door.clock.now(), kind=TASK_CANCEL
+            f"cancel.{task.id}", address_of(task.id), "", "", "", self.door.clock.now(), kind=TASK_CANCEL
         )
         if not task.over:
             await self.ordering.add(event)
@@ -306,17 +293,17 @@ class TaskService:
         id_, address = f"{client.source}.{named}", address_of(task.id)
         late = ask is not None and ask not in task.view.asks
         if task.over or late:
-            if await self._door.known(address, id_):
+            if await self.door.known(address, id_):
                 return False
             raise HTTPException(409, "The task does not ask that, or no longer." if late else "The task has ended.")
         meant = ask if ask is not None else task.question.ask if task.question is not None else None
         choice = None if meant is None else f"{meant}."
-        who, now = (person_of(client), client.name), self._door.clock.now()
+        who, now = (person_of(client), client.name), self.door.clock.now()
         event = InboxEvent(id_, address, *who, str(text), now, choice=choice, program=task.program)
         return await self.ordering.add(event)
 
     def _program(self, client: BusClient, name: object) -> Program:
-        program = self._door.programs.get(name) if isinstance(name, str) else None
+        program = self.door.programs.get(name) if isinstance(name, str) else None
         if not isinstance(name, str) or not client.scopes.may_use("write", name):
             raise HTTPException(403, f"{client.name} has no scope to order tasks of this program.")
         if program is None:
@@ -325,7 +312,7 @@ class TaskService:
 
     def _seconds(self, within_s: object) -> float:
         if within_s is None:
-            return self._door.limits.within_s
+            return self.door.limits.within_s
         if isinstance(within_s, bool) or not isinstance(within_s, int | float) or not 0 < within_s <= LONGEST_WAIT_S:
             raise HTTPException(422, f"within_s is a number of seconds, more than 0 and at most {LONGEST_WAIT_S:,.0f}.")
         return float(within_s)

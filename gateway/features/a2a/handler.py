@@ -112,7 +112,8 @@ class TaskRequests(RequestHandler):
             sent = await self._send(params, context)
             task = sent.task
             if not params.configuration.return_immediately:
-                task = await self._tasks.wait(task, self._tasks.within_s + _GRACE_S, answered=sent.answered)
+                within_s = self._tasks.door.limits.within_s
+                task = await self._tasks.wait(task, within_s + _GRACE_S, answered=sent.answered)
             return apply_history_length(task_of(task, sent.named), params.configuration)
 
     @validate_request_params

@@ -139,7 +139,7 @@ class McpDoor:
     async def _waited(self, context: _Context, task: ClientTask) -> ClientTask:
         """The task at its end, or when it asks. Who wants to know hears what it says meanwhile, also
         while that is being written, and that it goes on."""
-        deadline = anyio.current_time() + self._tasks.within_s + _GRACE_S
+        deadline = anyio.current_time() + self._tasks.door.limits.within_s + _GRACE_S
         beats, told, growing = 0, 0, dict[str, str]()
         while not task.over and task.question is None and anyio.current_time() < deadline:
             task = await self._tasks.spoken(task, told, _BEAT_S)

@@ -126,12 +126,9 @@ class StoppingModel:
     """A model whose answers take no time of a talk. Implements `runtime.llm.client.LLMClient`."""
 
     def __init__(self, client: LLMClient, clock: TalkClock) -> None:
+        self.model = client.model
         self._client = client
         self._clock = clock
-
-    @property
-    def model(self) -> str:
-        return self._client.model
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[ModelCompletion]:

@@ -25,39 +25,34 @@ class RedisRecords:
 
     def __init__(self, connection: RedisConnection, table: str) -> None:
         self._connection = connection
-        self._key = f"{{parley:{table}}}"
-
-    @property
-    def key(self) -> str:
-        """The key of the table's hash."""
-        return self._key
+        self.key = f"{{parley:{table}}}"
 
     async def all(self) -> Mapping[str, str]:
         """Everything in the table."""
-        found: Mapping[str, str] = await self._connection.read("hgetall", self._key)
+        found: Mapping[str, str] = await self._connection.read("hgetall", self.key)
         return found
 
     async def get(self, name: str, /) -> str | None:
         """The text under this name."""
-        value = await self._connection.ask("HGET", self._key, name)
+        value = await self._connection.ask("HGET", self.key, name)
         return None if value is None else str(value)
 
     async def put(self, name: str, value: str, /) -> None:
         """Keep `value`, in place of what was there."""
-        await self._connection.write("HSET", self._key, name, value)
+        await self._connection.write("HSET", self.key, name, value)
 
     async def put_first(self, name: str, value: str, /) -> str:
         """Keep `value` unless something is there; what is there."""
-        await self._connection.write("HSETNX", self._key, name, value)
+        await self._connection.write("HSETNX", self.key, name, value)
         return await self.get(name) or value
 
     async def remove(self, name: str, /) -> None:
         """Forget it."""
-        await self._connection.write("HDEL", self._key, name)
+        await self._connection.write("HDEL", self.key, name)
 
     async def change(self, changes: Mapping[str, tuple[str | None, str | None]], /) -> bool:
         arguments = [part for name, (now, wanted) in changes.items() for part in (name, _field(now), _field(wanted))]
-        return bool(await self._connection.run(_CHANGE, [self._key], arguments))
+        return bool(await self._connection.run(_CHANGE, [self.key], arguments))
 
 
 class RedisCounters:

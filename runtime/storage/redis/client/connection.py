@@ -28,8 +28,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.events.happening import Tell, unheard
 from runtime.storage.encoding.sealing import PLAIN, ContentSealing
 from runtime.storage.redis.client.location import Location, locate
-from runtime.storage.redis.client.outage import Outage, Patience
-from runtime.storage.redis.client.server import COMMAND_LIMIT_S, Server
+from runtime.storage.redis.client.server import COMMAND_LIMIT_S, Outage, Patience, Server
 from runtime.storage.redis.client.streams import Entries, StreamWatch
 from runtime.storage.redis.client.topology import Topology, find_topology
 
@@ -103,7 +102,7 @@ class RedisConnection:
         self._location = location
         self._tasks = tasks
         self._clock = clock or SystemClock()
-        self._outage = Outage(on_event, self._clock, patience_s)
+        self.outage = Outage(on_event, self._clock, patience_s)
         self._topology: Topology | None = None
         self._finding = anyio.Lock()
 
@@ -204,11 +203,6 @@ class RedisConnection:
 
         return (await self._patiently(_itself, _itself)).kind
 
-    @property
-    def failures(self) -> int:
-        """The number of failed calls so far; an increase means that servers may have changed."""
-        return self._outage.failures
-
     async def read_streams(
         self, after: Mapping[str, str], *, wait_s: float, count: int
     ) -> Sequence[tuple[str, Entries]]:
@@ -272,7 +266,7 @@ class RedisConnection:
         self, choose: Callable[[Topology], Awaitable[Chosen]], attempt: Callable[[Chosen], Awaitable[Answer]]
     ) -> Answer:
         pause_s = _FIRST_PAUSE_S
-        patience = Patience(self._outage)
+        patience = Patience(self.outage)
         try:
             while True:
                 chosen: Chosen | None = None

@@ -153,13 +153,13 @@ async def keys_like(connection: RedisConnection, pattern: str) -> AsyncIterator[
     """
     whole = False
     while not whole:
-        failures, whole = connection.failures, True
+        failures, whole = connection.outage.failures, True
         for number in range(await connection.primaries()):
             cursor = 0
             while whole:
                 scan = methodcaller("scan", cursor, match=pattern, count=_AT_ONCE)
                 cursor, found = await connection.at_primary(number, scan)
-                whole = connection.failures == failures
+                whole = connection.outage.failures == failures
                 if found:
                     yield found
                 if int(cursor) == 0:
