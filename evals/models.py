@@ -69,17 +69,13 @@ class Meter:
         self.cost.seconds = self._clock.monotonic() - self._began_s
 
 
-class Measured:
+class Measured(LLMClient):
     """A model, counted by a meter."""
 
     def __init__(self, client: LLMClient, meter: Meter) -> None:
+        self.model = client.model
         self._client = client
         self._meter = meter
-
-    @property
-    def model(self) -> str:
-        """The name of the model that is measured."""
-        return self._client.model
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_MeasuredCompletion]:
@@ -109,7 +105,7 @@ class _MeasuredCompletion:
             yield piece
 
 
-class Scripted:
+class Scripted(LLMClient):
     """Answers from a script: each question with the next reply of its agent, where that is to the question.
 
     Questions of one request that the next reply is not to are left out, as a model does whose condition does not hold.

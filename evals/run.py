@@ -30,7 +30,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.llm.client import LLMClient, warm_up
+from runtime.llm.client import LLMClient
 
 PROGRAMS = [Path(__file__).parent / name for name in ("programs", "unseen")]
 """The folders of the evals: those on which wording was tuned, and those that nobody looks at while it is."""
@@ -147,7 +147,7 @@ async def _run_all(found: Sequence[Case], settings: Settings, asked: argparse.Na
         if _real(asked):
             model = await stack.enter_async_context(open_model(settings))
             report.model = model.model
-            await warm_up(model)
+            await model.warm_up()
         report.file = _file_of(asked, report.model)
         alone = asked.alone or (model is not None and settings.asks_alone)
         sandbox = await stack.enter_async_context(open_sandbox(settings))

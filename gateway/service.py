@@ -22,7 +22,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 from runtime.events.service import NodeDrained, NodeDraining
 from runtime.events.talk import AdapterBroke, AdapterConnected, AdapterFailed
-from runtime.llm.client import LLMClient, warm_up
+from runtime.llm.client import LLMClient
 from runtime.sessions.registry import ConversationRegistry
 
 FIRST_PAUSE_S = 1.0
@@ -105,7 +105,7 @@ class GatewayService:
     async def warm_up(self, model: LLMClient) -> None:
         """Count as not ready until the model is ready."""
         self._waiting_for["model"] = f"the process that asks {model.model} is being started"
-        await warm_up(model)
+        await model.warm_up()
         del self._waiting_for["model"]
 
     async def drain(self, within_s: float) -> None:

@@ -23,7 +23,7 @@ from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, LLMClient, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import ConversationRegistry
@@ -53,7 +53,7 @@ PROGRAM = """\
 REPLY = "What would you like to have?"
 
 
-class _Model:
+class _Model(LLMClient):
     """Answers at once, and notes when it was asked."""
 
     model = "stub"

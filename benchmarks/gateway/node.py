@@ -31,7 +31,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, LLMClient, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import ConversationRegistry
@@ -60,7 +60,7 @@ def _tell(*words: object) -> None:
     sys.stdout.flush()
 
 
-class _Model:
+class _Model(LLMClient):
     """Writes an answer of 60 words, in 20 pieces over `answer_s`."""
 
     model = "stub"

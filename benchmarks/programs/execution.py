@@ -26,7 +26,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import OpCode, PlaybookSpec, Program, Step
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import CodeSnippet
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
@@ -57,7 +57,7 @@ RULES: Rules = {
 """The order helper's model."""
 
 
-class _Writes:
+class _Writes(LLMClient):
     """A model that answers by rules, a character at a time. `prompts` are what it was asked."""
 
     model = "scripted"

@@ -62,12 +62,11 @@ async def open_engine(
     """What executes programs; the models get ready meanwhile: those of the settings, unless `models` has others and a
     line about them. Raises ConfigError as its parts."""
     from gateway.models.opening import open_models
-    from runtime.llm.client import warm_up
 
     async with AsyncExitStack() as stack:
         opened = open_models(settings, on_event=on_event) if models is None else nullcontext(models)
         llm, line = await stack.enter_async_context(opened)
-        (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
+        (await stack.enter_async_context(beside())).start_soon(llm.warm_up)
         sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=on_event))
         yield Engine(llm, line, sandbox)
 

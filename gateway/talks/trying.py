@@ -152,7 +152,7 @@ class _Session(Struct):
     talk: str = ""
 
 
-class ScriptedModel:
+class ScriptedModel(LLMClient):
     """Answers a question that a talk has, too, with the answer there: after the same words of a person, not used yet,
     of the talk that the session follows, the earlier one.
 

@@ -18,7 +18,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import Place, at_work, waits_by
 from runtime.execution.prompt.with_files import sent
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage, model_for, name_for
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage
 from runtime.stores.kept import PromptMessage
 from runtime.tape.facts.frames import FrameParked, TranscriptCompacted
 from runtime.tape.facts.people import PageFinished
@@ -85,7 +85,7 @@ class ModelCalls:
     def decides_elsewhere(self) -> bool:
         """Whether choices and values are another model's than words."""
         llm, model = self._context.llm, self._asks_for
-        return name_for(llm, "decide", model) != name_for(llm, "execute", model)
+        return llm.name_for("decide", model) != llm.name_for("execute", model)
 
     @property
     def _person(self) -> str | None:
@@ -107,7 +107,7 @@ class ModelCalls:
 
     def time(self, request: CompletionRequest) -> None:
         """From now on the answer is waited for."""
-        self._purpose, self._model = request.purpose, model_for(self._context.llm, request)
+        self._purpose, self._model = request.purpose, self._context.llm.model_for(request)
         self._asked_s, self._first_text_s, self._pieces = self._context.clock.monotonic(), None, []
         self._asked, self._broke = self._asks(), None
         self._heard_seq = self._asked.seq

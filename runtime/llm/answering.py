@@ -21,6 +21,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
 from runtime.llm.client import (
     CompletionRequest,
+    LLMClient,
     ModelOptions,
     ModelProvider,
     TokenPrices,
@@ -44,7 +45,7 @@ _FORMS: Mapping[str, str] = {
 _QUOTES = "`'\"\u2018\u201c\u00ab"
 
 
-class AnsweringClient:
+class AnsweringClient(LLMClient):
     """The client that the rest of Parley uses. Its creator opens and closes the provider."""
 
     def __init__(

@@ -34,7 +34,7 @@ from runtime.core.json_text import plain_data
 from runtime.events.happening import Tell
 from runtime.events.service import ModelFellBack, ModelKeyRefused, ModelNotOffered
 from runtime.llm.answering import AnsweringClient, StreamedAnswer
-from runtime.llm.client import ChatMessage, CompletionRequest, Usage, warm_up
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 
 _GOES_ON = (LLMRateLimited, LLMUnavailable, LLMTimeout, LLMKeyRefused, LLMNotOffered, LLMQuotaSpent)
 _MAY_PASS = (LLMRateLimited, LLMUnavailable)
@@ -53,17 +53,14 @@ class ChainLink(NamedTuple):
     client: AnsweringClient
 
 
-class ModelChain:
+class ModelChain(LLMClient):
     """Several models in the order of preference; at least two."""
 
     def __init__(self, links: Sequence[ChainLink], cooldowns: ModelCooldowns, on_event: Tell) -> None:
         self.links = tuple(links)
+        self.model = links[0].client.model
         self._cooldowns = cooldowns
         self._on_event = on_event
-
-    @property
-    def model(self) -> str:
-        return self.links[0].client.model
 
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         """Whether any of them takes pictures. One that does not gets the request without."""
@@ -76,7 +73,7 @@ class ModelChain:
 
     async def warm_up(self) -> None:
         for link in self.links:
-            await warm_up(link.client)
+            await link.client.warm_up()
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_ChainAnswer]:

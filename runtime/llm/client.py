@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -185,22 +185,6 @@ class ModelProvider(Protocol):
         return None
 
 
-@runtime_checkable
-class KnowsSight(Protocol):
-    """A client that may know whether its model takes pictures."""
-
-    async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
-        """Whether what answers such a request does, by the provider's data; None when they do not say."""
-
-
-@runtime_checkable
-class KnowsSightOfAll(Protocol):
-    """A client that may know it of each model that may come to answer."""
-
-    async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
-        """Whether all that may answer such a request take pictures; None when their data do not say."""
-
-
 class LLMClient(Protocol):
     """Raises LLMUnavailable, LLMRateLimited, LLMTimeout, LLMRefused or ContextTooLong.
 
@@ -208,46 +192,31 @@ class LLMClient(Protocol):
     stops the request.
     """
 
-    @property
-    def model(self) -> str:
-        """The model's name, for people and logs."""
+    model: str
+    """The model's name, for people and logs."""
 
     def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]: ...
 
-
-@runtime_checkable
-class ChoosesModels(Protocol):
-    """A client of several models."""
-
     def name_for(self, purpose: str, model: str, /) -> str:
-        """The name in the settings of what answers a request of this purpose that asks for `model`."""
+        """The name in the settings of what answers a request of this purpose that asks for `model`; "" for a client of
+        one model."""
+        return ""
 
     def model_for(self, request: CompletionRequest, /) -> str:
         """The model that is asked first; another one may answer."""
+        return self.model
 
+    async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """Whether what answers such a request takes pictures, by the provider's data; None when they do not say."""
+        return None
 
-def model_for(client: LLMClient, request: CompletionRequest) -> str:
-    """The model that is asked first."""
-    return client.model_for(request) if isinstance(client, ChoosesModels) else client.model
-
-
-def name_for(client: LLMClient, purpose: str, model: str) -> str:
-    """The name in the settings of what answers such a request; "" for a client of one model."""
-    return client.name_for(purpose, model) if isinstance(client, ChoosesModels) else ""
-
-
-@runtime_checkable
-class CanWarmUp(Protocol):
-    """A client whose first request is quicker after preparation."""
+    async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """Whether all that may answer such a request take pictures; None when their data do not say."""
+        return await self.sees(purpose, model)
 
     async def warm_up(self) -> None:
-        """Prepare now. May be cancelled at any time."""
-
-
-async def warm_up(client: LLMClient) -> None:
-    """Return when the client is as fast as it will be. May be cancelled at any time."""
-    if isinstance(client, CanWarmUp):
-        await client.warm_up()
+        """Return when the client is as fast as it will be. May be cancelled at any time."""
+        return
 
 
 class VisionRecord:
@@ -261,12 +230,12 @@ class VisionRecord:
         """Whether what answers such a request is to be given pictures."""
         if self._said is not None:
             return self._said
-        known = await self._client.sees(purpose, model) if isinstance(self._client, KnowsSight) else None
+        known = None if self._client is None else await self._client.sees(purpose, model)
         return self._named(purpose, model) not in self._refused if known is None else known
 
     async def all_see(self) -> bool:
         """Whether whatever answers is to be given pictures: no model of a chain is blind."""
-        known = await self._client.all_see() if isinstance(self._client, KnowsSightOfAll) else None
+        known = None if self._client is None else await self._client.all_see()
         return await self.sees() if self._said is not None or known is None else known
 
     def refused(self, purpose: str = "execute", model: str = "") -> None:
@@ -274,4 +243,4 @@ class VisionRecord:
         self._refused.add(self._named(purpose, model))
 
     def _named(self, purpose: str, model: str) -> str:
-        return "" if self._client is None else name_for(self._client, purpose, model)
+        return "" if self._client is None else self._client.name_for(purpose, model)

@@ -19,14 +19,9 @@ from runtime.llm.client import (
     SPEAK,
     TRANSCRIBE,
     CompletionRequest,
-    KnowsSight,
-    KnowsSightOfAll,
     LLMClient,
     ModelCompletion,
     Usage,
-    model_for,
-    name_for,
-    warm_up,
 )
 
 DEFAULT = "default"
@@ -42,15 +37,12 @@ MAX_PIECES = 100_000
 """The most pieces of one answer that may wait; reading continues once they are taken."""
 
 
-class ModelRegistry:
+class ModelRegistry(LLMClient):
     def __init__(self, clients: Mapping[str, LLMClient], cooldowns: ModelCooldowns | None = None) -> None:
         """One of the names is DEFAULT. `cooldowns` are those of all chains."""
         self.all_clients = clients
         self.cooldowns = cooldowns
-
-    @property
-    def model(self) -> str:
-        return self.all_clients[DEFAULT].model
+        self.model = clients[DEFAULT].model
 
     @property
     def clients(self) -> Mapping[str, LLMClient]:
@@ -73,15 +65,15 @@ class ModelRegistry:
 
     async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
         client = self.all_clients.get(self.name_for(purpose, model))
-        return await client.sees() if isinstance(client, KnowsSight) else None
+        return None if client is None else await client.sees()
 
     async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
         client = self.all_clients.get(self.name_for(purpose, model))
-        return await client.all_see() if isinstance(client, KnowsSightOfAll) else await self.sees(purpose, model)
+        return None if client is None else await client.all_see()
 
     async def warm_up(self) -> None:
         for client in self.all_clients.values():
-            await warm_up(client)
+            await client.warm_up()
 
     def model_for(self, request: CompletionRequest, /) -> str:
         """The model that is asked first; another one may answer."""
@@ -97,7 +89,7 @@ class ModelRegistry:
         return NoModelClient(f'The settings have no model "{name}".') if client is None else client
 
 
-class NoModelClient:
+class NoModelClient(LLMClient):
     """Takes the place of a model: every request fails with the reason, which says what to set."""
 
     model = "none"
@@ -120,7 +112,7 @@ class _Unavailable:
         raise NoModelSet(self._reason)
 
 
-class ReadingAhead:
+class ReadingAhead(LLMClient):
     """A client that reads the answers of another in a task of their own, so that its limits of time hold for the model
     alone. An answer may be left in another cancel scope than it was asked for in."""
 
@@ -131,10 +123,10 @@ class ReadingAhead:
         self._tasks = tasks
 
     def name_for(self, purpose: str, model: str, /) -> str:
-        return name_for(self._client, purpose, model)
+        return self._client.name_for(purpose, model)
 
     def model_for(self, request: CompletionRequest, /) -> str:
-        return model_for(self._client, request)
+        return self._client.model_for(request)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Ahead]:

@@ -36,7 +36,7 @@ from runtime.events.frames import LLMAnswered
 from runtime.execution.calls.remote import ExtensionCall, call_of, with_calls
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, PythonFence
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, model_for
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 from runtime.llm.models import PURPOSES
 from runtime.stores.inbox import TASK, Inbox, InboxEvent
 from runtime.stores.orders import TaskOrder
@@ -203,7 +203,7 @@ class Inquiry(Struct, frozen=True):
             said = "".join([piece async for piece in completion])
             used = completion.usage
         answered = counted(self._llm, "debug", used, monotonic() - began_s)
-        model = used.model or model_for(self._llm, request)
+        model = used.model or self._llm.model_for(request)
         of_task = replace(answered, session_id=f"report {number}", playbook="Debugger.Explain", agent="Debugger")
         self._publish(replace(of_task, model=model, program=PROGRAM))
         return said

@@ -53,13 +53,10 @@ class LiveAnswers(AnswerSource):
     """A real model. What it answers is in `noted`."""
 
     def __init__(self, client: LLMClient, *, alone: bool = False) -> None:
+        self.model = client.model
         self._client = client
         self.alone = alone
         self.noted: list[KeptAnswer] = []
-
-    @property
-    def model(self) -> str:
-        return self._client.model
 
     def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
         if isinstance(self._client, AnswerSource):

@@ -122,8 +122,8 @@ async def settle() -> None:
         await checkpoint()
 
 
-class StoppingModel:
-    """A model whose answers take no time of a talk. Implements `runtime.llm.client.LLMClient`."""
+class StoppingModel(LLMClient):
+    """A model whose answers take no time of a talk."""
 
     def __init__(self, client: LLMClient, clock: TalkClock) -> None:
         self.model = client.model

@@ -29,8 +29,6 @@ from runtime.llm.client import (
     PromptPicture,
     Usage,
     VisionRecord,
-    model_for,
-    name_for,
 )
 from runtime.tape.journal import Journal
 
@@ -99,24 +97,21 @@ class FileContents(Protocol):
         """The bytes at an own url; None when they are no longer kept. Raises StorageError."""
 
 
-class WithFiles:
+class WithFiles(LLMClient):
     def __init__(self, client: LLMClient, journal: Journal, contents: FileContents, budget_chars: int) -> None:
         """Files beyond `budget_chars` in one request are left out, those named longest ago first."""
+        self.model = client.model
         self._client = client
         self._journal = journal
         self._contents = contents
         self._sight = contents.sight
         self._budget_chars = budget_chars
 
-    @property
-    def model(self) -> str:
-        return self._client.model
-
     def name_for(self, purpose: str, model: str, /) -> str:
-        return name_for(self._client, purpose, model)
+        return self._client.name_for(purpose, model)
 
     def model_for(self, request: CompletionRequest, /) -> str:
-        return model_for(self._client, request)
+        return self._client.model_for(request)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[ModelCompletion]:

@@ -38,7 +38,7 @@ from runtime.core.page import PageRecord, PageSpec
 from runtime.core.quote import Quote
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, RemoteTools, ToolRules
 from runtime.language.program import Program
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.idle import RestingSessions
 from runtime.sessions.node_context import Busy, NodeContext, ProgramHabits
@@ -546,7 +546,7 @@ class _Page(QuietPage):
 
 
 @dataclass
-class Scripted:
+class Scripted(LLMClient):
     """A model with a memory of what the person has heard: `turns` are lists of statements, one list a reply.
 
     After a crash it is asked again; then it goes on by `# resume`, repeats everything, or begins anew and is refused.

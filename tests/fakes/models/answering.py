@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from runtime.core.errors import LLMUnavailable
-from runtime.llm.client import CompletionRequest, ModelCompletion, Usage
+from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion, Usage
 
 
 class PiecedAnswer:
@@ -22,7 +22,7 @@ class PiecedAnswer:
             yield self._text[start : start + 7]
 
 
-class ListedAnswers:
+class ListedAnswers(LLMClient):
     """A language model that answers from a list and keeps what it was asked. Without answers it cannot be asked."""
 
     def __init__(self, *answers: str | PiecedAnswer, model: str = "scripted") -> None:

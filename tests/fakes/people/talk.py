@@ -44,7 +44,7 @@ def block(*lines: str) -> Reply:
     return Reply("```python\n" + "\n".join(lines) + "\n```")
 
 
-class Model:
+class Model(LLMClient):
     """Gives its replies one after the other, whoever asks. `asked` are the requests."""
 
     def __init__(self, *replies: Reply | LLMError) -> None:

@@ -20,7 +20,7 @@ from gateway.talks.staging.stage import TalkStage, open_stage
 from gateway.talks.talk import TalkScript
 from runtime.core.errors import ConfigError
 from runtime.execution.frames.loop import FrameLoop
-from runtime.llm.client import CompletionRequest, ModelCompletion
+from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion
 from tests.unit.gateway.talks.rig import GREETER, loaded
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -34,7 +34,7 @@ TALK = """## A
 """
 
 
-class Speaker:
+class Speaker(LLMClient):
     """A model that knows the greeter's part; as a judge it says `verdict`."""
 
     model = "speaker"
@@ -131,9 +131,12 @@ class _NotedScript(ReplyScript):
 
 
 @dataclass
-class _Plain:
-    stream: Callable[[CompletionRequest], AbstractAsyncContextManager[ModelCompletion]]
+class _Plain(LLMClient):
+    asked: Callable[[CompletionRequest], AbstractAsyncContextManager[ModelCompletion]]
     model: str = "scripted"
+
+    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[ModelCompletion]:
+        return self.asked(request)
 
 
 @pytest.mark.parametrize(

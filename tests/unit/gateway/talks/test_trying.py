@@ -16,7 +16,7 @@ from gateway.talks.trying import ScriptedModel, asked_by
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMRefused
-from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage
 from runtime.sandbox.executor import CallOutcome, CodeSnippet, SnippetEvaluation
 from tests.unit.gateway.talks.rig import ECHO, differing, held, refused
 
@@ -130,7 +130,7 @@ def test_a_question_is_the_same_whatever_stands_before_it(before: str) -> None:
     assert (again.about, again.heard) == (asked.about, "Hello")
 
 
-class Slow:
+class Slow(LLMClient):
     """A model and a sandbox that go on when they are let; implements `LLMClient`, `Sandbox`, `ModelCompletion` and
     `SnippetEvaluation`."""
 

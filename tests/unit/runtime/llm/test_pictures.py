@@ -8,7 +8,15 @@ import pytest
 from msgspec import convert
 
 from runtime.core.json_text import plain_data
-from runtime.llm.client import DESCRIBE, ChatMessage, CompletionRequest, ModelCompletion, PromptPicture, VisionRecord
+from runtime.llm.client import (
+    DESCRIBE,
+    ChatMessage,
+    CompletionRequest,
+    LLMClient,
+    ModelCompletion,
+    PromptPicture,
+    VisionRecord,
+)
 from runtime.llm.models import ModelRegistry
 from runtime.llm.worker.openai_server import messages_data
 from runtime.llm.worker.prices import ListedPrice
@@ -62,7 +70,7 @@ async def test_settings_know_best_then_data_then_what_a_refusal_teaches(
     assert await sight.sees() is after
 
 
-class Named:
+class Named(LLMClient):
     """A client that knows what its model sees."""
 
     def __init__(self, model: str, known: bool | None) -> None:

@@ -19,7 +19,7 @@ from gateway.features.memories.node import memories_part
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 from runtime.language.program import Program
-from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
@@ -121,7 +121,7 @@ def made(name: str, memory: object) -> Program:
     return replace(program(main), name=name, metadata={"memory": memory})
 
 
-class Listening:
+class Listening(LLMClient):
     """A model that answers anything; `asked` are the requests."""
 
     model = "listening"

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import anyio.lowlevel
 
 from runtime.core.errors import LLMUnavailable
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, LLMClient, Usage
 
 UNDERSTOOD = (
     '{"does": "answer", "amount": 5, "name": "Ada"}',
@@ -82,7 +82,7 @@ PEOPLE = (
 )
 
 
-class HostileModel:
+class HostileModel(LLMClient):
     """Replies at random: what was asked, something like it, or an attempt to do what only the runtime may."""
 
     model = "hostile"
