@@ -13,22 +13,8 @@ from adapters.markdown.html_blocks import html_as_markdown
 from runtime.core.ids import as_named
 from runtime.core.json_text import write_json
 from runtime.core.message import MessageType
+from runtime.tape.facts import frames
 from runtime.tape.facts.content import FactContent
-from runtime.tape.facts.frames import (
-    CallReturned,
-    EffectIntended,
-    FailureUncaught,
-    FrameReturned,
-    FrameStarted,
-    QuestionAsked,
-    StatementAccepted,
-    StatementFailed,
-    StatementRejected,
-    StepReached,
-    StepReturned,
-    WaitBegun,
-    WaitEnded,
-)
 from runtime.tape.facts.people import MessageHeard, PageBegun, PageClosed, PageFinished, PageGrew, QuestionClosed
 from runtime.tape.facts.registry import KINDS
 from runtime.tape.facts.session import AgentCreated, AgentStopped, MessageQueued, ProgramBroken
@@ -179,7 +165,7 @@ def _finished(strip: Strip, fact: Fact, content: PageFinished | PageClosed) -> N
     mark.ok = not isinstance(content, PageClosed)
 
 
-def _asked(strip: Strip, _: Fact, content: QuestionAsked) -> None:
+def _asked(strip: Strip, _: Fact, content: frames.QuestionAsked) -> None:
     mark = strip.marks.get(f"said:{content.page}")
     if mark is not None:
         mark.options = tuple(content.options)
@@ -191,12 +177,12 @@ def _closed_question(strip: Strip, _: Fact, content: QuestionClosed) -> None:
         mark.chosen = content.chosen
 
 
-def _started(strip: Strip, fact: Fact, content: FrameStarted) -> None:
+def _started(strip: Strip, fact: Fact, content: frames.FrameStarted) -> None:
     mark = strip.begin(f"call:{content.frame}", "call", fact, name=content.playbook, frame=content.frame)
     mark.text = _short({**dict(enumerate(content.args)), **content.kwargs})
 
 
-def _returned(strip: Strip, fact: Fact, content: FrameReturned) -> None:
+def _returned(strip: Strip, fact: Fact, content: frames.FrameReturned) -> None:
     mark = strip.end(f"call:{content.frame}", "call", fact)
     mark.frame, mark.result = content.frame, _short(content.value)
     if content.error is not None:
@@ -204,7 +190,7 @@ def _returned(strip: Strip, fact: Fact, content: FrameReturned) -> None:
         strip.trouble(fact, *content.error, content.frame)
 
 
-def _result(strip: Strip, fact: Fact, content: CallReturned) -> None:
+def _result(strip: Strip, fact: Fact, content: frames.CallReturned) -> None:
     if content.error is not None:
         strip.trouble(fact, *content.error, content.frame)
     key = f"effect:{content.frame}:{content.pos}"
@@ -215,7 +201,7 @@ def _result(strip: Strip, fact: Fact, content: CallReturned) -> None:
         mark.result, mark.ok = ": ".join(content.error or [_short(content.value)]), content.error is None
 
 
-def _waits(strip: Strip, fact: Fact, content: WaitBegun) -> None:
+def _waits(strip: Strip, fact: Fact, content: frames.WaitBegun) -> None:
     key = f"wait:{content.frame}:{content.pos}"
     before = strip.marks.pop(key, None)
     if before is not None:  # the place of a wait is used again, the earlier one keeps its own name
@@ -224,15 +210,15 @@ def _waits(strip: Strip, fact: Fact, content: WaitBegun) -> None:
     strip.begin(key, "wait", fact, name=_source(content.source), frame=content.frame)
 
 
-def _took(strip: Strip, fact: Fact, content: WaitEnded) -> None:
+def _took(strip: Strip, fact: Fact, content: frames.WaitEnded) -> None:
     key = f"wait:{content.frame}:{content.pos}"
     mark = strip.marks.get(key)
     if mark is not None and mark.last is None:
         strip.end(key, "wait", fact)
 
 
-def _step(strip: Strip, fact: Fact, content: StepReached | StepReturned) -> None:
-    at = content.at if isinstance(content, StepReached) else str(content.to)
+def _step(strip: Strip, fact: Fact, content: frames.StepReached | frames.StepReturned) -> None:
+    at = content.at if isinstance(content, frames.StepReached) else str(content.to)
     strip.point("step", fact, name=f"{at}:{content.op}", frame=content.frame)
 
 
@@ -281,25 +267,27 @@ _TAKES: Mapping[type[FactContent], Callable[[Strip, Fact, Any], object]] = {
     QuestionClosed: _closed_question,
     PageFinished: _finished,
     PageClosed: _finished,
-    QuestionAsked: _asked,
-    FrameStarted: _started,
-    FrameReturned: _returned,
-    CallReturned: _result,
-    EffectIntended: lambda strip, fact, content: strip.begin(
+    frames.QuestionAsked: _asked,
+    frames.FrameStarted: _started,
+    frames.FrameReturned: _returned,
+    frames.CallReturned: _result,
+    frames.EffectIntended: lambda strip, fact, content: strip.begin(
         f"effect:{content.frame}:{content.pos}", "call", fact, name=content.name, frame=content.frame
     ),
-    WaitBegun: _waits,
-    WaitEnded: _took,
-    StepReached: _step,
-    StepReturned: _step,
-    StatementAccepted: lambda strip, fact, content: strip.answer(fact, "statement", content.source, content.frame),
-    StatementRejected: lambda strip, fact, content: strip.trouble(
+    frames.WaitBegun: _waits,
+    frames.WaitEnded: _took,
+    frames.StepReached: _step,
+    frames.StepReturned: _step,
+    frames.StatementAccepted: lambda strip, fact, content: strip.answer(
+        fact, "statement", content.source, content.frame
+    ),
+    frames.StatementRejected: lambda strip, fact, content: strip.trouble(
         fact, content.rule, f"{content.message}\n{content.source}".strip(), content.frame
     ),
-    StatementFailed: lambda strip, fact, content: strip.trouble(
+    frames.StatementFailed: lambda strip, fact, content: strip.trouble(
         fact, content.error[0], content.error[1], content.frame
     ),
-    FailureUncaught: lambda strip, fact, content: strip.trouble(
+    frames.FailureUncaught: lambda strip, fact, content: strip.trouble(
         fact, content.error_type, f"Nobody caught it: {content.raised_at}"
     ),
     ProgramBroken: lambda strip, fact, content: strip.trouble(fact, "program", content.why),

@@ -8,24 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from gateway.talks import talk as forms
 from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
-from gateway.talks.talk import (
-    ExpectedCall,
-    ExpectedChoices,
-    ExpectedCondition,
-    ExpectedEnd,
-    ExpectedFailure,
-    ExpectedStep,
-    ExpectedTelling,
-    ExpectedWords,
-    HeardByAny,
-    JudgedSentence,
-    ScriptedReply,
-    TalkFact,
-    TalkTurn,
-    TranscriptGap,
-    WorkReturns,
-)
 from runtime.core.plain_text import shortened
 from runtime.language.instructions.evaluation import NotComputable
 
@@ -46,7 +30,11 @@ class TalkDifference(Struct, frozen=True):
 
 
 def differences(
-    beat: TalkTurn, record: BeatRecord, never: Sequence[TalkFact], unused: Sequence[ScriptedReply], first_agent: str
+    beat: forms.TalkTurn,
+    record: BeatRecord,
+    never: Sequence[forms.TalkFact],
+    unused: Sequence[forms.ScriptedReply],
+    first_agent: str,
 ) -> list[TalkDifference]:
     """What differs in a beat: first the words, in their order."""
     at = beat.act.line if beat.act is not None else 0
@@ -57,7 +45,7 @@ def differences(
         for fact in never
         if (seen := _forbidden(fact, record, first_agent))
     ]
-    if not any(isinstance(fact, ExpectedFailure) for fact in beat.expected):
+    if not any(isinstance(fact, forms.ExpectedFailure) for fact in beat.expected):
         found += [TalkDifference(at, "no failure", failure) for failure in record.failures if not record.fault]
     if record.fault:
         came_no_more = {one.line for one in (*beat.shown, *beat.replies)}
@@ -65,14 +53,14 @@ def differences(
     return found
 
 
-def _answer(reply: ScriptedReply) -> str:
+def _answer(reply: forms.ScriptedReply) -> str:
     return f"model: {shortened(reply.text, _MAX_VALUE_CHARS)}"
 
 
 # -- what is shown
 
 
-def _words(beat: TalkTurn, record: BeatRecord, at: int) -> list[TalkDifference]:
+def _words(beat: forms.TalkTurn, record: BeatRecord, at: int) -> list[TalkDifference]:
     """All words, where some of them differ."""
     if not beat.shown:
         return []
@@ -83,25 +71,25 @@ def _words(beat: TalkTurn, record: BeatRecord, at: int) -> list[TalkDifference]:
         there = "nothing" if seen is None else f"{seen.who}: {seen.text}"
         if seen is None and record.waits:
             there = f"nothing; {record.waits}"
-        same = isinstance(shown, TranscriptGap) or (shown is not None and seen is not None and fits(shown, seen))
+        same = isinstance(shown, forms.TranscriptGap) or (shown is not None and seen is not None and fits(shown, seen))
         found.append(TalkDifference(line, "nothing" if shown is None else str(shown), there, fits=same))
     return [] if all(one.fits for one in found) else found
 
 
-def fits(shown: ExpectedWords, seen: SeenMessage) -> bool:
+def fits(shown: forms.ExpectedWords, seen: SeenMessage) -> bool:
     return shown.who == seen.who and shown.wording.fits(seen.text)
 
 
 def aligned(
-    written: Sequence[ExpectedWords | TranscriptGap], seen: Sequence[SeenMessage]
-) -> list[tuple[ExpectedWords | TranscriptGap | None, SeenMessage | None]]:
+    written: Sequence[forms.ExpectedWords | forms.TranscriptGap], seen: Sequence[SeenMessage]
+) -> list[tuple[forms.ExpectedWords | forms.TranscriptGap | None, SeenMessage | None]]:
     """What is written beside what was seen, with as many that fit as possible; a gap is beside each that it stands for.
 
     What does not fit stands beside each other where both sides have something left.
     """
     best = _fitting(written, seen)
-    pairs: list[tuple[ExpectedWords | TranscriptGap | None, SeenMessage | None]] = []
-    left: list[ExpectedWords] = []
+    pairs: list[tuple[forms.ExpectedWords | forms.TranscriptGap | None, SeenMessage | None]] = []
+    left: list[forms.ExpectedWords] = []
     right: list[SeenMessage] = []
     i = j = 0
 
@@ -114,7 +102,7 @@ def aligned(
 
     while i < len(written) or j < len(seen):
         here = written[i] if i < len(written) else None
-        if isinstance(here, TranscriptGap):
+        if isinstance(here, forms.TranscriptGap):
             if j < len(seen) and best[i][j] == best[i][j + 1]:
                 flush()
                 pairs.append((here, seen[j]))
@@ -135,7 +123,9 @@ def aligned(
     return pairs
 
 
-def _fitting(written: Sequence[ExpectedWords | TranscriptGap], seen: Sequence[SeenMessage]) -> list[list[int]]:
+def _fitting(
+    written: Sequence[forms.ExpectedWords | forms.TranscriptGap], seen: Sequence[SeenMessage]
+) -> list[list[int]]:
     """How many messages from place (i, j) on can fit what is written."""
     best = [[0] * (len(seen) + 1) for _ in range(len(written) + 1)]
     for i in range(len(written) - 1, -1, -1):
@@ -144,7 +134,7 @@ def _fitting(written: Sequence[ExpectedWords | TranscriptGap], seen: Sequence[Se
             best[i][j] = best[i + 1][j]
             if j < len(seen):
                 best[i][j] = max(best[i][j], best[i][j + 1])
-                if isinstance(here, ExpectedWords) and fits(here, seen[j]):
+                if isinstance(here, forms.ExpectedWords) and fits(here, seen[j]):
                     best[i][j] = max(best[i][j], best[i + 1][j + 1] + 1)
     return best
 
@@ -152,82 +142,82 @@ def _fitting(written: Sequence[ExpectedWords | TranscriptGap], seen: Sequence[Se
 # -- what has to come of it
 
 
-def _facts(expected: Sequence[TalkFact], record: BeatRecord, first_agent: str) -> Iterator[TalkDifference]:
+def _facts(expected: Sequence[forms.TalkFact], record: BeatRecord, first_agent: str) -> Iterator[TalkDifference]:
     for fact in expected:
         wrong = _missing(fact, record, first_agent)
         if wrong:
             yield TalkDifference(fact.line, str(fact), wrong)
 
 
-def _missing(fact: TalkFact, record: BeatRecord, first_agent: str) -> str:
+def _missing(fact: forms.TalkFact, record: BeatRecord, first_agent: str) -> str:
     """What was seen instead of a fact; "" where it is so."""
     match fact:
-        case ExpectedCondition():
+        case forms.ExpectedCondition():
             return _not_held(fact, record, first_agent)
-        case JudgedSentence():
+        case forms.JudgedSentence():
             return record.verdicts.get(fact.line, "")
     return "" if _happened(fact, record) else _instead(fact, record)
 
 
-def _happened(fact: TalkFact, record: BeatRecord) -> bool:
+def _happened(fact: forms.TalkFact, record: BeatRecord) -> bool:
     match fact:
-        case HeardByAny():
+        case forms.HeardByAny():
             return any(fact.wording.fits(seen.text) for seen in record.seen)
-        case ExpectedStep():
+        case forms.ExpectedStep():
             owner = (fact.agent, fact.playbook)
             return any(place[:2] == owner and (not fact.number or place[2] == fact.number) for place in record.steps)
-        case ExpectedCall():
+        case forms.ExpectedCall():
             return any(_is_call(fact, call) for call in record.calls)
-        case ExpectedEnd():
+        case forms.ExpectedEnd():
             return record.ended
-        case ExpectedFailure():
+        case forms.ExpectedFailure():
             return any(fact.wording.fits(failure) for failure in record.failures)
-        case ExpectedTelling():
+        case forms.ExpectedTelling():
             return any(who == fact.agent and fact.wording.fits(text) for who, text in record.letters)
-        case WorkReturns():
+        case forms.WorkReturns():
             return any(fact.wording.fits(result) for result in record.results)
-        case ExpectedChoices():
+        case forms.ExpectedChoices():
             return any(set(fact.labels) <= seen.choices.keys() for seen in record.seen)
     return False
 
 
-def _instead(fact: TalkFact, record: BeatRecord) -> str:
+def _instead(fact: forms.TalkFact, record: BeatRecord) -> str:
     match fact:
-        case HeardByAny():
+        case forms.HeardByAny():
             return "\n".join(f"{seen.who}: {seen.text}" for seen in record.seen) or "nobody said anything"
-        case ExpectedStep():
+        case forms.ExpectedStep():
             steps = [f"{playbook}:{number}" for agent, playbook, number in record.steps if agent == fact.agent]
             return f"steps {', '.join(steps)}" if steps else f"no step of {fact.agent}"
-        case ExpectedCall():
+        case forms.ExpectedCall():
             calls = [call for call in record.calls if call.playbook == fact.playbook] or record.calls
             return "\n".join(map(str, calls)) or "no call"
-        case ExpectedEnd():
+        case forms.ExpectedEnd():
             return f"it goes on; {record.waits}" if record.waits else "it goes on"
-        case ExpectedFailure():
+        case forms.ExpectedFailure():
             return "\n".join(record.failures) or "nothing failed"
-        case ExpectedTelling():
+        case forms.ExpectedTelling():
             return "\n".join(text for who, text in record.letters if who == fact.agent) or "nothing was said to it"
-        case WorkReturns():
+        case forms.WorkReturns():
             return "\n".join(record.results) or "no result"
-        case ExpectedChoices():
+        case forms.ExpectedChoices():
             offered = [", ".join(seen.choices) for seen in record.seen if seen.choices]
             return f"choices {'; '.join(offered)}" if offered else "no choices"
     return "nothing of it"
 
 
-def _forbidden(fact: TalkFact, record: BeatRecord, first_agent: str) -> str:
+def _forbidden(fact: forms.TalkFact, record: BeatRecord, first_agent: str) -> str:
     """What was seen of something that must not be; "" for nothing."""
     match fact:
-        case ExpectedCondition():
+        case forms.ExpectedCondition():
             return "it is so" if not _not_held(fact, record, first_agent) else ""
-        case HeardByAny():
+        case forms.HeardByAny():
             return next((f"{seen.who}: {seen.text}" for seen in record.seen if fact.wording.fits(seen.text)), "")
-        case ExpectedCall():
+        case forms.ExpectedCall():
             return next((str(call) for call in record.calls if _is_call(fact, call)), "")
     return str(fact) if _happened(fact, record) else ""
 
 
-def _is_call(fact: ExpectedCall, call: SeenCall) -> bool:
+def _is_call(fact: forms.ExpectedCall, call: SeenCall) -> bool:
     if fact.playbook != call.playbook or fact.agent not in ("", call.agent):
         return False
     if fact.arguments is None:
@@ -243,7 +233,7 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True, default=repr) == json.dumps(other, sort_keys=True, default=repr)
 
 
-def _not_held(fact: ExpectedCondition, record: BeatRecord, first_agent: str) -> str:
+def _not_held(fact: forms.ExpectedCondition, record: BeatRecord, first_agent: str) -> str:
     """The values of a condition that is not so; "" where it is."""
     variables = record.variables.get(fact.agent or first_agent, _ANY)
     missing = sorted(name for name in fact.test.names if name not in variables)

@@ -11,24 +11,13 @@ from typing import Any, Self, TypeAlias
 import anyio
 from msgspec import Struct
 
+from gateway.talks import talk as forms
 from gateway.talks.checks import fits
 from gateway.talks.staging.answers import judged
 from gateway.talks.staging.record import BeatRecord, EventTasks, SeenCall, SeenMessage, TalkScreen, orders_of, waits_in
 from gateway.talks.staging.script import AnswerSource
 from gateway.talks.staging.stage import TalkClock, TalkFiles, TalkPorts, TalkSeats, TalkStage, TalkStore, settle
 from gateway.talks.staging.tools import KeptTools, ReplayedServers
-from gateway.talks.talk import (
-    ArrivingEvent,
-    JudgedSentence,
-    PersonLine,
-    PlayedAnswer,
-    PressedChoice,
-    ProgramAnswer,
-    TalkHead,
-    TalkScript,
-    TalkTurn,
-    TimePassed,
-)
 from runtime.bus import Bus
 from runtime.core.address import Address, address_of
 from runtime.core.errors import LLMError
@@ -66,8 +55,8 @@ class Holding:
     def __init__(
         self,
         program: Program,
-        talk: TalkScript,
-        head: TalkHead,
+        talk: forms.TalkScript,
+        head: forms.TalkHead,
         stage: TalkStage,
         answers: AnswerSource,
         tools: KeptTools | None = None,
@@ -124,7 +113,7 @@ class Holding:
             yield self
             self._tasks.cancel_scope.cancel()
 
-    async def hold(self, beat: TalkTurn, record: BeatRecord, *, silence_s: float = SILENCE_S) -> None:
+    async def hold(self, beat: forms.TalkTurn, record: BeatRecord, *, silence_s: float = SILENCE_S) -> None:
         """Do what a beat says; return when the agents have nothing more to say, not within `silence_s` either."""
         self._beat, self._store.ended = record, False
         self._answers.begin(beat.replies)
@@ -132,17 +121,17 @@ class Holding:
         match act:
             case None:
                 await self._send("", kind="start")
-            case PersonLine():
+            case forms.PersonLine():
                 await self._say(act)
-            case PressedChoice():
+            case forms.PressedChoice():
                 await self._press(act)
-            case TimePassed():
+            case forms.TimePassed():
                 await self._pass(act)
-            case PlayedAnswer():
+            case forms.PlayedAnswer():
                 await self._play(act)
-            case ArrivingEvent():
+            case forms.ArrivingEvent():
                 await self._arrive(act)
-            case ProgramAnswer():
+            case forms.ProgramAnswer():
                 await self._answer(act)
         await self._rest(silence_s)
         record.seen.sort(key=lambda seen: seen.place)
@@ -157,11 +146,11 @@ class Holding:
         if self._answers.judges and not record.fault:
             await self._judge(beat, record)
 
-    async def _judge(self, beat: TalkTurn, record: BeatRecord) -> None:
+    async def _judge(self, beat: forms.TalkTurn, record: BeatRecord) -> None:
         said = [] if beat.act is None else [str(beat.act)]
         transcript = said + [f"{seen.who}: {seen.text}" for seen in record.seen]
         for fact in beat.expected:
-            if isinstance(fact, JudgedSentence):
+            if isinstance(fact, forms.JudgedSentence):
                 if fact.exact is not None and any(fits(fact.exact, seen) for seen in record.seen):
                     continue
                 try:
@@ -171,14 +160,14 @@ class Holding:
 
     # -- what people do
 
-    async def _say(self, said: PersonLine) -> None:
+    async def _say(self, said: forms.PersonLine) -> None:
         command, _, argument = said.text.removeprefix("/").partition(" ")
         if said.text.startswith("/") and command in SESSION_COMMANDS:
             await self._send(argument.strip(), who=said.who, kind=command)
         else:
             await self._send(said.text, who=said.who, files=said.files)
 
-    async def _press(self, pressed: PressedChoice) -> None:
+    async def _press(self, pressed: forms.PressedChoice) -> None:
         offered = self._screen.offered
         found = next((seen for seen in reversed(offered) if pressed.label in seen.choices), None)
         if found is None:
@@ -188,7 +177,7 @@ class Holding:
             return
         await self._send(pressed.label, who=pressed.who, kind="choice", choice=found.choices[pressed.label])
 
-    async def _pass(self, waited: TimePassed) -> None:
+    async def _pass(self, waited: forms.TimePassed) -> None:
         until_s = self._clock.monotonic() + (waited.seconds if waited.until is None else self._until(waited.until))
         while self._beat.fault == "" and (next_s := self._clock.next_s(within_s=until_s - self._clock.monotonic())):
             await self._clock.pass_to(next_s)
@@ -206,7 +195,7 @@ class Holding:
             self._fault(f"{due:%Y-%m-%d %H:%M} has been: it is {now:%Y-%m-%d %H:%M:%S} already")
         return max(0.0, left_s)
 
-    async def _play(self, played: PlayedAnswer) -> None:
+    async def _play(self, played: forms.PlayedAnswer) -> None:
         name = next((participant for participant, agent in self._played.items() if agent == played.who), None)
         acts = self._seats.answered(name or "", played.text, f"{self._sent}")
         if not acts:
@@ -214,7 +203,7 @@ class Holding:
         for act in acts:
             await self._send(str(act), kind=PARTICIPANT)
 
-    async def _arrive(self, arrived: ArrivingEvent) -> None:
+    async def _arrive(self, arrived: forms.ArrivingEvent) -> None:
         """Have executed what begins on an event, each in a session of its own, as a gateway does."""
         now, limits = self._clock.now(), TaskLimits()
         orders = orders_of(self._program, arrived, f"{self._sent + 1}", now, limits.within_s)
@@ -222,7 +211,7 @@ class Holding:
             self._begun.sources[task] = arrived.source
             await self._send(str(order), kind=TASK, at=address_of(task))
 
-    async def _answer(self, answered: ProgramAnswer) -> None:
+    async def _answer(self, answered: forms.ProgramAnswer) -> None:
         asking = await self._begun.asking(answered.source)
         if asking is None:
             self._fault("nothing that an event began asks anything" + f" of {answered.source}" * bool(answered.source))

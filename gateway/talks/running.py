@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from gateway.models.opening import open_models
 from gateway.settings.tree import Settings
+from gateway.talks import talk as forms
 from gateway.talks.checks import TalkDifference, differences
 from gateway.talks.holding import SILENCE_S, Holding
 from gateway.talks.parsing.document import read_head, read_source, read_talks
@@ -31,17 +32,6 @@ from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.script import AnswerSource, ReplyScript
 from gateway.talks.staging.stage import TalkStage, open_stage
 from gateway.talks.staging.tools import KeptTools
-from gateway.talks.talk import (
-    ExpectedWording,
-    ExpectedWords,
-    JudgedSentence,
-    TalkFile,
-    TalkHead,
-    TalkScript,
-    TalkTurn,
-    TimePassed,
-    TranscriptGap,
-)
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice
 from runtime.execution.frames.loop import FrameLoop
@@ -60,36 +50,36 @@ LIMIT_S = 30.0
 _GRACE_S = 2.0
 """The time beyond its limit that a talk may take before its process is ended."""
 
-Job: TypeAlias = "tuple[LoadedTalks, TalkScript]"
+Job: TypeAlias = "tuple[LoadedTalks, forms.TalkScript]"
 
 
-def in_other_words(beat: TalkTurn) -> TalkTurn:
+def in_other_words(beat: forms.TalkTurn) -> forms.TalkTurn:
     """A beat as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
     same. Words with gaps and patterns stay."""
-    shown: list[ExpectedWords | TranscriptGap] = []
-    sentences: list[JudgedSentence] = []
+    shown: list[forms.ExpectedWords | forms.TranscriptGap] = []
+    sentences: list[forms.JudgedSentence] = []
     for one in beat.shown:
-        if isinstance(one, TranscriptGap) or not one.wording.exact:
+        if isinstance(one, forms.TranscriptGap) or not one.wording.exact:
             shown.append(one)
             continue
-        shown.append(replace(one, wording=ExpectedWording("…")))
+        shown.append(replace(one, wording=forms.ExpectedWording("…")))
         words = f"{one.who} says, perhaps in other words, what this says: “{one.wording}”"
-        sentences.append(JudgedSentence(one.line, words, one))
+        sentences.append(forms.JudgedSentence(one.line, words, one))
     return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))
 
 
 class LoadedTalks(Struct, frozen=True, eq=False):
     """A talk file, its program, and the recorded answers by the titles of its talks."""
 
-    file: TalkFile
+    file: forms.TalkFile
     program: Program
     recordings: Mapping[str, TalkRecording] = field(default_factory=dict)
 
-    def answers(self, talk: TalkScript) -> AnswerSource:
+    def answers(self, talk: forms.TalkScript) -> AnswerSource:
         recording = None if talk.scripted else self.recordings.get(talk.title)
         return ReplyScript() if recording is None or not recording.answers else RecordedAnswers(recording)
 
-    def tools(self, talk: TalkScript) -> KeptTools | None:
+    def tools(self, talk: forms.TalkScript) -> KeptTools | None:
         """The tools of servers as they were kept with a talk; None where the servers are asked."""
         recording = self.recordings.get(talk.title)
         return None if recording is None else recording.tools
@@ -107,9 +97,9 @@ class TalkLoader(Struct):
         head = read_head(source)
         program = await self.program(head)
         talks = read_talks(source, head, program)
-        return LoadedTalks(TalkFile(path, head, talks), program, read_recordings(path))
+        return LoadedTalks(forms.TalkFile(path, head, talks), program, read_recordings(path))
 
-    async def program(self, head: TalkHead) -> Program:
+    async def program(self, head: forms.TalkHead) -> Program:
         """The program of talks. Raises ProgramError."""
         program = self._programs.get(head.programs)
         if program is None:
@@ -142,7 +132,7 @@ def _hidden(path: Path, folder: Path) -> bool:
 
 async def hold_talk(
     loaded: LoadedTalks,
-    talk: TalkScript,
+    talk: forms.TalkScript,
     stage: TalkStage,
     answers: AnswerSource | None = None,
     limit_s: float = LIMIT_S,
@@ -170,7 +160,7 @@ async def hold_talk(
 
 
 async def _hold(
-    loaded: LoadedTalks, talk: TalkScript, stage: TalkStage, answers: AnswerSource, result: TalkResult
+    loaded: LoadedTalks, talk: forms.TalkScript, stage: TalkStage, answers: AnswerSource, result: TalkResult
 ) -> None:
     program, head = loaded.program, loaded.file.head
     tools = None if isinstance(answers, LiveAnswers) else loaded.tools(talk)
@@ -182,10 +172,12 @@ async def _hold(
             record = BeatRecord()
             result.records.append(record)
             coming = talk.beats[number + 1].act if number + 1 < len(talk.beats) else None
-            waits = isinstance(beat.act, TimePassed) and beat.act.at_once
+            waits = isinstance(beat.act, forms.TimePassed) and beat.act.at_once
             at_once = waits or (coming is not None and coming.at_once)
             await holding.hold(beat, record, silence_s=0.0 if at_once else SILENCE_S)
-            result.unjudged += 0 if answers.judges else sum(isinstance(fact, JudgedSentence) for fact in beat.expected)
+            result.unjudged += (
+                0 if answers.judges else sum(isinstance(fact, forms.JudgedSentence) for fact in beat.expected)
+            )
             result.differences = differences(beat, record, talk.never, answers.unused(), first)
             if result.differences:
                 return

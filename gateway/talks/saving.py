@@ -17,6 +17,7 @@ from types import MappingProxyType
 import anyio
 from msgspec import Struct
 
+from gateway.talks import talk as forms
 from gateway.talks.holding import Holding
 from gateway.talks.parsing.document import TalkSource, read_head
 from gateway.talks.running import LoadedTalks, TalkLoader
@@ -25,16 +26,6 @@ from gateway.talks.staging.record import BeatRecord, SeenCall
 from gateway.talks.staging.script import AnswerMemory, MemoryAnswers
 from gateway.talks.staging.stage import TalkStage
 from gateway.talks.staging.tools import kept_tools
-from gateway.talks.talk import (
-    PersonLine,
-    PlayedAnswer,
-    PressedChoice,
-    TalkAct,
-    TalkHead,
-    TalkScript,
-    TalkTurn,
-    TimePassed,
-)
 from runtime.core.errors import ConfigError, ContentLocked, ProgramError
 from runtime.core.files import FILE_URL, FileContent, FileStore, clean_file_name, file_id
 from runtime.core.ids import AgentId
@@ -67,7 +58,7 @@ class Saved(Struct, frozen=True):
     recording: TalkRecording
 
 
-def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list[TalkAct]:
+def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list[forms.TalkAct]:
     """What people did, in order, and the long pauses between; `files` are those that they sent, by url."""
     contents = [content_of(fact.kind, fact.data) for fact in facts]
     pressed = {
@@ -76,7 +67,7 @@ def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list
         if isinstance(one, MessageQueued) and one.message.type == MessageType.CHOICE
     }
     whole = {one.platform_id: one.text for one in contents if isinstance(one, MessageHeard)}
-    found: list[TalkAct] = []
+    found: list[forms.TalkAct] = []
     sent: list[Path] = []
     elsewhere: dict[AgentId, str] = {}
     known: set[str | None] = set()
@@ -87,23 +78,23 @@ def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list
                 known.add(one.platform_id)
                 name = _NO_NAME.sub(" ", one.name)
                 if one.platform_id in pressed:
-                    found.append(PressedChoice(0, name, one.text))
+                    found.append(forms.PressedChoice(0, name, one.text))
                 else:
                     text = whole.get(one.platform_id, one.text)
-                    found.append(PersonLine(0, name, text or ("" if sent else "/start"), files=tuple(sent)))
+                    found.append(forms.PersonLine(0, name, text or ("" if sent else "/start"), files=tuple(sent)))
                 sent.clear()
             case AgentCreated() if one.participant:
                 elsewhere[one.id] = one.klass
             case MessageQueued() if one.message.sender_id in elsewhere and one.message.id not in known:
                 known.add(one.message.id)
-                found.append(PlayedAnswer(0, elsewhere[AgentId(one.message.sender_id)], one.message.content))
+                found.append(forms.PlayedAnswer(0, elsewhere[AgentId(one.message.sender_id)], one.message.content))
             case FileReceived() if one.url in files:
                 sent.append(files[one.url])
             case WaitBegun() if one.due is not None:
                 waits[one.frame, one.pos] = one.due - fact.at.timestamp()
             case WaitEnded() if not one.messages and waits.get((one.frame, one.pos), 0.0) > _LEAST_WAIT_S:
                 seconds = waits.pop((one.frame, one.pos))
-                found.append(TimePassed(0, seconds, words=f"wait {seconds:g} seconds"))
+                found.append(forms.TimePassed(0, seconds, words=f"wait {seconds:g} seconds"))
             case _:
                 pass
     return found
@@ -113,7 +104,7 @@ class TalkShelf(Struct, frozen=True):
     """The talk file that a talk is added to, with its program; `loaded` is what it has, None where there is no file."""
 
     path: Path
-    head: TalkHead
+    head: forms.TalkHead
     program: Program
     loaded: LoadedTalks | None
     beginning: str = ""
@@ -143,7 +134,7 @@ def _head_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> str:
     begun = next((content_of(fact.kind, fact.data) for fact in facts if fact.kind == "begin"), None)
     if isinstance(begun, SessionBegun) and not begun.private:
         keys.append("group: true")
-    people = sorted({act.who for act in acts_of(facts) if isinstance(act, PersonLine | PressedChoice)})
+    people = sorted({act.who for act in acts_of(facts) if isinstance(act, forms.PersonLine | forms.PressedChoice)})
     if people:
         keys.append(f"people: {json.dumps(people, ensure_ascii=False)}")
     if facts:
@@ -171,7 +162,7 @@ async def save(
     program, head, acts = shelf.program, shelf.head, acts_of(facts, files)
     if not acts:
         raise ProgramError("Nobody has said anything in this conversation.")
-    talk = TalkScript(title, 0, tuple(TalkTurn(act) for act in acts))
+    talk = forms.TalkScript(title, 0, tuple(forms.TalkTurn(act) for act in acts))
     answers = LiveAnswers(MemoryAnswers(AnswerMemory(program, facts)))
     records: list[BeatRecord] = []
     tools = kept_tools(program, facts)
@@ -217,7 +208,7 @@ def shown_in(facts: Sequence[Fact]) -> list[str]:
     return [texts[page] for page, by_agent in agents.items() if by_agent and texts.get(page)]
 
 
-def _lines(beat: TalkTurn, record: BeatRecord, shelf: TalkShelf) -> Iterator[str]:
+def _lines(beat: forms.TalkTurn, record: BeatRecord, shelf: TalkShelf) -> Iterator[str]:
     if beat.act is not None:
         yield f"- {_indented(_written(beat.act, shelf.path.parent))}"
     for seen in record.seen:
@@ -231,9 +222,9 @@ def _lines(beat: TalkTurn, record: BeatRecord, shelf: TalkShelf) -> Iterator[str
         yield "- expect: the end"
 
 
-def _written(act: TalkAct, folder: Path) -> str:
+def _written(act: forms.TalkAct, folder: Path) -> str:
     """What somebody did, with the paths of files from the folder of the talk."""
-    if not isinstance(act, PersonLine) or not act.files:
+    if not isinstance(act, forms.PersonLine) or not act.files:
         return str(act)
     names = ", ".join(Path(os.path.relpath(file, folder)).as_posix() for file in act.files)
     return f"{act.who} sends {names}: {act.text}" if act.text else f"{act.who} sends {names}"

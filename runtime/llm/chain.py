@@ -18,26 +18,23 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runtime.core import errors
 from runtime.core.clock import Clock
-from runtime.core.errors import (
-    LLMError,
-    LLMKeyRefused,
-    LLMNotOffered,
-    LLMProcessLost,
-    LLMQuotaSpent,
-    LLMRateLimited,
-    LLMTimeout,
-    LLMUnavailable,
-    StorageUnavailable,
-)
 from runtime.core.json_text import plain_data
 from runtime.events.happening import Tell
 from runtime.events.service import ModelFellBack, ModelKeyRefused, ModelNotOffered
 from runtime.llm.answering import AnsweringClient, StreamedAnswer
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 
-_GOES_ON = (LLMRateLimited, LLMUnavailable, LLMTimeout, LLMKeyRefused, LLMNotOffered, LLMQuotaSpent)
-_MAY_PASS = (LLMRateLimited, LLMUnavailable)
+_GOES_ON = (
+    errors.LLMRateLimited,
+    errors.LLMUnavailable,
+    errors.LLMTimeout,
+    errors.LLMKeyRefused,
+    errors.LLMNotOffered,
+    errors.LLMQuotaSpent,
+)
+_MAY_PASS = (errors.LLMRateLimited, errors.LLMUnavailable)
 
 LONGEST_S = 600.0
 _SHORTEST_S = 20.0
@@ -90,13 +87,13 @@ class ModelChain(LLMClient):
         ready = [link for link in self.links if link.name not in cooling]
         return ready or sorted(self.links, key=lambda link: cooling[link.name].until_s)
 
-    async def failed(self, link: ChainLink, error: LLMError, following: ChainLink | None) -> None:
+    async def failed(self, link: ChainLink, error: errors.LLMError, following: ChainLink | None) -> None:
         """A model has failed, and `following` is asked in its place, if there is one."""
-        if not isinstance(error, LLMProcessLost):  # that is not the provider's doing
+        if not isinstance(error, errors.LLMProcessLost):  # that is not the provider's doing
             await self._cooldowns.begin(link.name, error)
-        if isinstance(error, LLMKeyRefused):
+        if isinstance(error, errors.LLMKeyRefused):
             self._on_event(ModelKeyRefused(link.client.model, link.name, str(error)))
-        if isinstance(error, LLMNotOffered):
+        if isinstance(error, errors.LLMNotOffered):
             self._on_event(ModelNotOffered(link.client.model, link.name, str(error)))
         following_model = None if following is None else following.client.model
         self._on_event(ModelFellBack(link.client.model, following_model, f"{type(error).__name__}: {error}"))
@@ -147,7 +144,7 @@ class _ChainAnswer:
         When none does, the first of those whose failure may pass is asked again, with pauses.
         """
         order = await self._chain.order()
-        failures: list[tuple[ChainLink, LLMError]] = []
+        failures: list[tuple[ChainLink, errors.LLMError]] = []
         for number, link in enumerate(order):
             try:
                 return link, await self._first(link, max_retries=0)
@@ -192,7 +189,7 @@ class ModelCooldowns:
         now_s = self._clock.now().timestamp()
         return {name: one for name, one in self._known.items() if one.until_s > now_s}
 
-    async def begin(self, name: str, error: LLMError) -> ModelCooldown:
+    async def begin(self, name: str, error: errors.LLMError) -> ModelCooldown:
         """A model has failed. Each failure after a cool-down doubles the next one, up to LONGEST_S."""
         now_s, last = self._clock.now().timestamp(), self._known.get(name)
         if last is not None and last.until_s > now_s:  # another request has found out meanwhile
@@ -216,7 +213,7 @@ class ModelCooldowns:
         with anyio.move_on_after(_STORE_LIMIT_S):
             try:
                 kept = await self._records.all()
-            except StorageUnavailable:
+            except errors.StorageUnavailable:
                 return
             self._known = {name: ModelCooldown(**json.loads(text)) for name, text in kept.items()}
 
@@ -247,11 +244,11 @@ def _unseen(message: ChatMessage) -> ChatMessage:
     return replace(message, content=f"{message.content}\n{note}", pictures=())
 
 
-def _seconds(error: LLMError, times: int) -> float:
-    if isinstance(error, LLMKeyRefused | LLMNotOffered | LLMQuotaSpent):
+def _seconds(error: errors.LLMError, times: int) -> float:
+    if isinstance(error, errors.LLMKeyRefused | errors.LLMNotOffered | errors.LLMQuotaSpent):
         return LONGEST_S
-    first_s = _AFTER_TIMEOUT_S if isinstance(error, LLMTimeout) else _SHORTEST_S
-    if isinstance(error, LLMRateLimited) and error.retry_after_s is not None:
+    first_s = _AFTER_TIMEOUT_S if isinstance(error, errors.LLMTimeout) else _SHORTEST_S
+    if isinstance(error, errors.LLMRateLimited) and error.retry_after_s is not None:
         first_s = error.retry_after_s
     return min(LONGEST_S, first_s * 2.0 ** min(times - 1, 10))
 
@@ -259,5 +256,5 @@ def _seconds(error: LLMError, times: int) -> float:
 async def _unless_away(write: Awaitable[None]) -> None:
     try:
         await write
-    except StorageUnavailable:
+    except errors.StorageUnavailable:
         return

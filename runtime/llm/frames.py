@@ -11,16 +11,7 @@ from anyio.abc import AnyByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from msgspec.structs import replace
 
-from runtime.core.errors import (
-    ContextTooLong,
-    LLMError,
-    LLMKeyRefused,
-    LLMNotOffered,
-    LLMQuotaSpent,
-    LLMRateLimited,
-    LLMRefused,
-    LLMUnavailable,
-)
+from runtime.core import errors
 from runtime.core.json_text import plain_data
 from runtime.llm.client import (
     CompletionRequest,
@@ -30,15 +21,15 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 _LENGTH = struct.Struct(">I")
 _ERRORS = (
-    LLMUnavailable,
-    LLMRateLimited,
-    LLMRefused,
-    LLMKeyRefused,
-    LLMNotOffered,
-    LLMQuotaSpent,
-    ContextTooLong,
+    errors.LLMUnavailable,
+    errors.LLMRateLimited,
+    errors.LLMRefused,
+    errors.LLMKeyRefused,
+    errors.LLMNotOffered,
+    errors.LLMQuotaSpent,
+    errors.ContextTooLong,
 )
-_KINDS: dict[str, type[LLMError]] = {kind.__name__: kind for kind in _ERRORS}
+_KINDS: dict[str, type[errors.LLMError]] = {kind.__name__: kind for kind in _ERRORS}
 
 Frame = Mapping[str, Any]
 
@@ -63,7 +54,7 @@ def packed_request(number: int, model: int, request: CompletionRequest) -> bytes
 
 def _sized(data: bytes) -> bytes:
     if len(data) > MAX_FRAME_BYTES:
-        raise LLMRefused(f"A prompt of {len(data)} bytes is too large; at most {MAX_FRAME_BYTES} can be asked.")
+        raise errors.LLMRefused(f"A prompt of {len(data)} bytes is too large; at most {MAX_FRAME_BYTES} can be asked.")
     return _LENGTH.pack(len(data)) + data
 
 
@@ -78,12 +69,12 @@ class FrameReader:
         return frame
 
 
-def error_data(error: LLMError) -> dict[str, Any]:
+def error_data(error: errors.LLMError) -> dict[str, Any]:
     data = {"kind": type(error).__name__, "text": str(error)}
-    return data | ({"retry_after_s": error.retry_after_s} if isinstance(error, LLMRateLimited) else {})
+    return data | ({"retry_after_s": error.retry_after_s} if isinstance(error, errors.LLMRateLimited) else {})
 
 
-def error_from(data: Mapping[str, Any]) -> LLMError:
-    if data["kind"] == LLMRateLimited.__name__:
-        return LLMRateLimited(data["text"], retry_after_s=data["retry_after_s"])
+def error_from(data: Mapping[str, Any]) -> errors.LLMError:
+    if data["kind"] == errors.LLMRateLimited.__name__:
+        return errors.LLMRateLimited(data["text"], retry_after_s=data["retry_after_s"])
     return _KINDS[data["kind"]](data["text"])

@@ -14,20 +14,8 @@ from typing import Any
 import yaml
 from msgspec import Struct, field
 
+from gateway.talks import talk as forms
 from gateway.talks.parsing.items import ItemReader, Items, TalkItem, TalkProblems
-from gateway.talks.talk import (
-    START,
-    ArrivingEvent,
-    ExpectedWords,
-    PersonLine,
-    ScriptedReply,
-    TalkAct,
-    TalkFact,
-    TalkHead,
-    TalkScript,
-    TalkTurn,
-    TranscriptGap,
-)
 from runtime.language.diagnostics import Diagnostic, DiagnosticList, ProgramRejected, SourceLine, Span
 from runtime.language.program import Program
 from runtime.language.syntax.source import TALKS
@@ -88,7 +76,7 @@ def _unreadable(path: Path, message: str, hint: str = "", line: int = 1) -> Prog
 # -- the head
 
 
-def read_head(source: TalkSource) -> TalkHead:
+def read_head(source: TalkSource) -> forms.TalkHead:
     """What the head says, and which program it is about. Raises ProgramRejected."""
     try:
         data = yaml.safe_load(source.head) or {}
@@ -102,7 +90,9 @@ def read_head(source: TalkSource) -> TalkHead:
             near = get_close_matches(str(key), _KEYS, n=1, cutoff=0.6)
             hint = f"Did you mean `{near[0]}`?" if near else f"Known are: {', '.join(_KEYS)}."
             raise _unreadable(source.path, f"`{key}` is not a key of a talk", hint, _line_of(source, str(key)))
-    return TalkHead(_programs(source, data), _start(source, data), _people(source, data), data.get("group") is True)
+    return forms.TalkHead(
+        _programs(source, data), _start(source, data), _people(source, data), data.get("group") is True
+    )
 
 
 def _line_of(source: TalkSource, key: str) -> int:
@@ -132,7 +122,7 @@ def _programs(source: TalkSource, data: Mapping[str, Any]) -> tuple[Path, ...]:
 
 
 def _start(source: TalkSource, data: Mapping[str, Any]) -> datetime:
-    given = data.get("start", START)
+    given = data.get("start", forms.START)
     if isinstance(given, str):
         try:
             given = datetime.fromisoformat(given)
@@ -162,7 +152,7 @@ def _people(source: TalkSource, data: Mapping[str, Any]) -> Mapping[str, str]:
 # -- the talks
 
 
-def read_talks(source: TalkSource, head: TalkHead, program: Program) -> tuple[TalkScript, ...]:
+def read_talks(source: TalkSource, head: forms.TalkHead, program: Program) -> tuple[forms.TalkScript, ...]:
     """The talks of a file about `program`. Raises ProgramRejected with everything that is wrong in it."""
     problems = TalkProblems()
     reader = ItemReader(program, head, problems)
@@ -245,42 +235,44 @@ class _Draft(Struct):
             problems.at(self.heading, "there is nothing in this talk", hint="Write what is said, - Ada: Hello")
         return bool(self.items)
 
-    def talk(self) -> TalkScript:
-        never: list[TalkFact] = []
+    def talk(self) -> forms.TalkScript:
+        never: list[forms.TalkFact] = []
         beats: list[_DraftBeat] = [_DraftBeat(None)]
         for item, read in self.items:
             never += read if item.forbids else []  # type: ignore[arg-type]
             for one in [] if item.forbids else read:
-                if isinstance(one, TalkAct):
+                if isinstance(one, forms.TalkAct):
                     beats.append(_DraftBeat(one))
                 else:
                     beats[-1].add(one)
         first = beats[0]
-        begins_with_words = len(beats) > 1 and isinstance(beats[1].act, PersonLine | ArrivingEvent) and first.empty
+        begins_with_words = (
+            len(beats) > 1 and isinstance(beats[1].act, forms.PersonLine | forms.ArrivingEvent) and first.empty
+        )
         kept = beats[1:] if begins_with_words else beats
-        return TalkScript(self.title, self.heading.number, tuple(beat.beat() for beat in kept), tuple(never))
+        return forms.TalkScript(self.title, self.heading.number, tuple(beat.beat() for beat in kept), tuple(never))
 
 
 class _DraftBeat(Struct):
-    act: TalkAct | None
-    replies: list[ScriptedReply] = field(default_factory=list)
-    shown: list[ExpectedWords | TranscriptGap] = field(default_factory=list)
-    expected: list[TalkFact] = field(default_factory=list)
+    act: forms.TalkAct | None
+    replies: list[forms.ScriptedReply] = field(default_factory=list)
+    shown: list[forms.ExpectedWords | forms.TranscriptGap] = field(default_factory=list)
+    expected: list[forms.TalkFact] = field(default_factory=list)
 
     @property
     def empty(self) -> bool:
         return not (self.replies or self.shown or self.expected)
 
-    def add(self, one: ScriptedReply | ExpectedWords | TranscriptGap | TalkFact) -> None:
-        if isinstance(one, ScriptedReply):
+    def add(self, one: forms.ScriptedReply | forms.ExpectedWords | forms.TranscriptGap | forms.TalkFact) -> None:
+        if isinstance(one, forms.ScriptedReply):
             self.replies.append(one)
-        elif isinstance(one, ExpectedWords | TranscriptGap):
+        elif isinstance(one, forms.ExpectedWords | forms.TranscriptGap):
             self.shown.append(one)
         else:
             self.expected.append(one)
 
-    def beat(self) -> TalkTurn:
-        return TalkTurn(self.act, tuple(self.replies), tuple(self.shown), tuple(self.expected))
+    def beat(self) -> forms.TalkTurn:
+        return forms.TalkTurn(self.act, tuple(self.replies), tuple(self.shown), tuple(self.expected))
 
 
 def formatted_talks(content: bytes, path: Path) -> str:

@@ -10,20 +10,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from gateway.talks.talk import (
-    ExpectedCall,
-    ExpectedChoices,
-    ExpectedCondition,
-    ExpectedEnd,
-    ExpectedFailure,
-    ExpectedStep,
-    ExpectedTelling,
-    ExpectedWording,
-    HeardByAny,
-    TalkFact,
-    WorkReturns,
-    check_wording,
-)
+from gateway.talks import talk as forms
 from runtime.language.diagnostics import SourceLine
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
@@ -57,9 +44,9 @@ class WrongItem(Exception):
         self.width = width
 
 
-def check_regular(wording: ExpectedWording, line: SourceLine) -> None:
+def check_regular(wording: forms.ExpectedWording, line: SourceLine) -> None:
     """Raise WrongItem for a regular expression that is none."""
-    wrong = check_wording(wording)
+    wrong = forms.check_wording(wording)
     if wrong is not None:
         raise WrongItem(f"this regular expression is wrong: {wrong}", column=line.text.find("/") + 1)
 
@@ -69,19 +56,19 @@ class FactReader:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._forms: Sequence[tuple[re.Pattern[str], Callable[[SourceLine, re.Match[str]], TalkFact]]] = (
-            (_END, lambda line, _: ExpectedEnd(line.number)),
+        self._forms: Sequence[tuple[re.Pattern[str], Callable[[SourceLine, re.Match[str]], forms.TalkFact]]] = (
+            (_END, lambda line, _: forms.ExpectedEnd(line.number)),
             (_STEP, self._step),
             (_CALL, self._call),
             (_CHOICES, self._choices),
-            (_FAILURE, partial(self._worded, ExpectedFailure)),
-            (_RESULT, partial(self._worded, WorkReturns)),
+            (_FAILURE, partial(self._worded, forms.ExpectedFailure)),
+            (_RESULT, partial(self._worded, forms.WorkReturns)),
             (_HEARS, self._hears),
-            (_QUOTED, partial(self._worded, HeardByAny)),
+            (_QUOTED, partial(self._worded, forms.HeardByAny)),
             (_VARIABLE, self._holds),
         )
 
-    def read(self, line: SourceLine, text: str) -> TalkFact:
+    def read(self, line: SourceLine, text: str) -> forms.TalkFact:
         for form, read in self._forms:
             found = form.match(text)
             if found is not None:
@@ -91,7 +78,7 @@ class FactReader:
         hint = f"Did you mean `{near[0]}`? {_FORMS}" if near else _FORMS
         raise WrongItem("nothing of this form can be expected", hint=hint)
 
-    def read_words(self, line: SourceLine, text: str, words: str) -> TalkFact:
+    def read_words(self, line: SourceLine, text: str, words: str) -> forms.TalkFact:
         """The fact in a text with a fence below, which has the words."""
         hears = re.fullmatch(r"\w+\s+hears", text)
         if text and text not in ("words", "failure", "result") and not hears:
@@ -100,31 +87,33 @@ class FactReader:
         return self.read(line, f'{text} "{words}"'.strip())
 
     def _worded(
-        self, kind: Callable[[int, ExpectedWording], TalkFact], line: SourceLine, found: re.Match[str]
-    ) -> TalkFact:
+        self, kind: Callable[[int, forms.ExpectedWording], forms.TalkFact], line: SourceLine, found: re.Match[str]
+    ) -> forms.TalkFact:
         return kind(line.number, self._wording(line, found.groupdict().get("words", found[0])))
 
-    def _hears(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
+    def _hears(self, line: SourceLine, found: re.Match[str]) -> forms.TalkFact:
         played = [spec.name for spec in self._program.agents if spec.kind is AgentKind.REMOTE]
         if not _QUOTED.match(found["words"]) or found["agent"] not in played:
             hint = f'Write the words in quotes: {played[0] if played else "Scout"} hears "north"'
             raise WrongItem(f"{found['agent']} is no agent in another process", hint=hint)
-        return ExpectedTelling(line.number, found["agent"], self._wording(line, found["words"]))
+        return forms.ExpectedTelling(line.number, found["agent"], self._wording(line, found["words"]))
 
-    def _wording(self, line: SourceLine, words: str) -> ExpectedWording:
+    def _wording(self, line: SourceLine, words: str) -> forms.ExpectedWording:
         """Words in quotes, a pattern between slashes, or any other words as they stand."""
         quoted = _QUOTED.match(words)
         text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else words
-        wording = ExpectedWording(text, whole=False)
+        wording = forms.ExpectedWording(text, whole=False)
         check_regular(wording, line)
         return wording
 
-    def _choices(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
-        return ExpectedChoices(line.number, tuple(label.strip().strip('"') for label in found["labels"].split(",")))
+    def _choices(self, line: SourceLine, found: re.Match[str]) -> forms.TalkFact:
+        return forms.ExpectedChoices(
+            line.number, tuple(label.strip().strip('"') for label in found["labels"].split(","))
+        )
 
     # -- steps and calls
 
-    def _step(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
+    def _step(self, line: SourceLine, found: re.Match[str]) -> forms.TalkFact:
         agent, playbook = self._playbook(found["agent"] or "", found["playbook"])
         number = found["number"] or ""
         steps = [step.line for step in playbook.walk_steps()]
@@ -133,7 +122,7 @@ class FactReader:
             raise WrongItem(f"{playbook.name} has no steps", hint=hint)
         if number and number not in steps:
             raise WrongItem(f"{playbook.name} has no step {number}", hint=f"Its steps are {', '.join(steps)}.")
-        return ExpectedStep(line.number, agent.name, playbook.name, number)
+        return forms.ExpectedStep(line.number, agent.name, playbook.name, number)
 
     def _playbook(self, agent: str, name: str) -> tuple[AgentSpec, PlaybookSpec]:
         agents = [spec for spec in self._program.agents if agent in ("", spec.name)]
@@ -151,7 +140,7 @@ class FactReader:
         hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(sorted(set(among))) or 'none'}."
         return WrongItem(what, hint=hint)
 
-    def _call(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
+    def _call(self, line: SourceLine, found: re.Match[str]) -> forms.TalkFact:
         source = _OTHERS.sub("**others)", found["call"].strip())
         try:
             tree = ast.parse(source, mode="eval").body
@@ -175,9 +164,9 @@ class FactReader:
         name: str,
         given: tuple[list[Any], dict[str, Any], bool] | None,
         takes: Sequence[Param],
-    ) -> TalkFact:
+    ) -> forms.TalkFact:
         if given is None:
-            return ExpectedCall(line.number, agent, name)
+            return forms.ExpectedCall(line.number, agent, name)
         params = [param.name for param in takes]
         values, named, open_end = given
         if len(values) > len(params):
@@ -188,11 +177,11 @@ class FactReader:
                 hint = f"Did you mean {near[0]}?" if near else f"Its parameters: {', '.join(params)}."
                 raise WrongItem(f"{name} has no parameter {key}", hint=hint)
         arguments = {**dict(zip(params, values, strict=False)), **named}
-        return ExpectedCall(line.number, agent, name, arguments, open_end, _defaults(takes))
+        return forms.ExpectedCall(line.number, agent, name, arguments, open_end, _defaults(takes))
 
     # -- values
 
-    def _holds(self, line: SourceLine, found: re.Match[str]) -> TalkFact:
+    def _holds(self, line: SourceLine, found: re.Match[str]) -> forms.TalkFact:
         words = found["test"].strip().rstrip(".")
         test = read_condition(_ASSIGNED.sub(r"\1 == ", words, count=1))
         agent = found["agent"] or ""
@@ -202,7 +191,7 @@ class FactReader:
         agents = [spec.name for spec in self._program.agents]
         if agent and agent not in agents:
             raise self._unknown(agent, "", agents)
-        return ExpectedCondition(line.number, agent, words, test)
+        return forms.ExpectedCondition(line.number, agent, words, test)
 
 
 def _defaults(params: Sequence[Param]) -> Mapping[str, Any]:

@@ -13,30 +13,17 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from gateway.talks import talk as forms
 from gateway.talks.parsing.expectations import FactReader, WrongItem, check_regular
-from gateway.talks.talk import (
-    ArrivingEvent,
-    ExpectedWording,
-    ExpectedWords,
-    JudgedSentence,
-    PersonLine,
-    PlayedAnswer,
-    PressedChoice,
-    ProgramAnswer,
-    ScriptedReply,
-    TalkAct,
-    TalkFact,
-    TalkHead,
-    TimePassed,
-    TranscriptGap,
-)
 from runtime.core.address import GATEWAY
 from runtime.core.cloud_event import event_from, matches
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.event_triggers import begun_on_events
 from runtime.language.program import AgentKind, Program
 
-Items: TypeAlias = Sequence[TalkAct | ScriptedReply | ExpectedWords | TranscriptGap | TalkFact]
+Items: TypeAlias = Sequence[
+    forms.TalkAct | forms.ScriptedReply | forms.ExpectedWords | forms.TranscriptGap | forms.TalkFact
+]
 """What an item says: nothing where it is wrong, two things for words that a model writes."""
 
 _KEYWORDS = ("model", "expect", "never", "judge", "wait", "event", "answer")
@@ -112,7 +99,7 @@ class TalkItem(Struct):
 class ItemReader:
     """Reads the items of the talks about one program; what is wrong becomes a problem."""
 
-    def __init__(self, program: Program, head: TalkHead, problems: DiagnosticList) -> None:
+    def __init__(self, program: Program, head: forms.TalkHead, problems: DiagnosticList) -> None:
         self._problems = problems
         self._head = head
         people = {agent.name for agent in program.agents if agent.kind is AgentKind.HUMAN}
@@ -123,7 +110,7 @@ class ItemReader:
         self._facts = FactReader(program)
         self._patterns = [one.pattern for one in begun_on_events(program.name, program)]
         self._forms: Sequence[tuple[re.Pattern[str], Callable[[TalkItem, re.Match[str]], Items]]] = (
-            (_GAP, lambda item, _: [TranscriptGap(item.line.number)]),
+            (_GAP, lambda item, _: [forms.TranscriptGap(item.line.number)]),
             (_MODEL, self._model),
             (_FACT, self._fact),
             (_JUDGE, self._judge),
@@ -161,14 +148,14 @@ class ItemReader:
         who, number = found["who"].strip(), item.line.number
         agent = self._agents.get(_folded(who))
         if agent in self._played:
-            return [PlayedAnswer(number, agent, item.text(found["text"]), at_once=found["now"] is not None)]
+            return [forms.PlayedAnswer(number, agent, item.text(found["text"]), at_once=found["now"] is not None)]
         if agent is not None:
             return self._shown(item, agent, found["text"], written=False)
         self._check_person(who)
         text = item.text(found["text"])
         if not text:
             raise WrongItem(f"{who} says nothing", hint="Write the words behind the colon.")
-        return [PersonLine(number, who, text, at_once=found["now"] is not None)]
+        return [forms.PersonLine(number, who, text, at_once=found["now"] is not None)]
 
     def _press(self, item: TalkItem, found: re.Match[str]) -> Items:
         who, label = found["who"].strip(), found["label"].strip()
@@ -177,7 +164,7 @@ class ItemReader:
         self._check_person(who)
         if len(label) > 1 and label[0] == label[-1] == '"':
             label = label[1:-1]
-        return [PressedChoice(item.line.number, who, label, at_once=found["now"] is not None)]
+        return [forms.PressedChoice(item.line.number, who, label, at_once=found["now"] is not None)]
 
     def _sends(self, item: TalkItem, found: re.Match[str]) -> Items:
         who = found["who"].strip()
@@ -192,7 +179,7 @@ class ItemReader:
                 hint = f"Did you mean {near[0]}?" if near else "The path is looked for beside the talk."
                 raise WrongItem(f"there is no file {file}", hint=hint)
         text, at_once = item.text(found["text"] or ""), found["now"] is not None
-        return [PersonLine(item.line.number, who, text, tuple(files), at_once=at_once)]
+        return [forms.PersonLine(item.line.number, who, text, tuple(files), at_once=at_once)]
 
     def _event(self, item: TalkItem, found: re.Match[str]) -> Items:
         written = item.text(found["data"].strip())
@@ -207,7 +194,7 @@ class ItemReader:
             hint = f"It begins on: {known}." if known else "Its trigger is `When the event stock.low arrives`."
             raise WrongItem(f"no playbook begins on the event {event.type}", hint=hint)
         name = found["source"] or "test"
-        return [ArrivingEvent(item.line.number, event.type, name, data, at_once=found["now"] is not None)]
+        return [forms.ArrivingEvent(item.line.number, event.type, name, data, at_once=found["now"] is not None)]
 
     def _answer(self, item: TalkItem, found: re.Match[str]) -> Items:
         text = item.text(found["text"])
@@ -216,7 +203,7 @@ class ItemReader:
         if not self._patterns:
             hint = "Its trigger is `When the event stock.low arrives`. People answer with `Name: words`."
             raise WrongItem("no playbook of this program begins on an event", hint=hint)
-        return [ProgramAnswer(item.line.number, text, found["source"] or "", at_once=found["now"] is not None)]
+        return [forms.ProgramAnswer(item.line.number, text, found["source"] or "", at_once=found["now"] is not None)]
 
     def _check_person(self, who: str) -> None:
         """Raise WrongItem for a name that is no person's: a slip in that of an agent, or in a word of talks."""
@@ -238,11 +225,11 @@ class ItemReader:
         if length.startswith("until "):
             due = self._time(length.removeprefix("until ").strip())
             if due is not None:
-                return [TimePassed(number, until=due, words=asked)]
+                return [forms.TimePassed(number, until=due, words=asked)]
         else:
             seconds = _seconds(length)
             if seconds is not None and 0 < seconds <= _MAX_WAIT_S:
-                return [TimePassed(number, seconds, words=asked, at_once=words.startswith("only "))]
+                return [forms.TimePassed(number, seconds, words=asked, at_once=words.startswith("only "))]
         hint = "Write `wait 10 minutes`, `wait 1 hour and 30 seconds` or `wait until 09:30`; at most 400 days."
         raise WrongItem(f"“{words}” is no time" if words else "no time is given", hint=hint)
 
@@ -265,19 +252,23 @@ class ItemReader:
         if not text:
             raise WrongItem("the model answers nothing", hint="Write the answer behind the colon.")
         always = found["always"] is not None
-        return [ScriptedReply(item.line.number, text, found["to"] or "", by, always=always, after=found["after"] or "")]
+        return [
+            forms.ScriptedReply(
+                item.line.number, text, found["to"] or "", by, always=always, after=found["after"] or ""
+            )
+        ]
 
     def _writes(self, item: TalkItem, found: re.Match[str]) -> Items:
         agent = self._agent(found["who"])
         shown = self._shown(item, agent, found["text"], written=True)
-        return [ScriptedReply(item.line.number, item.text(found["text"]), by=agent, words=True), *shown]
+        return [forms.ScriptedReply(item.line.number, item.text(found["text"]), by=agent, words=True), *shown]
 
     def _shown(self, item: TalkItem, agent: str, first: str, *, written: bool) -> Items:
-        wording = ExpectedWording(item.text(first))
+        wording = forms.ExpectedWording(item.text(first))
         if not wording.text:
             raise WrongItem(f"{agent} says nothing", hint="Write the words behind the colon.")
         check_regular(wording, item.line)
-        return [ExpectedWords(item.line.number, agent, wording, written)]
+        return [forms.ExpectedWords(item.line.number, agent, wording, written)]
 
     def _agent(self, named: str) -> str:
         """An agent's name. Raises WrongItem for another one."""
@@ -305,7 +296,7 @@ class ItemReader:
         words = item.text(found["what"].strip())
         if not words:
             raise WrongItem("there is nothing to judge", hint="Write `judge: the answer names a price`.")
-        return [JudgedSentence(item.line.number, words)]
+        return [forms.JudgedSentence(item.line.number, words)]
 
 
 def _folded(name: str) -> str:

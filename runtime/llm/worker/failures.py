@@ -8,16 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.core.errors import (
-    ContextTooLong,
-    LLMError,
-    LLMKeyRefused,
-    LLMNotOffered,
-    LLMQuotaSpent,
-    LLMRateLimited,
-    LLMRefused,
-    LLMUnavailable,
-)
+from runtime.core import errors
 
 _UNAUTHORIZED = 401
 _PAYMENT_REQUIRED = 402
@@ -58,7 +49,7 @@ def too_long(text: str) -> bool:
 
 def failure_of(
     status: object, text: str, model: str, pause_s: float | None, said: str, *, is_long: bool = False
-) -> LLMError:
+) -> errors.LLMError:
     """The error for a failure: `text` is for people, `said` is the server's full text, `pause_s` how long it asks us to
     wait. `is_long`: the prompt is known to be too long.
 
@@ -67,29 +58,29 @@ def failure_of(
     lowered, final = said.lower(), is_final(status)
     no_credit = (status == 429 or final) and any(words in lowered for words in _NO_CREDIT)
     if status == _PAYMENT_REQUIRED or no_credit:
-        return LLMQuotaSpent(f"The account for {model} has no credit left: {text}")
+        return errors.LLMQuotaSpent(f"The account for {model} has no credit left: {text}")
     if status == 429 or (status in _OVERLOADED and pause_s is not None):  # then it is asked again no earlier
-        return LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=pause_s)
+        return errors.LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=pause_s)
     if final and (is_long or too_long(said)):
-        return ContextTooLong(f"The prompt is too long for the model {model}: {text}")
+        return errors.ContextTooLong(f"The prompt is too long for the model {model}: {text}")
     return refused(status, text, model, said) if final else unreachable(text, model)
 
 
-def refused(status: object, text: str, model: str, said: str = "") -> LLMRefused:
+def refused(status: object, text: str, model: str, said: str = "") -> errors.LLMRefused:
     """The provider refuses the request or the key; `said` is the server's full text."""
     if status == _UNAUTHORIZED:
-        return LLMKeyRefused(f"The provider of {model} refuses its key; set another one: {text}")
+        return errors.LLMKeyRefused(f"The provider of {model} refuses its key; set another one: {text}")
     flagged = any(words in said.lower() for words in _FLAGGED)
-    kind = LLMNotOffered if status in _NOT_OFFERED and not flagged else LLMRefused
+    kind = errors.LLMNotOffered if status in _NOT_OFFERED and not flagged else errors.LLMRefused
     return kind(f"The model {model} rejects the request: {text}")
 
 
-def unreachable(text: str, model: str) -> LLMUnavailable:
-    return LLMUnavailable(f"The model {model} cannot be reached: {text}")
+def unreachable(text: str, model: str) -> errors.LLMUnavailable:
+    return errors.LLMUnavailable(f"The model {model} cannot be reached: {text}")
 
 
-def withheld(model: str) -> LLMRefused:
-    return LLMRefused(f"The provider withheld the answer of {model} (content filter).")
+def withheld(model: str) -> errors.LLMRefused:
+    return errors.LLMRefused(f"The provider withheld the answer of {model} (content filter).")
 
 
 def retry_after_s(headers: Mapping[str, Any]) -> float | None:

@@ -30,21 +30,8 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.sessions.kept import RedisKeptWords
 from runtime.storage.redis.sessions.known_sessions import keys_like
+from runtime.stores import inbox
 from runtime.stores.catalog import PersonKeys
-from runtime.stores.inbox import (
-    FORK,
-    LOCKED,
-    MERGED,
-    PARTICIPANT,
-    TASK,
-    TASK_AGAIN,
-    TASK_ASKS,
-    TASK_HEARD,
-    TASK_OVER,
-    TASK_WORD,
-    InboxEvent,
-    shard_of,
-)
 from runtime.stores.memories import MemoryScope
 
 _EVENTS_ANEW = load_script("rekeying/rewrite_events")
@@ -54,7 +41,9 @@ _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
 _ENTRIES_AT_ONCE = 500
 
-_OF_TASKS = frozenset({TASK, TASK_OVER, TASK_ASKS, TASK_AGAIN, TASK_WORD, TASK_HEARD})
+_OF_TASKS = frozenset(
+    {inbox.TASK, inbox.TASK_OVER, inbox.TASK_ASKS, inbox.TASK_AGAIN, inbox.TASK_WORD, inbox.TASK_HEARD}
+)
 """Kinds of events whose texts name who ordered a task."""
 
 _REWRITING = "already in progress"
@@ -128,7 +117,7 @@ class RedisTraces:
                 if in_shard is not None and in_shard[2] in ("inbox", "dead", "schedules"):
                     scheduled = in_shard[2] == "schedules"
                     async for _, event in self._scheduled(key) if scheduled else self._events(key):
-                        if event.kind == LOCKED and event.person_id != person:
+                        if event.kind == inbox.LOCKED and event.person_id != person:
                             raise ContentLocked(event.text)  # it may quote the person
                         names |= {event.person_name} if event.person_id == person else set()
         return names
@@ -189,13 +178,13 @@ class RedisTraces:
         theirs = [number async for number, event in self._scheduled(key) if event.person_id == whose.person]
         return int(await self._connection.write("HDEL", key, *theirs)) if theirs else 0
 
-    async def _scheduled(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
+    async def _scheduled(self, key: str) -> AsyncIterator[tuple[str, inbox.InboxEvent]]:
         """The events as which schedules are kept, with their numbers."""
         for name, written in (await self._connection.read("hgetall", key)).items():
             if name.isdecimal():
                 yield name, self._form.read(name, {"e": written})
 
-    async def _events(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
+    async def _events(self, key: str) -> AsyncIterator[tuple[str, inbox.InboxEvent]]:
         """All events of a stream, with the ids of their entries."""
         after = "-"
         while True:
@@ -275,7 +264,7 @@ class RoomTraces:
 
     async def forget_messages(self, room: str, person: str, ids: Collection[str]) -> int:
         """Take messages out of a room, and what points at them. `person`, unless it is "": also theirs."""
-        keys = ShardKeys(shard_of(room))
+        keys = ShardKeys(inbox.shard_of(room))
         return int(
             await self._connection.run(
                 _FORGET,
@@ -314,21 +303,21 @@ def whole_words(names: Collection[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{either})(?![\w-])" if either else r"(?!)")
 
 
-def _unquoted(event: InboxEvent, whose: PersonKeys) -> InboxEvent:
+def _unquoted(event: inbox.InboxEvent, whose: PersonKeys) -> inbox.InboxEvent:
     """An event of somebody else without what the person said in what it brings."""
     quote = without_author([event.quote] if event.quote is not None else [], whose.person, whose.names)
     around = without_author(event.around, whose.person, whose.names)
     return replace(event, quote=quote[0] if quote else None, around=around)
 
 
-def _concerns(event: InboxEvent, whose: PersonKeys) -> bool:
+def _concerns(event: inbox.InboxEvent, whose: PersonKeys) -> bool:
     if event.address == UNREADABLE_AT:
         return bool(whole_words({whose.person, *whose.conversations}).search(event.text))
-    if event.kind in (FORK, MERGED) and event.text.partition(" ")[0] in whose.sessions:
+    if event.kind in (inbox.FORK, inbox.MERGED) and event.text.partition(" ")[0] in whose.sessions:
         return True  # it quotes what was said there
     if event.kind in _OF_TASKS and whole_words({whose.person, *whose.sessions}).search(event.text):
         return True  # it names who ordered it
-    if event.kind == PARTICIPANT and SeatAct.read(event.text).seat.partition("/")[0] in whose.sessions:
+    if event.kind == inbox.PARTICIPANT and SeatAct.read(event.text).seat.partition("/")[0] in whose.sessions:
         return True  # so may this
     return event.person_id == whose.person or event.address.key in whose.conversations
 
