@@ -15,19 +15,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from gateway.clients import requests
 from gateway.clients.events import EventRoutes, EventTriggers, Publishing
 from gateway.clients.feed import EventFeed
-from gateway.clients.requests import (
-    MAX_WAIT_S,
-    BusClient,
-    ClientAdmission,
-    answer,
-    body_of,
-    number,
-    one_for_each_path,
-    refused,
-    whole,
-)
 from gateway.clients.scopes import JOURNAL
 from gateway.clients.socket import SocketRoute
 from gateway.clients.tasks.service import ClientTask, TaskService
@@ -56,49 +46,52 @@ class _TaskRoutes(ClientView, frozen=True):
     tasks: TaskService
 
     @acts("/tasks")
-    async def order(self, request: Request, client: BusClient) -> Response:
+    async def order(self, request: Request, client: requests.BusClient) -> Response:
         """Order a task: 201, or 200 where its key is known."""
-        task, new = await self.tasks.order(client, await body_of(request))
-        return answer({"task": task}, 201 if new else 200)
+        task, new = await self.tasks.order(client, await requests.body_of(request))
+        return requests.answer({"task": task}, 201 if new else 200)
 
     @looks("/tasks/{task}")
-    async def look(self, request: Request, client: BusClient) -> Response:
+    async def look(self, request: Request, client: requests.BusClient) -> Response:
         """How far a task has come, and its result once it is over."""
         task = await self._found(request, client, "read")
-        return answer(task.data())
+        return requests.answer(task.data())
 
     @looks("/tasks/{task}/result")
-    async def result(self, request: Request, client: BusClient) -> Response:
+    async def result(self, request: Request, client: requests.BusClient) -> Response:
         """The same, waited for: 202 where the time is over first, or the task asks something else than `answered`."""
         task = await self._found(request, client, "read")
-        wait_s, answered = number(request, "wait_s", 0.0, MAX_WAIT_S), request.query_params.get("answered")
+        wait_s, answered = (
+            requests.number(request, "wait_s", 0.0, requests.MAX_WAIT_S),
+            request.query_params.get("answered"),
+        )
         task = await self.tasks.wait(task, wait_s, answered=answered)
-        return answer(task.data(), 200 if task.over else 202)
+        return requests.answer(task.data(), 200 if task.over else 202)
 
     @acts("/tasks/{task}/cancel")
-    async def cancel(self, request: Request, client: BusClient) -> Response:
+    async def cancel(self, request: Request, client: requests.BusClient) -> Response:
         """End a task."""
         task = await self._found(request, client, "write")
         await self.tasks.cancel(task)
-        return answer({"task": task.id, "status": task.view.status}, 202)
+        return requests.answer({"task": task.id, "status": task.view.status}, 202)
 
     @acts("/tasks/{task}/messages")
-    async def speak(self, request: Request, client: BusClient) -> Response:
+    async def speak(self, request: Request, client: requests.BusClient) -> Response:
         """Say something to a task, or answer it, once for each id."""
         task = await self._found(request, client, "write")
-        body = await body_of(request)
+        body = await requests.body_of(request)
         said = body if isinstance(body, Mapping) else {}
         new = await self.tasks.speak(client, task, said.get("id"), said.get("text"), said.get("ask"))
-        return answer({"accepted": int(new), "known": int(not new)}, 202)
+        return requests.answer({"accepted": int(new), "known": int(not new)}, 202)
 
-    async def _found(self, request: Request, client: BusClient, action: str) -> ClientTask:
+    async def _found(self, request: Request, client: requests.BusClient, action: str) -> ClientTask:
         return await self.tasks.find(client, SessionId(str(request.path_params["task"])), action)
 
 
 class ClientBus(Struct, frozen=True):
     """The parts that the routes share. `feed` has to run."""
 
-    admission: ClientAdmission
+    admission: requests.ClientAdmission
     feed: EventFeed
     tasks: TaskService
     registers: ParticipantRegisters
@@ -125,7 +118,8 @@ class ClientBus(Struct, frozen=True):
             *(Route(f"/{name}", _document(name), methods=["GET"]) for name in DOCUMENTS),
         ]
         return Starlette(
-            routes=one_for_each_path(routes), exception_handlers={HTTPException: refused, InboxFull: refused}
+            routes=requests.one_for_each_path(routes),
+            exception_handlers={HTTPException: requests.refused, InboxFull: requests.refused},
         )
 
 
@@ -150,13 +144,13 @@ class _AgentRoutes(ClientView, frozen=True):
     registers: ParticipantRegisters
 
     @looks("/agents")
-    async def at_work(self, request: Request, client: BusClient) -> Response:
+    async def at_work(self, request: Request, client: requests.BusClient) -> Response:
         """Nodes, fronts, tasks, participants and clients, for a client that may read of agents that begin."""
         if not client.scopes.may_read(AGENT_SPAWN):
             raise HTTPException(403, f"{client.name} has no scope to read {AGENT_SPAWN}.")
         living, fronts = await self.registers.living(), await self.registers.fronts()
         tasks, next_ = await self._tasks(client, request)
-        return answer(
+        return requests.answer(
             {
                 "nodes": _alive(living),
                 "fronts": _alive(fronts),
@@ -169,7 +163,7 @@ class _AgentRoutes(ClientView, frozen=True):
             }
         )
 
-    async def _tasks(self, client: BusClient, request: Request) -> tuple[list[KnownSession], str]:
+    async def _tasks(self, client: requests.BusClient, request: Request) -> tuple[list[KnownSession], str]:
         """The tasks that a client may see, and the mark of further ones."""
 
         async def seen(known: KnownSession) -> KnownSession | None:
@@ -177,7 +171,7 @@ class _AgentRoutes(ClientView, frozen=True):
             may = session_of(record.address) is not None and client.scopes.may_use("read", record.program)
             return known if may else None
 
-        after, limit = request.query_params.get("after", ""), whole(request, "limit", 500, _MOST, least=1)
+        after, limit = request.query_params.get("after", ""), requests.whole(request, "limit", 500, _MOST, least=1)
         try:
             return await among_sessions(self.registers.catalog, after, limit, seen, _LOOKED_AT)
         except ValueError as error:

@@ -12,16 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from gateway.clients import requests
 from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, WantedEvents
-from gateway.clients.requests import (
-    MAX_WAIT_S,
-    STREAM_HEADERS,
-    BusClient,
-    answer,
-    body_of,
-    number,
-    whole,
-)
 from gateway.clients.tasks.service import TaskOrdering
 from gateway.clients.views import ClientView, acts, looks
 from runtime.core.clock import Clock
@@ -55,7 +47,7 @@ class Publishing:
         self._triggers = triggers
         self._clock = clock
 
-    async def publish(self, client: BusClient, written: Sequence[object]) -> dict[str, int]:
+    async def publish(self, client: requests.BusClient, written: Sequence[object]) -> dict[str, int]:
         """Keep events in their order, and have executed what begins on them: how many were new and known, and how many
         readers see some of them now or playbooks begin on them.
 
@@ -67,7 +59,7 @@ class Publishing:
         new, readers = await self._feed.log.add(events), await self._feed.receivers(events)
         return {"accepted": new, "known": len(events) - new, "receivers": readers + begun}
 
-    def _event(self, client: BusClient, written: object) -> CloudEvent:
+    def _event(self, client: requests.BusClient, written: object) -> CloudEvent:
         try:
             event = event_from(written, source=client.source, now=self._clock.now())
         except PermissionError as error:
@@ -88,19 +80,19 @@ class EventRoutes(ClientView, frozen=True):
     publishing: Publishing
 
     @acts("/events")
-    async def post(self, request: Request, client: BusClient) -> Response:
+    async def post(self, request: Request, client: requests.BusClient) -> Response:
         """Take one event, or a list of them."""
-        body = await body_of(request)
+        body = await requests.body_of(request)
         written = body if isinstance(body, list) else [body]
         if not 0 < len(written) <= _MAX_BATCH:
             raise HTTPException(422, f"A batch has 1 to {_MAX_BATCH} events.")
         try:
-            return answer(await self.publishing.publish(client, written), 202)
+            return requests.answer(await self.publishing.publish(client, written), 202)
         except Refused as error:
             raise HTTPException(error.status, str(error)) from error
 
     @looks("/events")
-    async def get(self, request: Request, client: BusClient) -> Response:
+    async def get(self, request: Request, client: requests.BusClient) -> Response:
         """The events after a cursor, waited for if there are none; or a stream of them."""
         wanted = wanted_by(client, request.query_params.getlist("type") or [">"], request.query_params.get("subject"))
         streams = _STREAM in request.headers.get("accept", "")
@@ -111,15 +103,17 @@ class EventRoutes(ClientView, frozen=True):
                 await self.feed.log.read(cursor, count=1)
             except EventsGone:
                 return await self.gone()
-            return StreamingResponse(self._stream(client, wanted, cursor), media_type=_STREAM, headers=STREAM_HEADERS)
-        limit = whole(request, "limit", READ_AT_ONCE, _MAX_READ, least=1)
-        wait_s = number(request, "wait_s", 0.0, MAX_WAIT_S)
+            return StreamingResponse(
+                self._stream(client, wanted, cursor), media_type=_STREAM, headers=requests.STREAM_HEADERS
+            )
+        limit = requests.whole(request, "limit", READ_AT_ONCE, _MAX_READ, least=1)
+        wait_s = requests.number(request, "wait_s", 0.0, requests.MAX_WAIT_S)
         with self.feed.reading(client, wanted, cursor) as subscription:
             try:
                 events = await subscription.next(wait_s=wait_s, at_most=limit)
             except EventsGone:
                 return await self.gone()
-            return answer(
+            return requests.answer(
                 {
                     "events": [await subscription.shown(logged.event) for logged in events],
                     "cursor": cursor_text(subscription.cursor),
@@ -129,7 +123,7 @@ class EventRoutes(ClientView, frozen=True):
 
     async def gone(self) -> Response:
         """410, with the place from which events are still there."""
-        return answer(gone_data(await self.feed.log.oldest()), 410)
+        return requests.answer(gone_data(await self.feed.log.oldest()), 410)
 
     async def _place(self, after: str | None) -> Cursor:
         try:
@@ -137,7 +131,7 @@ class EventRoutes(ClientView, frozen=True):
         except ValueError as error:
             raise HTTPException(422, f"after: {error}.") from error
 
-    async def _stream(self, client: BusClient, wanted: WantedEvents, cursor: Cursor) -> AsyncIterator[str]:
+    async def _stream(self, client: requests.BusClient, wanted: WantedEvents, cursor: Cursor) -> AsyncIterator[str]:
         with self.feed.reading(client, wanted, cursor) as subscription:
             yield f"id: {cursor_text(cursor)}\n\n"  # who is cut off before the first event knows where to go on
             while True:
@@ -160,7 +154,7 @@ async def _portion(subscription: FeedSubscription) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def wanted_by(client: BusClient, types: Sequence[Any], subject: Any) -> WantedEvents:
+def wanted_by(client: requests.BusClient, types: Sequence[Any], subject: Any) -> WantedEvents:
     """What a client asks for. Raises HTTPException: 422 for what is no pattern, 403 for a client that may read
     nothing."""
     if not all(isinstance(pattern, str) and is_pattern(pattern) for pattern in types):
@@ -187,7 +181,7 @@ class EventTriggers:
         self._ordering = ordering
         self._known: dict[str, tuple[Program, Sequence[EventPlaybook]]] = {}
 
-    async def begin(self, client: BusClient, events: Sequence[CloudEvent], *, hops: int = 0) -> int:
+    async def begin(self, client: requests.BusClient, events: Sequence[CloudEvent], *, hops: int = 0) -> int:
         """Have executed what begins on these events and a client may begin; how many playbooks that are. Raises
         HTTPException where too much waits: then some may have begun, and the same events begin the others. `hops`
         events of programs led to them."""
@@ -200,7 +194,7 @@ class EventTriggers:
                 begun.add(one.name)
         return len(begun)
 
-    def on(self, client: BusClient, type_: str) -> Iterator[EventPlaybook]:
+    def on(self, client: requests.BusClient, type_: str) -> Iterator[EventPlaybook]:
         """The triggers of programs that a client may begin by an event of a type, one for each playbook."""
         names = set[str]()
         for name, program in self._ordering.door.programs.items():

@@ -19,14 +19,7 @@ from runtime.bus import Bus
 from runtime.core.errors import ConfigError, LLMRefused, ProgramError
 from runtime.core.plain_text import shortened
 from runtime.core.prompt_forms import LineForm
-from runtime.events.frames import (
-    FrameCompleted,
-    FrameFailed,
-    FrameOpened,
-    FrameRestored,
-    FrameStopped,
-    LLMRequested,
-)
+from runtime.events import frames
 from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion
 from runtime.llm.models import DEFAULT, SERVICES, ModelRegistry, NoModelClient
 
@@ -175,11 +168,11 @@ class ScriptedModel(LLMClient):
 
     def models(self, bus: Bus) -> tuple[ModelRegistry, str]:
         """The models of a gateway, and a line about them. The bus says who asks."""
-        for begun in (FrameOpened, FrameRestored):
+        for begun in (frames.FrameOpened, frames.FrameRestored):
             bus.hear(begun, lambda what, _: self._agents.update({what.key: what.about.agent}))
-        for ended in (FrameCompleted, FrameFailed, FrameStopped):
+        for ended in (frames.FrameCompleted, frames.FrameFailed, frames.FrameStopped):
             bus.hear(ended, lambda what, _: self._agents.pop(what.key, None))
-        bus.hear(LLMRequested, self._note_question)
+        bus.hear(frames.LLMRequested, self._note_question)
         clients: dict[str, LLMClient] = dict.fromkeys({DEFAULT, *self._settings.models} - {*SERVICES.values()}, self)
         clients["compile"] = NoModelClient("A scripted model compiles nothing.")
         files = ", ".join(file.name for file in self._files) or "no talks; words are those of the steps, in brackets"
@@ -194,7 +187,7 @@ class ScriptedModel(LLMClient):
     def _times(self) -> Sequence[int]:
         return [file.stat().st_mtime_ns if file.exists() else 0 for file in self._files]
 
-    def _note_question(self, what: LLMRequested, _at: datetime) -> None:
+    def _note_question(self, what: frames.LLMRequested, _at: datetime) -> None:
         self._asker = what.session_id, self._agents.get(what.key, "")
 
     @asynccontextmanager

@@ -9,20 +9,7 @@ from typing import Any, Protocol
 import anyio
 from msgspec import Struct, field
 
-from gateway.observability.debugger.sources import (
-    Breakpoint,
-    BreakpointWishes,
-    Moment,
-    MomentKind,
-    Place,
-    ProgramSources,
-    Stepping,
-    StopSpot,
-    is_again,
-    location_of,
-    real_path,
-    step_of,
-)
+from gateway.observability.debugger import sources
 from gateway.observability.debugger.variables import Expressions, names_of
 from runtime.core.errors import DebugError
 from runtime.core.ids import AgentId
@@ -53,7 +40,7 @@ class Stand(Struct):
     """A stop of a session at a moment of one of its agents; without one after a pause."""
 
     agent: str
-    moment: Moment | None = None
+    moment: sources.Moment | None = None
     released: anyio.Event = field(default_factory=anyio.Event)
 
 
@@ -61,7 +48,7 @@ class Attached(Protocol):
     """The editor that is attached, or is about to be."""
 
     @property
-    def wishes(self) -> BreakpointWishes: ...
+    def wishes(self) -> sources.BreakpointWishes: ...
 
     def stands(self, watch: SessionWatch, why: Why, /) -> None: ...
 
@@ -123,7 +110,7 @@ class DebuggerDesk:
     """What sessions and the editor share: the place where editors attach, one at a time. `editor` is None while nobody
     debugs. `waits`: nothing is executed until the first one has connected."""
 
-    def __init__(self, sources: ProgramSources, expressions: Expressions, tell: Tell, *, waits: bool) -> None:
+    def __init__(self, sources: sources.ProgramSources, expressions: Expressions, tell: Tell, *, waits: bool) -> None:
         self.sources = sources
         self.expressions = expressions
         self.tell = tell
@@ -186,9 +173,9 @@ class SessionWatch:
         self.program = watched.program
         self.journal = watched.journal
         self.stand: Stand | None = None
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, sources.Place] = {}
         """The places of the last calls of frames in Python."""
-        self._stepping: Stepping | None = None
+        self._stepping: sources.Stepping | None = None
         self._desk = desk
         self._known_to: Attached | None = None
 
@@ -199,7 +186,7 @@ class SessionWatch:
         if self._desk.idle or state.turn or state.statements or state.records or state.at is not None:
             return
         spec = self.spec(state)
-        spot = StopSpot("playbook", frame.agent.klass, state.playbook)
+        spot = sources.StopSpot("playbook", frame.agent.klass, state.playbook)
         places = self._desk.sources.places(self.program, spot) if spec is not None else []
         names = (state.playbook, f"{frame.agent.klass}.{state.playbook}")
         await self._at(self._moment("called", frame, places=tuple(places), names=names))
@@ -210,21 +197,21 @@ class SessionWatch:
         if spec is None or step is None:
             return
         trail = frame.state.trail
-        again = is_again(spec, spec.step(trail[-2][0]) if len(trail) > 1 else None, step)
+        again = sources.is_again(spec, spec.step(trail[-2][0]) if len(trail) > 1 else None, step)
         places = self._step_places(frame, step.line)
         await self._at(self._moment("step", frame, places=places, about=step.text, line=step.line, again=again))
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
         if self._desk.idle:
             return
-        spec, location = self.spec(frame.state), location_of(source)
-        step = step_of(spec, location) if spec is not None else None
+        spec, location = self.spec(frame.state), sources.location_of(source)
+        step = sources.step_of(spec, location) if spec is not None else None
         if spec is None or step is None:
             within = spec is not None and spec.steps  # without steps each statement is one
             await self._at(self._moment("statement" if within else "step", frame, about=source))
             return
         places = self._step_places(frame, step.line)
-        again = is_again(spec, step_of(spec, frame.state.step), step)
+        again = sources.is_again(spec, sources.step_of(spec, frame.state.step), step)
         await self._at(self._moment("step", frame, places=places, about=source, line=step.line, again=again))
 
     async def about_to_say(self, _frame: Frame, /) -> None:
@@ -238,7 +225,7 @@ class SessionWatch:
             await self._inside(frame, call)
             return
         file, _, line = call.place.rpartition(":")
-        place = Place(real_path(file), int(line)) if line.isdigit() else None
+        place = sources.Place(sources.real_path(file), int(line)) if line.isdigit() else None
         if place is not None:
             self.places[frame.id] = place
         values = [repr(value) for value in call.args] + [f"{name}={value!r}" for name, value in call.kwargs.items()]
@@ -295,7 +282,7 @@ class SessionWatch:
             self.stand = Stand(agent)
             editor.stands(self, Why("pause", "Paused"))
 
-    def go_on(self, stepping: Stepping | None = None) -> None:
+    def go_on(self, stepping: sources.Stepping | None = None) -> None:
         """Continue, perhaps only up to a nearby moment."""
         self._stepping = stepping
         stand, self.stand = self.stand, None
@@ -314,17 +301,17 @@ class SessionWatch:
         index, statements = call.pos.partition(".")[0], frame.state.statements
         if call.name != "Step" or not index.isdigit() or int(index) >= len(statements):
             return
-        if location_of(statements[int(index)].source) is None:
+        if sources.location_of(statements[int(index)].source) is None:
             await self.about_to_run(frame, f"await Step({control_value(call, 'location')!r})")
 
-    def _moment(self, kind: MomentKind, frame: Frame, **more: Any) -> Moment:
-        return Moment(kind, frame.id, frame.state.agent, **more)
+    def _moment(self, kind: sources.MomentKind, frame: Frame, **more: Any) -> sources.Moment:
+        return sources.Moment(kind, frame.id, frame.state.agent, **more)
 
-    def _step_places(self, frame: Frame, line: str) -> tuple[Place, ...]:
-        spot = StopSpot("step", frame.agent.klass, frame.state.playbook, line)
+    def _step_places(self, frame: Frame, line: str) -> tuple[sources.Place, ...]:
+        spot = sources.StopSpot("step", frame.agent.klass, frame.state.playbook, line)
         return tuple(self._desk.sources.places(self.program, spot))
 
-    async def _at(self, moment: Moment) -> None:
+    async def _at(self, moment: sources.Moment) -> None:
         """Pass a moment, and stay at it while a stop is wanted. Cancelled when the frame is stopped meanwhile."""
         await self._desk.came.wait()
         await self._others()
@@ -350,7 +337,7 @@ class SessionWatch:
         while self.stand is not None:
             await self.stand.released.wait()
 
-    async def _reason(self, moment: Moment) -> Why | None:
+    async def _reason(self, moment: sources.Moment) -> Why | None:
         editor = self._desk.editor
         if editor is None:
             return None
@@ -361,7 +348,7 @@ class SessionWatch:
             editor.said(self, moment.agent, text, category="console")
             return None
 
-    async def _why(self, editor: Attached, moment: Moment) -> Why | None:
+    async def _why(self, editor: Attached, moment: sources.Moment) -> Why | None:
         here = [] if moment.again else editor.wishes.at(moment.places, moment.names)
         hit = [one.id for one in here if await self._hits(editor, one, moment)]
         first, self._known_to = self._known_to is not editor, editor
@@ -378,7 +365,7 @@ class SessionWatch:
             return Why("exception" if exception else "breakpoint", moment.about or _WORDS[moment.kind])
         return None
 
-    async def _hits(self, editor: Attached, wanted: Breakpoint, moment: Moment) -> bool:
+    async def _hits(self, editor: Attached, wanted: sources.Breakpoint, moment: sources.Moment) -> bool:
         """Whether a breakpoint stops the session; a log point writes its message instead."""
         names = self.names(moment.frame)
         try:

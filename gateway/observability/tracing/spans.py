@@ -20,29 +20,7 @@ from opentelemetry.trace import (
     SpanKind,
 )
 
-from gateway.observability.tracing.open_spans import (
-    CHAT,
-    INVOKE_AGENT,
-    OPERATION,
-    SPAN_KIND,
-    Key,
-    OpenFrame,
-    PageSpans,
-    SpanContent,
-    SpanIds,
-    SpanStretch,
-    agent_of,
-    attributes_of,
-    fail,
-    first_span,
-    is_chosen,
-    make_room,
-    nanoseconds,
-    root_of,
-    title_of,
-    whose,
-    within,
-)
+from gateway.observability.tracing import open_spans as spans
 from runtime.bus import Bus
 from runtime.events import frames as happened
 
@@ -68,15 +46,15 @@ _MARKS: Sequence[type[happened.InFrame]] = (
 class Spans:
     """Turns events of the bus into spans of a tracer, for the chosen `share` of sessions."""
 
-    def __init__(self, tracer: Tracer, ids: SpanIds, content: SpanContent, *, share: float = 1.0) -> None:
+    def __init__(self, tracer: Tracer, ids: spans.SpanIds, content: spans.SpanContent, *, share: float = 1.0) -> None:
         self._tracer = tracer
         self._ids = ids
         self._content = content
         self._share = share
-        self._frames: dict[Key, OpenFrame] = {}
-        self._stretches: dict[Key, SpanStretch] = {}
-        self._pages = PageSpans(tracer, lambda key: self._frames.get(key) or self._ended.get(key))
-        self._ended: dict[Key, OpenFrame] = {}
+        self._frames: dict[spans.Key, spans.OpenFrame] = {}
+        self._stretches: dict[spans.Key, spans.SpanStretch] = {}
+        self._pages = spans.PageSpans(tracer, lambda key: self._frames.get(key) or self._ended.get(key))
+        self._ended: dict[spans.Key, spans.OpenFrame] = {}
         """Frames that have ended lately, which may have pages on their way."""
 
     def attach(self, bus: Bus) -> Callable[[], None]:
@@ -106,7 +84,9 @@ class Spans:
 
     # -- events
 
-    def _known(self, handler: Callable[[Key, OpenFrame, Noted, datetime], None]) -> Callable[[Noted, datetime], None]:
+    def _known(
+        self, handler: Callable[[spans.Key, spans.OpenFrame, Noted, datetime], None]
+    ) -> Callable[[Noted, datetime], None]:
         """`handler`, for the events of known frames only."""
 
         def hear(what: Noted, at: datetime) -> None:
@@ -119,17 +99,17 @@ class Spans:
 
     def _take_up(self, what: happened.FrameOpened | happened.FrameRestored, at: datetime) -> None:
         key = what.key
-        if not is_chosen(key[0], self._share):
+        if not spans.is_chosen(key[0], self._share):
             return
         if key in self._frames:
             self._leave(key, self._frames[key], at)
-        known = self._frames[key] = OpenFrame(what.about, since=at, arguments=what.arguments)
+        known = self._frames[key] = spans.OpenFrame(what.about, since=at, arguments=what.arguments)
         if isinstance(what, happened.FrameOpened):
             self._open(key, known, at)
         else:
-            known.before = first_span(key[0], root_of(key[1]))
+            known.before = spans.first_span(key[0], spans.root_of(key[1]))
 
-    def _on_parked(self, key: Key, known: OpenFrame, what: happened.FrameWaiting, at: datetime) -> None:
+    def _on_parked(self, key: spans.Key, known: spans.OpenFrame, what: happened.FrameWaiting, at: datetime) -> None:
         until = what.until
         soon = until is not None and (datetime.fromisoformat(until) - at).total_seconds() <= SHORT_WAIT_S
         if what.waits_for == "agents" or soon:
@@ -140,37 +120,37 @@ class Spans:
         if not known.at_work:
             self._park(key, known, at)
 
-    def _on_resumed(self, key: Key, known: OpenFrame, _: happened.FrameResumed, at: datetime) -> None:
+    def _on_resumed(self, key: spans.Key, known: spans.OpenFrame, _: happened.FrameResumed, at: datetime) -> None:
         known.waits = False
         self._open(key, known, at)
 
-    def _on_returned(self, key: Key, known: OpenFrame, what: happened.FrameCompleted, at: datetime) -> None:
+    def _on_returned(self, key: spans.Key, known: spans.OpenFrame, what: happened.FrameCompleted, at: datetime) -> None:
         span = self._open(key, known, at)
         span.set_attributes(self._content.output(what.value, "gen_ai.tool.call.result"))
         self._leave(key, known, at)
 
-    def _on_failed(self, key: Key, known: OpenFrame, what: happened.FrameFailed, at: datetime) -> None:
+    def _on_failed(self, key: spans.Key, known: spans.OpenFrame, what: happened.FrameFailed, at: datetime) -> None:
         span = self._open(key, known, at)
         failed = self._content.failure(what.error_type, what.error)
-        fail(span, failed)
+        spans.fail(span, failed)
         stretch = self._stretches.get(key)
         if stretch is not None:
-            fail(stretch.agent, failed)
-            fail(stretch.program, failed)
+            spans.fail(stretch.agent, failed)
+            spans.fail(stretch.program, failed)
         self._leave(key, known, at)
 
-    def _on_stopped(self, key: Key, known: OpenFrame, _: happened.FrameStopped, at: datetime) -> None:
+    def _on_stopped(self, key: spans.Key, known: spans.OpenFrame, _: happened.FrameStopped, at: datetime) -> None:
         if known.span is not None:
             known.span.set_attribute("parley.stopped", value=True)
         self._leave(key, known, at)
 
-    def _on_asked(self, key: Key, known: OpenFrame, what: happened.LLMRequested, at: datetime) -> None:
+    def _on_asked(self, key: spans.Key, known: spans.OpenFrame, what: happened.LLMRequested, at: datetime) -> None:
         self._end_chat(known, at)
         known.chat_model = what.model
         known.chat = self._chat(key, known, at)
         known.chat.set_attributes(self._content.prompt(what.prompt))
 
-    def _on_answered(self, key: Key, known: OpenFrame, what: happened.LLMAnswered, at: datetime) -> None:
+    def _on_answered(self, key: spans.Key, known: spans.OpenFrame, what: happened.LLMAnswered, at: datetime) -> None:
         chat = self._chat_told_of(key, known, what, at)
         told = {
             "gen_ai.usage.input_tokens": what.tokens_in,
@@ -184,21 +164,21 @@ class Spans:
         chat.set_attributes(self._content.reply(what.reply))
         self._end_chat(known, at)
 
-    def _on_unanswered(self, key: Key, known: OpenFrame, what: happened.LLMFailed, at: datetime) -> None:
+    def _on_unanswered(self, key: spans.Key, known: spans.OpenFrame, what: happened.LLMFailed, at: datetime) -> None:
         if known.chat is not None:
             self._break_off(known.chat, known, what.error, at)
         self._mark(key, known, what, at)
 
-    def _on_broke_off(self, key: Key, known: OpenFrame, what: happened.LLMBrokeOff, at: datetime) -> None:
+    def _on_broke_off(self, key: spans.Key, known: spans.OpenFrame, what: happened.LLMBrokeOff, at: datetime) -> None:
         self._break_off(self._chat_told_of(key, known, what, at), known, what.error, at)
 
-    def _break_off(self, chat: Span, known: OpenFrame, error: str, at: datetime) -> None:
+    def _break_off(self, chat: Span, known: spans.OpenFrame, error: str, at: datetime) -> None:
         kind, _, text = error.partition(": ")
-        fail(chat, self._content.failure(kind, text))
+        spans.fail(chat, self._content.failure(kind, text))
         self._end_chat(known, at)
 
     def _chat_told_of(
-        self, key: Key, known: OpenFrame, what: happened.LLMAnswered | happened.LLMBrokeOff, at: datetime
+        self, key: spans.Key, known: spans.OpenFrame, what: happened.LLMAnswered | happened.LLMBrokeOff, at: datetime
     ) -> Span:
         """The span of the call that has ended. It is made here for a summary, whose start is no event."""
         if known.chat is None:
@@ -209,7 +189,7 @@ class Spans:
         known.chat.set_attribute("gen_ai.response.model", what.model)
         return known.chat
 
-    def _mark(self, key: Key, known: OpenFrame, what: happened.InFrame, at: datetime) -> None:
+    def _mark(self, key: spans.Key, known: spans.OpenFrame, what: happened.InFrame, at: datetime) -> None:
         match what:
             case happened.StepExecuted():
                 attributes = {"parley.step": str(what.step)}
@@ -219,11 +199,11 @@ class Spans:
                 attributes = {"parley.trigger": what.trigger}
             case _:
                 attributes = {}
-        self._open(key, known, at).add_event(what.name, attributes, nanoseconds(at))
+        self._open(key, known, at).add_event(what.name, attributes, spans.nanoseconds(at))
 
     # -- spans
 
-    def _open(self, key: Key, known: OpenFrame, at: datetime) -> Span:
+    def _open(self, key: spans.Key, known: spans.OpenFrame, at: datetime) -> Span:
         """Open the span of a frame; after a wait, a new one with a link to the earlier."""
         if known.span is not None:
             return known.span
@@ -237,84 +217,93 @@ class Spans:
             calling.at_work.add(key[1])
         links = [] if known.before is None else [Link(known.before)]
         if caller is None and known.before is None:
-            self._ids.next_span = first_span(*key).span_id
+            self._ids.next_span = spans.first_span(*key).span_id
         about = known.about
         known.span = self._tracer.start_span(
-            title_of(about), within(above), SpanKind.INTERNAL, attributes_of(about), links, nanoseconds(began)
+            spans.title_of(about),
+            spans.within(above),
+            SpanKind.INTERNAL,
+            spans.attributes_of(about),
+            links,
+            spans.nanoseconds(began),
         )
         known.span.set_attributes(self._content.input(known.arguments, "gen_ai.tool.call.arguments"))
         known.since = None
         return known.span
 
-    def _begin_stretch(self, key: Key, known: OpenFrame, began: datetime) -> SpanStretch:
-        about, at = known.about, nanoseconds(began)
+    def _begin_stretch(self, key: spans.Key, known: spans.OpenFrame, began: datetime) -> spans.SpanStretch:
+        about, at = known.about, spans.nanoseconds(began)
         if known.before is None:
-            self._ids.next_trace = first_span(*key).trace_id
-        workflow = {OPERATION: "invoke_workflow", "gen_ai.workflow.name": about.program, SPAN_KIND: "CHAIN"}
+            self._ids.next_trace = spans.first_span(*key).trace_id
+        workflow = {spans.OPERATION: "invoke_workflow", "gen_ai.workflow.name": about.program, spans.SPAN_KIND: "CHAIN"}
         program = self._tracer.start_span(
-            about.program, Context(), SpanKind.INTERNAL, whose(about) | workflow, start_time=at
+            about.program, Context(), SpanKind.INTERNAL, spans.whose(about) | workflow, start_time=at
         )
-        invoked = {OPERATION: INVOKE_AGENT, SPAN_KIND: "AGENT"} | agent_of(about)
+        invoked = {spans.OPERATION: spans.INVOKE_AGENT, spans.SPAN_KIND: "AGENT"} | spans.agent_of(about)
         agent = self._tracer.start_span(
-            about.agent, within(program), SpanKind.INTERNAL, whose(about) | invoked, start_time=at
+            about.agent, spans.within(program), SpanKind.INTERNAL, spans.whose(about) | invoked, start_time=at
         )
-        self._stretches[key] = made = SpanStretch(program, agent, began)
+        self._stretches[key] = made = spans.SpanStretch(program, agent, began)
         return made
 
-    def _chat(self, key: Key, known: OpenFrame, began: datetime) -> Span:
+    def _chat(self, key: spans.Key, known: spans.OpenFrame, began: datetime) -> Span:
         parent, model = self._open(key, known, began), known.chat_model
         provider, slash, _ = model.partition("/")
-        attributes = {OPERATION: CHAT, "gen_ai.request.model": model, SPAN_KIND: "LLM"}
+        attributes = {spans.OPERATION: spans.CHAT, "gen_ai.request.model": model, spans.SPAN_KIND: "LLM"}
         if slash:
             attributes["gen_ai.provider.name"] = provider
-        attributes |= whose(known.about) | agent_of(known.about)
+        attributes |= spans.whose(known.about) | spans.agent_of(known.about)
         return self._tracer.start_span(
-            f"{CHAT} {model}", within(parent), SpanKind.CLIENT, attributes, start_time=nanoseconds(began)
+            f"{spans.CHAT} {model}",
+            spans.within(parent),
+            SpanKind.CLIENT,
+            attributes,
+            start_time=spans.nanoseconds(began),
         )
 
-    def _end_chat(self, known: OpenFrame, at: datetime) -> None:
+    def _end_chat(self, known: spans.OpenFrame, at: datetime) -> None:
         if known.chat is not None:
-            known.chat.end(nanoseconds(at))
+            known.chat.end(spans.nanoseconds(at))
             known.chat = None
 
-    def _caller(self, key: Key, known: OpenFrame) -> tuple[Key, OpenFrame] | None:
+    def _caller(self, key: spans.Key, known: spans.OpenFrame) -> tuple[spans.Key, spans.OpenFrame] | None:
         caller_key = (key[0], str(known.about.caller))
         calling = self._frames.get(caller_key)
         return None if calling is None else (caller_key, calling)
 
-    def _park(self, key: Key, known: OpenFrame, at: datetime) -> None:
+    def _park(self, key: spans.Key, known: spans.OpenFrame, at: datetime) -> None:
         """The frame waits. So does its caller, if it waits for nothing else."""
         self._close(key, known, at)
         caller = self._caller(key, known)
         if caller is not None and not caller[1].at_work:
             self._park(*caller, at)
 
-    def _leave(self, key: Key, known: OpenFrame, at: datetime) -> None:
+    def _leave(self, key: spans.Key, known: spans.OpenFrame, at: datetime) -> None:
         self._close(key, known, at)
-        make_room(self._ended)
+        spans.make_room(self._ended)
         known.arguments = None
         self._ended[key] = self._frames.pop(key)
         caller = self._caller(key, known)
         if caller is not None and caller[1].waits and not caller[1].at_work:
             self._park(*caller, at)
 
-    def _close(self, key: Key, known: OpenFrame, at: datetime) -> None:
+    def _close(self, key: spans.Key, known: spans.OpenFrame, at: datetime) -> None:
         known.since = None
         if known.span is None:
             return
         self._end_chat(known, at)
-        known.span.end(nanoseconds(at))
+        known.span.end(spans.nanoseconds(at))
         known.before, known.span = known.span.get_span_context(), None
         caller = self._caller(key, known)
         if caller is not None:
             caller[1].at_work.discard(key[1])
         self._end_stretch(key, at)
 
-    def _end_stretch(self, root: Key, at: datetime) -> None:
+    def _end_stretch(self, root: spans.Key, at: datetime) -> None:
         stretch = self._stretches.pop(root, None)
         if stretch is not None:
-            stretch.agent.end(nanoseconds(at))
-            stretch.program.end(nanoseconds(at))
+            stretch.agent.end(spans.nanoseconds(at))
+            stretch.program.end(spans.nanoseconds(at))
 
     def _part_long_ones(self, now: datetime) -> None:
         """End the spans of work that takes too long for one span."""
@@ -322,7 +311,7 @@ class Spans:
             (session, root), oldest = next(iter(self._stretches.items()))
             if (now - oldest.began).total_seconds() <= MAX_OPEN_S:
                 return
-            below = [key for key in self._frames if key[0] == session and root_of(key[1]) == root]
+            below = [key for key in self._frames if key[0] == session and spans.root_of(key[1]) == root]
             for key in sorted(below, key=lambda key: key[1].count(":"), reverse=True):
                 self._close(key, self._frames[key], now)
             self._end_stretch((session, root), now)

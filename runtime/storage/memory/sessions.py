@@ -15,18 +15,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.codec import event_from_json, event_to_json, fact_fields, fact_from_fields
-from runtime.stores.inbox import (
-    CONVERSATION_BOUND,
-    CROWDING,
-    PERSON_BOUND,
-    InboxEntry,
-    InboxEvent,
-    KnownEvent,
-    crowded,
-    has_share,
-    shard_of,
-    share_used,
-)
+from runtime.stores import inbox as port
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, TapeFollowing, tape_in, tape_owner
@@ -87,8 +76,8 @@ class MemoryInbox:
         leases: MemoryLeaseStore,
         *,
         bound: int = 10_000,
-        conversation_bound: int = CONVERSATION_BOUND,
-        person_bound: int = PERSON_BOUND,
+        conversation_bound: int = port.CONVERSATION_BOUND,
+        person_bound: int = port.PERSON_BOUND,
     ) -> None:
         self._leases = leases
         self.bound = bound
@@ -98,11 +87,11 @@ class MemoryInbox:
         self._waiting: dict[int, dict[int, str]] = {}
         self._count = 0
         self._news = anyio.Event()
-        self.dead: list[tuple[InboxEntry, str]] = []
+        self.dead: list[tuple[port.InboxEntry, str]] = []
 
-    async def add(self, event: InboxEvent, /) -> bool:
+    async def add(self, event: port.InboxEvent, /) -> bool:
         conversation = event.address.key
-        shard = shard_of(conversation)
+        shard = port.shard_of(conversation)
         waiting = self._waiting.setdefault(shard, {})
         if (conversation, event.id) in self._seen:
             return False
@@ -110,58 +99,58 @@ class MemoryInbox:
             raise InboxFull(f"{self.bound} events wait in shard {shard}; the one from {conversation} was not accepted.")
         others = [event_from_json(text) for text in waiting.values()]
         of_conversation = sum(other.address.key == conversation for other in others)
-        if event.kind in CROWDING and of_conversation >= self._conversation_bound:
-            raise crowded(conversation, self._conversation_bound)
+        if event.kind in port.CROWDING and of_conversation >= self._conversation_bound:
+            raise port.crowded(conversation, self._conversation_bound)
         of_person = sum(other.person_id == event.person_id for other in others)
-        if has_share(event) and of_person >= self._person_bound:
-            raise share_used(event.person_id, self._person_bound)
+        if port.has_share(event) and of_person >= self._person_bound:
+            raise port.share_used(event.person_id, self._person_bound)
         self._append(waiting, event)
         self._seen[conversation, event.id] = self._count, event.program
         return True
 
-    async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
+    async def known(self, address: Address, event_id: str, /) -> port.KnownEvent | None:
         """An event that was taken in at an address."""
         seen = self._seen.get((address.key, event_id))
         if seen is None:
             return None
         number, program = seen
-        return KnownEvent(program, number in self._waiting.get(shard_of(address.key), {}))
+        return port.KnownEvent(program, number in self._waiting.get(port.shard_of(address.key), {}))
 
-    def _append(self, waiting: dict[int, str], event: InboxEvent) -> None:
+    def _append(self, waiting: dict[int, str], event: port.InboxEvent) -> None:
         self._count += 1
         waiting[self._count] = event_to_json(event)
         self._news.set()
         self._news = anyio.Event()
 
-    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
+    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[port.InboxEntry]:
         with anyio.move_on_after(wait_s):
             while not (entries := self._behind(after)):
                 await self._news.wait()
             return entries
         return []
 
-    def _behind(self, after: Mapping[int, str]) -> list[InboxEntry]:
+    def _behind(self, after: Mapping[int, str]) -> list[port.InboxEntry]:
         return [
-            InboxEntry(shard, f"{number}-0", event_from_json(text))
+            port.InboxEntry(shard, f"{number}-0", event_from_json(text))
             for shard, entry_id in after.items()
             for number, text in self._waiting.get(shard, {}).items()
             if number > _number(entry_id)
         ]
 
-    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
+    async def discard(self, entry: port.InboxEntry, token: int, /, *, reason: str) -> None:
         self._leases.check(entry.shard, token)
         if self.consume(entry.shard, entry.entry_id):
             person, shard = entry.event.person_id, entry.shard
             own = [one for one in self.dead if (one[0].shard, one[0].event.person_id) == (shard, person)]
-            if has_share(entry.event) and len(own) >= self._person_bound:
+            if port.has_share(entry.event) and len(own) >= self._person_bound:
                 self.dead.remove(own[0])
             self.dead.append((entry, reason))
 
-    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+    async def dismiss(self, entry: port.InboxEntry, token: int, /) -> None:
         self._leases.check(entry.shard, token)
         self.consume(entry.shard, entry.entry_id)
 
-    async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
+    async def still_waiting(self, entries: Sequence[port.InboxEntry], /) -> Sequence[port.InboxEntry]:
         return [entry for entry in entries if self.has(entry.shard, [entry.entry_id])]
 
     def has(self, shard: int, entry_ids: Sequence[str]) -> bool:
@@ -261,7 +250,7 @@ class MemorySessionStore:
 
     def _replace(self, old: SessionId, new: SessionId) -> None:
         replaced = self._sessions[old]
-        place = (shard_of(replaced.record.address.key), old)
+        place = (port.shard_of(replaced.record.address.key), old)
         replaced.record = dataclasses.replace(replaced.record, ended=True, replaced_by=new)
         self._awake.discard(place)
         self._pages.pop(place, None)
@@ -282,7 +271,7 @@ class MemorySessionStore:
 
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
         found = self._sessions.get(session)
-        return None if found is None or shard_of(found.record.address.key) != shard else found.record
+        return None if found is None or port.shard_of(found.record.address.key) != shard else found.record
 
     async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
         found, last = self._sessions.get(session), None

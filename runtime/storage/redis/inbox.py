@@ -20,22 +20,7 @@ from runtime.storage.encoding.codec import UNREADABLE_KIND, event_from_entry, ev
 from runtime.storage.encoding.sealing import PLAIN, AssociatedData, ContentSealing, conversation_home, key_of
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.stores.inbox import (
-    CONVERSATION_BOUND,
-    CROWDING,
-    LOCKED,
-    PERSON_BOUND,
-    DeadLetter,
-    InboxEntry,
-    InboxEvent,
-    KnownEvent,
-    crowded,
-    has_share,
-    letter_id,
-    letter_place,
-    shard_of,
-    share_used,
-)
+from runtime.stores import inbox as port
 from runtime.stores.sessions import SHARDS
 
 REMEMBERED_S = 7 * 24 * 3600
@@ -71,8 +56,8 @@ class RedisInbox:
         connection: RedisConnection,
         *,
         bound: int = 10_000,
-        conversation_bound: int = CONVERSATION_BOUND,
-        person_bound: int = PERSON_BOUND,
+        conversation_bound: int = port.CONVERSATION_BOUND,
+        person_bound: int = port.PERSON_BOUND,
     ) -> None:
         self._connection = connection
         self._bound = bound
@@ -81,9 +66,9 @@ class RedisInbox:
         self._form = EventForm(connection.sealing)
         self._watch = connection.watch()
 
-    async def add(self, event: InboxEvent, /) -> bool:
+    async def add(self, event: port.InboxEvent, /) -> bool:
         conversation = event.address.key
-        keys = ShardKeys(shard_of(conversation))
+        keys = ShardKeys(port.shard_of(conversation))
         outcome = await self._connection.run(
             _ADD,
             [keys.seen(conversation, event.id), keys.inbox],
@@ -93,34 +78,34 @@ class RedisInbox:
                 self._bound,
                 self._form.write(event),
                 conversation,
-                self._conversation_bound if event.kind in CROWDING else "",
+                self._conversation_bound if event.kind in port.CROWDING else "",
                 _COUNTED_AT_MOST,
                 event.program,
                 *self._share(event),
             ],
         )
         if outcome == "crowded":
-            raise crowded(conversation, self._conversation_bound)
+            raise port.crowded(conversation, self._conversation_bound)
         if outcome == "share":
-            raise share_used(event.person_id, self._person_bound)
+            raise port.share_used(event.person_id, self._person_bound)
         if outcome == "full":
             raise InboxFull(
                 f"{self._bound} events wait in shard {keys.shard}; the one from {conversation} was not accepted."
             )
         return bool(outcome == "added")
 
-    async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
+    async def known(self, address: Address, event_id: str, /) -> port.KnownEvent | None:
         """An event that was taken in there within the time that ids are remembered."""
-        keys = ShardKeys(shard_of(address.key))
+        keys = ShardKeys(port.shard_of(address.key))
         seen = await self._connection.read("get", keys.seen(address.key, event_id))
         if seen is None:
             return None
         _, _, rest = str(seen).partition(" ")
         entry, _, program = rest.partition(" ")
         waits = bool(entry) and bool(await self._connection.read("xrange", keys.inbox, min=entry, max=entry))
-        return KnownEvent(program, waits)
+        return port.KnownEvent(program, waits)
 
-    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
+    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[port.InboxEntry]:
         shards = {ShardKeys(shard).inbox: shard for shard in after}
         answer = await self._watch.read(
             {key: after[shard] for key, shard in shards.items()}, wait_s=wait_s, count=_READ_AT_ONCE
@@ -128,12 +113,12 @@ class RedisInbox:
         for key, entries in answer:
             self._connection.histories.read(shards[key], entries[-1][0])
         return [
-            InboxEntry(shards[key], entry_id, self._form.read(entry_id, fields))
+            port.InboxEntry(shards[key], entry_id, self._form.read(entry_id, fields))
             for key, entries in answer
             for entry_id, fields in entries
         ]
 
-    async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
+    async def still_waiting(self, entries: Sequence[port.InboxEntry], /) -> Sequence[port.InboxEntry]:
         if not entries:
             return []
         key = ShardKeys(entries[0].shard).inbox
@@ -141,10 +126,10 @@ class RedisInbox:
         found = await self._connection.read_at_once(key, *asked)
         return [entry for entry, there in zip(entries, found, strict=True) if there]
 
-    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+    async def dismiss(self, entry: port.InboxEntry, token: int, /) -> None:
         await self.discard(entry, token, reason="")
 
-    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
+    async def discard(self, entry: port.InboxEntry, token: int, /, *, reason: str) -> None:
         keys, event = ShardKeys(entry.shard), self._form.write(entry.event)
         why = self._form.write_reason(entry.event, reason) if reason else ""
         done = await self._connection.run(
@@ -155,10 +140,10 @@ class RedisInbox:
         if not done:
             raise LeaseLost(f"The lease of shard {entry.shard} is no longer ours (token {token}).")
 
-    def _share(self, event: InboxEvent) -> tuple[str, int | str]:
+    def _share(self, event: port.InboxEvent) -> tuple[str, int | str]:
         """A digest of who sent an event, and how many of them may lie in a shard; "" where nobody has a share."""
         digest = blake2b(event.person_id.encode(), digest_size=8).hexdigest()
-        return digest, self._person_bound if has_share(event) else ""
+        return digest, self._person_bound if port.has_share(event) else ""
 
 
 class EventForm:
@@ -167,9 +152,9 @@ class EventForm:
     def __init__(self, sealing: ContentSealing) -> None:
         self._sealing = sealing
 
-    def write(self, event: InboxEvent) -> str:
+    def write(self, event: port.InboxEvent) -> str:
         """An event as JSON. One that could not be opened is written unchanged."""
-        if event.kind == LOCKED:
+        if event.kind == port.LOCKED:
             return str(event.attachments[0][_ENTRY])
         written, sealing = event_to_json(event), self._sealing.of(event.address.key)
         if sealing is PLAIN:
@@ -178,7 +163,7 @@ class EventForm:
         content = {name: data.pop(name) for name in _CONTENT}
         return to_json({**data, "sealed": sealing.seal(_binding(event), to_json(content))})
 
-    def read(self, entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
+    def read(self, entry_id: str, fields: Mapping[str, str]) -> port.InboxEvent:
         """The event of an entry; of the kind LOCKED if it cannot be decrypted; see `event_from_entry`."""
         text = fields.get("e", "")
         if '"sealed":' not in text:
@@ -192,7 +177,7 @@ class EventForm:
         try:
             content = json.loads(self._sealing.open(_binding(hollow), str(sealed)))
         except ContentLocked as error:
-            return replace(hollow, kind=LOCKED, text=str(error), attachments=({_ENTRY: text},))
+            return replace(hollow, kind=port.LOCKED, text=str(error), attachments=({_ENTRY: text},))
         return event_from_entry(entry_id, {"e": to_json({**data, **content})})
 
     def key_of(self, text: str) -> str:
@@ -205,19 +190,19 @@ class EventForm:
     def anew(self, entry_id: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """The fields of an entry that differ in the current form, in that form."""
         event = self.read(entry_id, fields)
-        if event.kind in (LOCKED, UNREADABLE_KIND):
+        if event.kind in (port.LOCKED, UNREADABLE_KIND):
             return {}
         anew = {"e": self.write(event)}
         if fields.get("reason"):
             anew["reason"] = self.write_reason(event, self.read_reason(event, fields["reason"]))
         return {name: text for name, text in anew.items() if text != fields[name]}
 
-    def write_reason(self, event: InboxEvent, reason: str) -> str:
+    def write_reason(self, event: port.InboxEvent, reason: str) -> str:
         """The reason why an event was set aside, which may quote it."""
-        sealing = self._sealing if event.kind == LOCKED else self._sealing.of(event.address.key)
+        sealing = self._sealing if event.kind == port.LOCKED else self._sealing.of(event.address.key)
         return sealing.seal(_reason_binding(event), reason)
 
-    def read_reason(self, event: InboxEvent, written: str) -> str:
+    def read_reason(self, event: port.InboxEvent, written: str) -> str:
         """The reason, or the reason why it cannot be read."""
         try:
             return self._sealing.open(_reason_binding(event), written)
@@ -236,9 +221,9 @@ class RedisDeadLetters:
         self._bound = bound
         self._form = EventForm(connection.sealing)
 
-    async def page(self, after: str = "", /, *, limit: int) -> Sequence[DeadLetter]:
-        first, number = letter_place(after) if after else (0, "")
-        found: list[DeadLetter] = []
+    async def page(self, after: str = "", /, *, limit: int) -> Sequence[port.DeadLetter]:
+        first, number = port.letter_place(after) if after else (0, "")
+        found: list[port.DeadLetter] = []
         for shard in range(max(first, 0), SHARDS):
             behind = f"({number}" if shard == first and number else "-"
             found += await self._read(shard, behind, "+", limit - len(found))
@@ -246,19 +231,19 @@ class RedisDeadLetters:
                 break
         return found
 
-    async def get(self, letter: str, /) -> DeadLetter | None:
-        shard, number = letter_place(letter)
+    async def get(self, letter: str, /) -> port.DeadLetter | None:
+        shard, number = port.letter_place(letter)
         found = await self._read(shard, number, number, 1) if number else []
         return found[0] if found else None
 
-    async def replay(self, letter: str, /) -> DeadLetter:
+    async def replay(self, letter: str, /) -> port.DeadLetter:
         return await self._settle(letter, "replay")
 
-    async def drop(self, letter: str, /) -> DeadLetter:
+    async def drop(self, letter: str, /) -> port.DeadLetter:
         return await self._settle(letter, "drop")
 
-    async def _settle(self, letter: str, how: Literal["replay", "drop"]) -> DeadLetter:
-        shard, number = letter_place(letter)
+    async def _settle(self, letter: str, how: Literal["replay", "drop"]) -> port.DeadLetter:
+        shard, number = port.letter_place(letter)
         found = await self.get(letter)
         outcome = "gone"
         if found is not None:
@@ -276,21 +261,21 @@ class RedisDeadLetters:
             )
         return found
 
-    async def _read(self, shard: int, first: str, last: str, count: int) -> list[DeadLetter]:
+    async def _read(self, shard: int, first: str, last: str, count: int) -> list[port.DeadLetter]:
         found = await self._connection.read("xrange", ShardKeys(shard).dead, min=first, max=last, count=count)
         return [self._letter(shard, number, fields) for number, fields in found]
 
-    def _letter(self, shard: int, number: str, fields: Mapping[str, str]) -> DeadLetter:
+    def _letter(self, shard: int, number: str, fields: Mapping[str, str]) -> port.DeadLetter:
         event = self._form.read(number, fields)
         reason = self._form.read_reason(event, fields.get("reason", ""))
         died_at = datetime.fromtimestamp(int(number.partition("-")[0]) / 1000, UTC)
-        return DeadLetter(letter_id(shard, number), event, fields.get("id", number), reason, died_at)
+        return port.DeadLetter(port.letter_id(shard, number), event, fields.get("id", number), reason, died_at)
 
 
-def _binding(event: InboxEvent) -> AssociatedData:
+def _binding(event: port.InboxEvent) -> AssociatedData:
     about = ("event", event.id, event.kind, event.person_id, event.sent_at.isoformat())
     return AssociatedData(conversation_home(event.address.key), about)
 
 
-def _reason_binding(event: InboxEvent) -> AssociatedData:
+def _reason_binding(event: port.InboxEvent) -> AssociatedData:
     return AssociatedData(conversation_home(event.address.key), ("reason", event.id))

@@ -15,17 +15,7 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId, TapeId
-from runtime.storage.encoding.sealing import (
-    MARK,
-    AssociatedData,
-    ContentSealing,
-    fact_binding,
-    file_binding,
-    key_of,
-    notebook_binding,
-    snapshot_binding,
-    value_binding,
-)
+from runtime.storage.encoding import sealing as seals
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import EARLIER, SHARD_KEY, ShardKeys, conversation_of_said
 from runtime.storage.redis.inbox import EventForm
@@ -68,24 +58,24 @@ class DatabaseRekeying:
         self._rooms = RoomForm(connection.sealing, platform)
         self._words = KeptWordsForm(connection.sealing)
         self._in_entries: Mapping[str, Callable[[Mapping[str, str]], str]] = {
-            "tape": lambda entry: key_of(entry.get("d", "")),
-            "early": lambda entry: key_of(entry.get("d", "")),
+            "tape": lambda entry: seals.key_of(entry.get("d", "")),
+            "early": lambda entry: seals.key_of(entry.get("d", "")),
             "inbox": lambda entry: self._events.key_of(entry.get("e", "")),
             "dead": lambda entry: self._events.key_of(entry.get("e", "")),
-            "notebook-entries": lambda entry: key_of(entry.get("d", "")),
+            "notebook-entries": lambda entry: seals.key_of(entry.get("d", "")),
             "mail": lambda entry: letter_key(entry["l"]),
         }
         """The id of the key of an entry, by the kind of its stream."""
         self._in_fields: Mapping[str, Callable[[Mapping[str, str]], Iterable[str]]] = {
-            "value": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
-            "snapshot": lambda fields: (key_of(text) for _, _, text in _snapshots(fields)),
+            "value": lambda fields: [seals.key_of(fields["text"])] if "text" in fields else [],
+            "snapshot": lambda fields: (seals.key_of(text) for _, _, text in _snapshots(fields)),
             "schedules": lambda fields: (self._events.key_of(kept) for _, kept in _numbered(fields)),
             "memories": lambda fields: (self._memories.key_of(kept) for _, kept in _numbered(fields)),
             "memory-vectors": lambda fields: map(self._memories.key_of, fields.values()),
             "room": lambda fields: map(self._rooms.key_of, fields.values()),
             "said-message": lambda fields: map(self._words.key_of, fields.values()),
             "model-call": lambda fields: [call_key(fields["text"])] if "text" in fields else [],
-            "file": lambda fields: (key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
+            "file": lambda fields: (seals.key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
         }
         self._anew_fields: Mapping[str, Callable[[str, str, str], str]] = {
             "schedules": lambda _, number, kept: self._events.anew(number, {"e": kept}).get("e", kept),
@@ -151,7 +141,7 @@ class DatabaseRekeying:
         if kind in self._anew_fields:
             return await self._renew_fields(key, partial(self._anew_fields[kind], rest), numbered=kind in _NUMBERED)
         if kind == "value":
-            return await self._renew_value(key, value_binding(keys.shard, rest))
+            return await self._renew_value(key, seals.value_binding(keys.shard, rest))
         if kind == "snapshot":
             session = SessionId(rest)
             sealing = await self._places.sealing(keys, session)
@@ -162,7 +152,7 @@ class DatabaseRekeying:
         self,
         keys: ShardKeys,
         key: str,
-        sealing: ContentSealing,
+        sealing: seals.ContentSealing,
         renewed: Callable[[str, Mapping[str, str]], dict[str, str]],
     ) -> bool:
         """Copy a tape, and replace it by the copy once that is complete: a tape never lacks an entry."""
@@ -183,10 +173,10 @@ class DatabaseRekeying:
             outcome = await self._connection.run(_SWAP, [key, copy], [])
         return bool(outcome == "ok")
 
-    def _fact(self, tape: TapeId, sealing: ContentSealing, id_: str, fields: Mapping[str, str]) -> dict[str, str]:
+    def _fact(self, tape: TapeId, sealing: seals.ContentSealing, id_: str, fields: Mapping[str, str]) -> dict[str, str]:
         has = dict(fields)
         if not sealing.is_current(has.get("d", "")):
-            binding = fact_binding(tape, _number(id_), has.get("k", ""), has.get("t", ""), has.get("v", ""))
+            binding = seals.fact_binding(tape, _number(id_), has.get("k", ""), has.get("t", ""), has.get("v", ""))
             has["d"] = self._anew(sealing, binding, has["d"])
         return has
 
@@ -195,14 +185,14 @@ class DatabaseRekeying:
         if sealing.is_current(has["d"]):
             return has
         mark = has.pop("m", f"anew.{_number(id_)}")
-        line = self._anew(sealing, notebook_binding(notebook, mark), has["d"])
-        return {**has, "d": line, **({"m": mark} if line.startswith(MARK) else {})}
+        line = self._anew(sealing, seals.notebook_binding(notebook, mark), has["d"])
+        return {**has, "d": line, **({"m": mark} if line.startswith(seals.MARK) else {})}
 
-    async def _is_current(self, key: str, sealing: ContentSealing) -> bool:
+    async def _is_current(self, key: str, sealing: seals.ContentSealing) -> bool:
         """Whether nothing of a tape needs rewriting. Content that cannot be decrypted stays."""
         async for page in self._pages(key):
             for _, fields in page:
-                if not sealing.is_current(fields.get("d", "")) and self._sealing.has(key_of(fields.get("d", ""))):
+                if not sealing.is_current(fields.get("d", "")) and self._sealing.has(seals.key_of(fields.get("d", ""))):
                     return False
         return True
 
@@ -231,20 +221,20 @@ class DatabaseRekeying:
                 changed = await self._replace(key, name, kept, anew(name, kept)) or changed
         return changed
 
-    async def _renew_value(self, key: str, binding: AssociatedData) -> bool:
+    async def _renew_value(self, key: str, binding: seals.AssociatedData) -> bool:
         """Renew a value. Where only some conversations are encrypted, an unencrypted value belongs to one of the
         others.
         """
         text, sealing = (await self._fields(key)).get("text", ""), self._sealing.shared
-        if not text or (self._sealing.selective and not key_of(text)) or sealing.is_current(text):
+        if not text or (self._sealing.selective and not seals.key_of(text)) or sealing.is_current(text):
             return False
         return await self._replace(key, "text", text, self._anew(sealing, binding, text))
 
-    async def _renew_snapshots(self, key: str, sealing: ContentSealing, session: SessionId) -> bool:
+    async def _renew_snapshots(self, key: str, sealing: seals.ContentSealing, session: SessionId) -> bool:
         changed, has = False, await self._fields(key)
         for field, seq, text in _snapshots(has):
             if not sealing.is_current(text):
-                anew = self._anew(sealing, snapshot_binding(session, seq, has["version"]), text)
+                anew = self._anew(sealing, seals.snapshot_binding(session, seq, has["version"]), text)
                 changed = await self._replace(key, field, text, anew) or changed
         return changed
 
@@ -265,7 +255,7 @@ class DatabaseRekeying:
             content = base64.b64decode(piece)
             if self._sealing.shared.is_current(content):
                 continue
-            binding = file_binding(named[1], int(has["size"]), number)
+            binding = seals.file_binding(named[1], int(has["size"]), number)
             with suppress(ContentLocked):
                 anew = self._sealing.shared.seal_bytes(binding, self._sealing.open_bytes(binding, content))
                 written = base64.b64encode(anew).decode("ascii")
@@ -275,7 +265,7 @@ class DatabaseRekeying:
     async def _replace(self, key: str, field: str, old: str, new: str) -> bool:
         return new != old and bool(await self._connection.run(_FIELD, [key], [field, old, new]))
 
-    def _anew(self, sealing: ContentSealing, binding: AssociatedData, written: str) -> str:
+    def _anew(self, sealing: seals.ContentSealing, binding: seals.AssociatedData, written: str) -> str:
         try:
             return sealing.seal(binding, self._sealing.open(binding, written))
         except ContentLocked:
