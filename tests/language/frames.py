@@ -149,5 +149,7 @@ def _names(variables: tuple[VariableTarget, ...]) -> str:
 
 def _done(instructions: list[Instruction]) -> str:
     parts = [part for one in instructions for part in one.parts if part != StepGroup("")]
+    if not parts:
+        return "go on"
     loops = isinstance(parts[0], Loop)
     return "; ".join(does(part) for part in parts if not (loops and isinstance(part, Jump)))

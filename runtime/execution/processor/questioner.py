@@ -269,7 +269,7 @@ class Questioner:
 
 def _spoken(text: str, to: str, names: Mapping[str, Any]) -> str:
     """What a step says to these, as its agent may say it; "" where its sentence does not tell that."""
-    named = None if to == "the person" else phrase("addressed").begins(text)
+    named = None if to == "the person" else phrase("agents addressed").begins(text)
     if named is None:
         return direct_speech(text, names) or ""
     said, whom = direct_speech(f"{named['does']} them {named.rest}", names) or "", named["whom"]

@@ -142,10 +142,12 @@ class Work:
         old = _at(self.names().get(variable.name), [self._step_of(step) for step in variable.path])
         if old is None and operator == "+":
             old = [] if isinstance(value, list) else "" if isinstance(value, str) else 0
+        if isinstance(old, list) and not isinstance(value, list) and operator in ("+", "-"):
+            value = [value]
+        if isinstance(old, list) and operator == "-":
+            return _without(old, value)
         combined = read_expression(f"$old {operator} $new")
         assert combined is not None
-        if isinstance(old, list) and not isinstance(value, list) and operator == "+":
-            value = [value]
         return combined.evaluate({"old": old, "new": value})
 
     def _step_of(self, step: str | Expression) -> Any:
@@ -195,6 +197,15 @@ def _at(value: Any, path: Sequence[Any]) -> Any:
         else:
             return None
     return value
+
+
+def _without(old: list[Any], gone: Sequence[Any]) -> list[Any]:
+    """A list without the first item that equals each of these."""
+    left = list(old)
+    for one in gone:
+        if one in left:
+            left.remove(one)
+    return left
 
 
 def _changed(value: Any, path: Sequence[Any], new: Any) -> Any:

@@ -49,13 +49,7 @@ from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase, words_of
 from runtime.language.vocabulary.word_list import WORD
 
-_TYPE_WORDS = frozenset(
-    {
-        *("str", "int", "float", "bool", "list", "dict", "string", "integer", "number", "boolean", "array"),
-        *("object", "image", "file", "date", "datetime", "time", "any", "Any", "None", "Optional", "Union"),
-        *("Literal", "set", "tuple"),
-    }
-)
+_TYPE_WORDS = words_of("types")
 _TYPES = (
     "Types are str, int, float, bool, list, dict, date, datetime, time, image and file; `list[str]` says what is in a "
     "list."
@@ -105,9 +99,8 @@ def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
     if phrase("condition alone").begins(step.text):
         yield Finding(step.span, f"`{step.text}` has no condition", "Write it on the same line.", step.text)
     elif is_else(step) and (before is None or before.op not in (OpCode.CND, OpCode.ELS) or is_loop(before)):
-        yield Finding(
-            step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.", step.text
-        )
+        message = f"there is no If before this {step.text.split()[0].rstrip(',:')}"
+        yield Finding(step.span, message, "Indent both the same.", step.text, "error")
     elif not step.children and _WITHIN.isdisjoint(step.text) and not phrase("what follows").inside(step.text[1:]):
         hint = "Indent below it what to do, or write it on the same line, after a comma."
         yield Finding(step.span, "nothing happens when this is true", hint, step.text)

@@ -13,7 +13,7 @@ from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
 from runtime.language.instructions.model import Call, End, Jump, Leave, Return
-from runtime.language.instructions.steps.course import course_of, jump_behind, without_further
+from runtime.language.instructions.steps.course import course_of, jump_behind
 from runtime.language.instructions.steps.repeating import (
     begins_loop,
     branch_of,
@@ -68,6 +68,8 @@ class Classifier:
         self._remembering = Remembering(reach)
         self.asked_before: str | None = None
         """The condition that completes the previous step, if that step waits for the answer to a question."""
+        self.loops = 0
+        """How many loops are around the step that is read."""
         self._reach = reach
         self._within = within
         self._named_calls = NamedCalls(reach, within)
@@ -102,7 +104,7 @@ class Classifier:
         return self._parts.of(text, whole=whole)
 
     def _classified(self, text: str, whole: bool) -> LoweredInstruction:
-        text = without_further(phrases.plain(text))
+        text = messages.without_going_on(phrases.plain(text), in_a_loop=self.loops > 0)
         if match := phrases.PBASM.match(text):
             return LoweredInstruction(OpCode(match[1]), match[2].strip())
         if offer := phrase("offers options").is_all_of(_bare(text)):
@@ -251,8 +253,9 @@ class Classifier:
                 return text[:at], rest
         return None
 
-    @staticmethod
-    def _course(text: str, bare: str) -> LoweredInstruction | None:
+    def _course(self, text: str, bare: str) -> LoweredInstruction | None:
+        if not self.loops and phrase("goes on from here").is_all_of(bare):
+            return LoweredInstruction(OpCode.EXE, messages.NOTHING)
         found = course_of(bare) or jump_behind(bare)
         if found is None:
             return None

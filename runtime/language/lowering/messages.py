@@ -6,12 +6,15 @@ import re
 from collections.abc import Collection
 
 from runtime.language.instructions.conditions.reading import read_answer
+from runtime.language.instructions.steps.course import begins_to_wait
+from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.vocabulary.phrase import PhraseMatch, phrase, words_of
 
 NO_CLOCK = "no step waits for a time of day: `Wait 2 hours` waits, and a trigger such as `Every day at 17:00` begins"
+NOTHING = "do nothing"
 _ANEW = phrase("another of two words"), phrase("another of one word")
 _OWN = frozenset({"their", "his", "her", "my", "our", "your"})
 _BEFORE_WHOM = frozenset({"the", "back", "to", "with"})
@@ -60,6 +63,18 @@ def may_be_their_end(before: str, end: str) -> bool:
 def has_the_end(before: str, end: str) -> bool:
     """Whether the words of an end are part of the message `before` it."""
     return in_a_list(before, end) or may_be_their_end(before, end)
+
+
+def without_going_on(text: str, *, in_a_loop: bool) -> str:
+    """A step without the "and go on" at its end, which says nothing else than what comes next. In a loop that may be
+    its next round, unless the step waits."""
+    cut = phrase("and goes on").inside(text)
+    if cut is None or not cut.start():
+        return text
+    head = text[: cut.start()]
+    if may_go_on(head) and not any(not one.in_words for one in settings_of(head)):
+        return text
+    return text if in_a_loop and not begins_to_wait(phrase("opening").without(head)) else head.rstrip(" ,;")
 
 
 def is_indirect(text: str) -> bool:
@@ -116,6 +131,13 @@ def only_waits(bare: str) -> bool:
     first, _, rest = bare.lower().partition(" ")
     stays = first in ("stay", "remain") and phrase("until").inside(rest) is not None
     return stays or rest.partition(" ")[0] in words_of("silent")
+
+
+def only_offers(bare: str) -> bool:
+    """Whether a step makes an offer, and does not say that it is a question: it names no value, and nobody chooses."""
+    asks = any(phrase(name).inside(bare) for name in ("asks inside", "answer kept", "whether"))
+    typed = any(":" in one[0] for one in phrases.VARIABLE.finditer(bare))
+    return phrase("offers").begins(bare) is not None and not (asks or typed)
 
 
 def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[str]) -> str:

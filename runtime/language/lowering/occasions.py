@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from runtime.language.event_triggers import speaks_of_people, trigger_kind
-from runtime.language.instructions.conditions.reading import read_condition
+from runtime.language.instructions.conditions.reading import read_answer, read_condition
 from runtime.language.instructions.decode import decode, work_of
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Call, Free, Leave, Loop, LoopKind, Say, Wait
-from runtime.language.instructions.steps.repeating import loop_of
+from runtime.language.instructions.steps.course import begins_to_wait
+from runtime.language.instructions.steps.repeating import branch_of, loop_of
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import joints
@@ -21,6 +22,15 @@ from runtime.language.syntax.nodes import ListItem
 from runtime.language.vocabulary.phrase import phrase
 
 LATER = "it may be meant for later, and a trigger of a playbook waits for that"
+
+
+def reacts_to_an_answer(text: str) -> bool:
+    """Whether a step waits for an answer to the one before it, or depends on it: "If they accept, …"."""
+    branch = branch_of(phrases.plain(text).partition(",")[0])
+    if begins_to_wait(phrase("opening").without(text)):
+        return True
+    test = branch.test.rstrip(" .:") if branch else ""
+    return bool(phrase("reacts").begins(test)) or read_answer(test) in ("yes", "no")
 
 
 class Occasions:

@@ -18,7 +18,9 @@ from runtime.language.lowering.instruction import LoweredInstruction, LoweredTal
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode, Step
 from runtime.language.value_types import variable_name
-from runtime.language.vocabulary.phrase import phrase, words_of
+from runtime.language.vocabulary.phrase import PhraseMatch, phrase, words_of
+
+_ORDINALS = ("last", "first", "second", "third", "fourth", "fifth")
 
 
 class AskedVariables:
@@ -110,11 +112,11 @@ class AskedVariables:
         return f"whether ${min(asked)} gets the answer, too, is unclear" if asked else ""
 
     def adding(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "Put $ticket in $urgent" and "Clear $urgent", a list; "Write a short $note", which is new. None
-        for any other step."""
-        empties = phrase("empties").begins(bare) if self.lists else None
-        if empties and empties["target"].removeprefix("$") in self.lists:
-            return LoweredInstruction(OpCode.EXE, f"Set {empties['target']} to []")
+        """ "Put $ticket in $urgent" and "Remove it from $urgent", a list; "Write a short $note", which is new. None for
+        any other step."""
+        changes = phrase("changes a list").begins(bare) if self.lists else None
+        if changes and changes["target"].removeprefix("$") in self.lists and (done := self._changed(changes)):
+            return LoweredInstruction(OpCode.EXE, done)
         if (new := phrase("makes a new one").begins(bare)) and new["target"].removeprefix("$") not in self.given:
             return LoweredInstruction(OpCode.EXE, f"{new['target']} = {bare}")
         found = phrase("puts into").begins(bare)
@@ -123,6 +125,20 @@ class AskedVariables:
         name = found["target"].removeprefix("$")
         grows = name in self.lists or (found["where"].lower() == "on" and "list" in name.lower().split("_"))
         return LoweredInstruction(OpCode.EXE, f"Add {found['what']} to {found['target']}") if grows else None
+
+    def _changed(self, changes: PhraseMatch) -> str:
+        """What changes a list, in symbols; "" where that is not one thing."""
+        target, part = changes["target"], phrase("a part of a list").begins(changes["gone"] or "")
+        value = changes["gone"] or changes["new"] or changes["value"]
+        if part and part["at"]:
+            return f"{target} = {target}[{'1:' if part['at'].lower() == 'first' else ':-1'}]"
+        if not value or (part and part["all"]):
+            return f"{target} = {target}[::-1]" if changes["reversed"] else f"{target} = []"
+        if read_value(value) is None or value.removeprefix("$") in self.lists:
+            return ""
+        if changes["at"]:
+            return f"{target}[{_ORDINALS.index(changes['at'].lower()) - 1}] = {value}"
+        return f"{target} -= {value}" if changes["gone"] else f"{target} = [{value}] + {target}"
 
     def why_not_kept(self, said: str, part: str) -> str | None:
         """Why a sentence behind a question that names no variable may not say which one the answer is for, "Set $a"; ""

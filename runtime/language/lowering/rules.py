@@ -13,11 +13,11 @@ from runtime.language.event_triggers import trigger_kind
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import BranchSide, Condition, Leave, Loop, StepGroup
-from runtime.language.instructions.steps.course import course_of, starts_over, without_further
+from runtime.language.instructions.steps.course import course_of, starts_over
 from runtime.language.instructions.steps.repeating import loop_of
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import operand_texts, sets
-from runtime.language.lowering import phrases
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.answers import answer_in, answering
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.checks.source_check import lost_names
@@ -27,10 +27,10 @@ from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.lowerer import NO_STEP, LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.meeting_waits import MeetingWaits
-from runtime.language.lowering.occasions import LoopPeople, Occasions
+from runtime.language.lowering.occasions import LoopPeople, Occasions, reacts_to_an_answer
 from runtime.language.lowering.questions import about_values, about_what_was_found
 from runtime.language.lowering.scope import Reach, attendees, is_meeting
-from runtime.language.lowering.sides import beyond_the_test, is_exact, why_no_side, work_first
+from runtime.language.lowering.sides import beyond_the_test, is_exact, nothing_below, why_no_side, work_first
 from runtime.language.pbasm.notation import coded_trigger, given_steps, number_notes, write_agent
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.listing import MAX_DEPTH
@@ -157,7 +157,6 @@ class _StepLowering:
         self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes
-        self._loops = 0
         self._loop_people = LoopPeople()
         self._behind: _Place | None = None
         """What stands before a heading without words, below which a sentence with both sides of a condition is."""
@@ -183,6 +182,7 @@ class _StepLowering:
             before = steps[-1] if steps else None
             asked = _ASKED.search(one.text if (one := before or above) else "")
             self._classifier.asked_before = asked and (asked[2] or "")
+            self._classifier.speech.answered_next = number < len(items) and reacts_to_an_answer(items[number].text)
             line = _line(parent, number)
             found = about_what_was_found(item.text, before, self._reach)
             item = dataclasses.replace(item, text=about_values(found, self._questions))
@@ -205,15 +205,12 @@ class _StepLowering:
 
     def _lower(self, item: ListItem, line: str, before: Step | None, above: Step | None) -> Step:
         found, item = self._understood(item)
-        if found.op is OpCode.JMP and (target := found.text.partition(" ")[0]) not in self._lines:
+        target = found.text.partition(" ")[0] if found.op is OpCode.JMP else ""
+        if target and target not in self._lines:
             found = free(item.text, NO_STEP)
-        elif (
-            found.op is OpCode.JMP
-            and "repeat step " in item.text.lower()
-            and int(target) + 1 != int(line.partition(".")[0])
-        ):
+        elif target and "repeat step " in item.text.lower() and int(target) + 1 != int(line.partition(".")[0]):
             found = free(item.text, "the steps behind the one that it repeats may not be meant")
-        if self._loops and (_may_end_the_loop(found, said := item.text.strip()) or starts_over(said)):
+        if self._classifier.loops and (_may_end_the_loop(found, said := item.text.strip()) or starts_over(said)):
             found = free(item.text, "it may be about the loop, or about the whole playbook")
         if found.known and found.op is OpCode.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
@@ -221,17 +218,18 @@ class _StepLowering:
             found, item = _whole(item, why)
         found, item = self._loop_people.counting(*self._in_full(found, item, line, before, above))
         once = found.known and found.op is OpCode.CND and not found.loop
-        later = self._occasions.why_later(found.text, above, in_a_loop=self._loops > 0) if once else ""
+        later = self._occasions.why_later(found.text, above, in_a_loop=self._classifier.loops > 0) if once else ""
         known = self._questions.whether_known(found.text) if once else ""
-        if why := later or known or self._loop_people.doubt(found, item.text):
+        below = nothing_below(found.text) if once and found.body is None and not item.children else ""
+        if why := later or known or below or self._loop_people.doubt(found, item.text):
             found, item = _whole(item, why)
         noted, started = len(self._notes), len(self._classifier.background.started)
         if found.loop and found.known and not (phrase("again if").begins(found.text) or loop_of(found.text)):
             found, item = _whole(item, "the list that it goes through is unclear")
         self._behind = (before, above) if found.known and not found.text else None
         step = self._written(found, item, line)
-        said = phrases.plain(item.text)
-        bare = phrase("opening").without(without_further(said))
+        said = messages.without_going_on(phrases.plain(item.text), in_a_loop=self._classifier.loops > 0)
+        bare = phrase("opening").without(said)
         if course := course_of(bare):  # the grammar has read the other words of such a step
             said = f"{said[: said.index(bare)]} {course.said}"
         lost = _lost(said, step) if found.known and not phrases.PBASM.match(said) else []
@@ -303,13 +301,13 @@ class _StepLowering:
         done = decode(step)
         self._questions.note(found, done)
         self._classifier.background.note(done)
-        self._loops += found.loop
+        self._classifier.loops += found.loop
         condition = line if found.op is OpCode.CND else None
         with self._classifier.background.inside(condition), self._loop_people.inside(found, item):
             about, self._questions.about = self._questions.about, phrases.VARIABLE.findall(found.text)
             children = self.lower_all(_below(item, found), line, step)
             self._questions.about = about
-        self._loops -= found.loop
+        self._classifier.loops -= found.loop
         asked = _ASKED.search(found.text) if found.talk else None
         first = children[0] if children else None
         if asked and first and first.op is OpCode.YLD and first.text == asked[1] and not first.children:

@@ -105,6 +105,15 @@ class Reach:
         who = messages.somebody_elses(step)
         return f"it is for {who!r}, and there is no such agent" if who and not self.agents_in(who) else ""
 
+    def absent_too(self, step: str) -> str:
+        """Who hears a message besides its first listener, and is no agent: "Tell the parent and the school"."""
+        also = phrase("to another, too").begins(step)
+        role = also["role"] if also else ""
+        if also is None or self.agents_in(role) or phrase("people").is_all_of(role):
+            return ""
+        known = phrase("people").is_all_of(also["first"]) or self.is_the_user(also["first"])
+        return role if known or role.lower() in words_of("served") | words_of("roles") else ""
+
     @cached_property
     def people(self) -> frozenset[str]:
         """The common nouns, in the singular, for people to whom the agent's steps speak."""
@@ -117,7 +126,22 @@ class Reach:
         return self._may_be_the_user(one) and self.people <= {one}
 
     def _may_be_the_user(self, noun: str) -> bool:
-        return noun in words_of("served") or noun in self._begin
+        return noun in words_of("served") or noun in self._begin or (noun == self._first and not self._begin)
+
+    @cached_property
+    def _first(self) -> str:
+        """The common noun for whom the program's first words are; "" where they are for nobody who is named so, and for
+        somebody who is only told something, as a third person may be: "Tell the manager that …"."""
+        playbooks = (playbook for agent in self._program.agents for playbook in agent.playbooks)
+        steps = (item.text for playbook in playbooks for step in playbook.steps for item in step.walk())
+        for bare in map(phrase("opening").without, steps):
+            found = phrase("addressed").begins(bare)
+            if found and not phrase("a text").is_all_of(found["who"]):
+                one = _singular(found["who"])
+                return one if phrase("meets").begins(bare) or one not in words_of("roles") else ""
+            if phrase("ask always").begins(bare):
+                return ""
+        return ""
 
     @cached_property
     def _begin(self) -> frozenset[str]:

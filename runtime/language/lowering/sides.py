@@ -241,6 +241,14 @@ def work_first(found: LoweredInstruction) -> LoweredInstruction:
     return replace(found, text="", after=(found.text, *found.after))
 
 
+def nothing_below(heading: str) -> str:
+    """Why a condition in words with nothing below it may be more than that: "If they are sad comfort them"; "" for an
+    exact one."""
+    branch = branch_of(heading)
+    exact = branch is None or not branch.test or read_condition(branch.test.rstrip(" .:")) is not None
+    return "" if exact else "what is done if it holds stands neither below it nor behind a comma"
+
+
 def beyond_the_test(heading: str) -> str:
     """Why a condition in words may be more than that: "If they are late, take 5 off it, then …"; "" where it is not."""
     branch, loop = branch_of(heading), loop_of(heading)

@@ -36,6 +36,8 @@ class Speech:
         """The agents in free steps, which may speak with them."""
         self.absent = ""
         """The person besides the user for whom the last step of such kind was."""
+        self.answered_next = False
+        """Whether the next step reacts to an answer."""
         self.questions = AskedVariables(meeting=meeting)
         self._reach = reach
         self._meeting = meeting
@@ -118,6 +120,8 @@ class Speech:
             return free(text, f"what {name or 'somebody'} does is more than words")
         if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
             return free(text, "whose answer is kept is unclear")
+        if asks and not self.answered_next and messages.only_offers(bare):
+            return free(text, "whether an answer is waited for is not said")
         if asks and "$" in bare and phrase("options in words").inside(bare):
             return free(text, messages.BUTTONS)
         if (about := phrase("about their value").inside(bare)) and about["name"] in self.questions.given:
@@ -213,18 +217,11 @@ class Speech:
         named = phrase("to a name").begins(bare)
         if named and target is None and not phrase("people").begins(named["who"]):
             return free(text, f"there is no agent {named['who']}")
-        also = phrase("to another, too").begins(bare)
-        person = also and (phrase("people").is_all_of(also["first"]) or self._reach.is_the_user(also["first"]))
-        person = person or (also and also["role"].lower() in phrases.ROLES)
-        if also and person and not (self._reach.agents_in(also["role"]) or phrase("people").is_all_of(also["role"])):
-            return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
+        if role := self._reach.absent_too(bare):
+            return free(text, f"it is for {role!r}, too, and there is no such agent")
         pronoun = target == "user" and self._spoken_to(bare) is None and phrase("people outside").inside(bare) is None
         other = self._somebody_else(bare) if target is None or pronoun else None
-        known = other and (
-            phrase("people").begins(other["who"])
-            or phrase("everybody").begins(other["who"])
-            or other["who"] in ("team", "group")
-        )
+        known = other and phrase("somebody known").begins(other["who"])
         if other and not (known or (pronoun and self._reach.is_the_user(other["who"]))):
             return free(text, f"it is for {other['who']!r}, and there is no such agent")
         spoken = self._spoken_to(bare) if self.absent and target == "user" else None
@@ -261,16 +258,17 @@ class Speech:
 
     def _tells(self, bare: str, target: str | None) -> bool:
         to_somebody = target is not None and phrase("tell if named").begins(bare)
-        to_all = self._meeting and phrase("tell a meeting").begins(bare)
         known = {*phrases.VARIABLE.findall(bare)} <= self.questions.given
         alone = known and phrase("propose").begins(bare) and not self._reach.is_named_by_others
         told = phrase("tell").begins(bare) or phrase("asks for no words").begins(bare)
-        return bool(told or to_somebody or to_all or alone)
+        return bool(told or to_somebody or alone or (self._meeting and phrase("tell a meeting").begins(bare)))
 
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
         if self._needs_no_words(bare):
             return False
         if phrase("ask always").begins(bare) or (text.rstrip().endswith("?") and not phrase("think").begins(bare)):
+            return True
+        if self.answered_next and phrase("propose").begins(bare):
             return True
         if phrase("together").begins(bare) and any(one.lead == "with" for one in self._named(bare)):
             return True

@@ -100,16 +100,6 @@ def begins_to_wait(text: str) -> bool:
     return _begins(text) and _chart(text)[0].begins("waiting", 0)
 
 
-@lru_cache(maxsize=4096)
-def without_further(text: str) -> str:
-    """A wait without the "and then continue" at its end, which says nothing else than what comes next."""
-    if not text[:11].lower().startswith(("wait", "please wait")):
-        return text
-    chart, tokens = _chart(text.rstrip(" ."))
-    cut = next((at for at in range(1, len(tokens)) if len(tokens) in chart.ends("goes_on", at)), None)
-    return text if cut is None else text[: tokens[cut].at].rstrip()
-
-
 def _begins(source: str) -> bool:
     first, firsts = source.partition(" ")[0].lower().rstrip(","), _grammar().firsts
     return first in firsts["course"] or first in firsts["leading"]

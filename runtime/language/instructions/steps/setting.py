@@ -17,7 +17,7 @@ from runtime.language.instructions.conditions.tokens import ConditionToken, lead
 from runtime.language.instructions.expression import Expression, expression_of, has_date
 from runtime.language.instructions.text import governing
 from runtime.language.instructions.values import read_value, result_of
-from runtime.language.vocabulary.phrase import words_of
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 _FILES = (FILE, Path(__file__).parent / "setting.grammar")
 SEVERAL = "it sets several variables"
@@ -125,7 +125,7 @@ def _stored(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]
         value = source[tokens[0].end : tokens[at].at].strip()
         targets = chart.ends("ending", at).get(len(tokens), ())
         called = _is_call(tokens[1:at]) or result_of(value) != value
-        if targets and value and (called or read_value(value) is not None):
+        if targets and value and (called or (read_value(value) is not None and not _is_membership(value))):
             somebody = tokens[0].text == "copy" and targets[0].lstrip("$").rpartition("_")[2].lower() in _PEOPLE
             yield SetReading(targets, "", value, unsure="it may be for somebody, too" if somebody else "")
             if stores == ["either"] and not called:
@@ -163,6 +163,12 @@ def _is_call(tokens: Sequence[ConditionToken]) -> bool:
     return len(tokens) == 1 and (tokens[0].kind == "CALL" or tokens[0].form == "call")
 
 
+def _is_membership(value: str) -> bool:
+    """Whether a value says no more than where another one is: "$price in $prices"."""
+    read = read_value(value)
+    return read is not None and isinstance(read.tree, ast.Compare) and isinstance(read.tree.ops[0], ast.In | ast.NotIn)
+
+
 def _parts(value: str) -> int:
     """The number of values in a list."""
     read = read_value(value)
@@ -178,6 +184,8 @@ def _is(value: str, *kinds: type[ast.expr]) -> bool:
 def _unsure(value: str) -> str:
     """Why a value in words may be more than one; "" where it is one."""
     value = value.partition("): ")[0]  # behind a call stands what its author wrote
+    if phrase("no value alone").begins(value):
+        return "it may be something to do, and no value"
     return LATER if governing(value, lambda before: read_value(before) is not None) else ""
 
 
@@ -231,6 +239,8 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
         (target,), sign, f"[{', '.join(value.code for value in (first, second, *more))}]"
     ),
     "added_sum": _added_sum,
+    "keyed": lambda _, amount, __, key, ___, target: _Meaning((f"{target}[{key.code}]",), "", amount.code),
+    "keyed_behind": lambda _, amount, __, target, ___, key: _Meaning((f"{target}[{key.code}]",), "", amount.code),
     "rounded": lambda _, target, *__: _Meaning((target,), "", f"round({target})"),
     "rounded_to": lambda _, target, __, amount, ___: _Meaning((target,), "", f"round({target}, {amount.code})"),
     "emptied": lambda _, empty, __, target: _Meaning((target,), "", empty),

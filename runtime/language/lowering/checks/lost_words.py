@@ -13,68 +13,14 @@ from runtime.language.lowering import messages
 from runtime.language.lowering.clauses import clauses, joints
 from runtime.language.lowering.questions import without_what_was_found
 from runtime.language.syntax.signature import spaced
-from runtime.language.vocabulary.phrase import phrase, words_of
+from runtime.language.vocabulary.phrase import phrase, phrases_of, words_of
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_SMALL = (
-    "a an the this that these those it its is are was were be been am do does did done has have had having will would"
-    " shall should can could may might must to of in on at by for from with as into onto about and"
-    " or but so then than there here which who whom whose what i you your yours me my we our us he him his she her hers"
-    " they them their theirs one also just please now next first second third finally lastly afterwards s t ll re ve d"
-)
-_STOOD_FOR = {
-    "CND": "provided only if when whenever whether while until till unless else otherwise check see verify determine"
-    " find out test look yes not true case so repeat times loop iterate keep long active meeting iterations rounds"
-    " attempts tries up most more no maximum doing go iterate over through step steps down by"
-    " following forever endlessly once twice thrice x every each passes cycles of"
-    " doesnt dont didnt isnt arent wasnt werent hasnt havent asking",
-    "QUE Say": "say same show print display tell ask output reply respond answer announce write send greet"
-    " whisper exactly saying welcome thank congratulate words",
-    "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
-    " trigger playbook using calling via passing get obtain store save keep put record remember result results output"
-    " answer giving set let assign pick picked choose chose they",
-    "EXE": "keep hold note call remember set let store assign initialize initialise increment increase decrement"
-    " decrease add append subtract clear empty reset"
-    " compute calculate break exit leave stop end quit loop looping repeating out continue round save put write record"
-    " variable result results output value calling both",
-    "YLD for user": "wait hold pause yield user users human customer person people visitor guest client player him her"
-    " them reply replies answer answers respond responds response responding input message say says something anything"
-    " answered replied responded before continue continuing go going until next speak come back enter type yld tell"
-    " turn",
-    "YLD for agent": "wait hold pause yield agent reply replies answer answers respond responds response responding"
-    " answered replied responded before continue continuing go going message say says something anything until next"
-    " back yld user human",
-    "YLD for meeting": "wait hold pause yield meeting reply replies answer answers respond responds response message"
-    " messages say says something anything somebody someone anyone everyone until next speak speaks others yld"
-    " attendees participants contribution contributions",
-    "YLD for orderer": "wait word words message messages answer reply news whoever ordered task",
-    "YLD for $": "wait word words message messages answer reply news task",
-    "YLD for task": "wait word words message messages answer reply news",
-    "YLD for call": "wait yield call result return returns yld",
-    "YLD for exit": "yield end exit quit terminate stop finish shut down hang up program conversation chat session"
-    " close yld",
-    "YLD for return": "yield return yld",
-    "RET": "only result results output value calling returns gives says"
-    " early immediately return control caller calling playbook nothing back this end exit leave stop finish quit"
-    " call meeting",
-    "JMP": "skip if unless until while as long go jump goto return continue proceed loop repeat restart start begin"
-    " over back step again beginning top anew all move on ahead forward yld ask them",
-    "CHK": "check apply see follow consider read heed note n",
-    "Ask": "option options choice choices button buttons",
-    "EndMeeting": "end close finish conclude adjourn meeting",
-    "LeaveMeeting": "leave exit quit meeting",
-    "InviteToMeeting": "add invite bring meeting our agent",
-    "Spawn": "start launch spawn begin run kick off execute order background task new another give",
-    "Result": "wait await get take fetch collect result results answer outcome task work job background store save keep"
-    " put until finish finished end ended complete completed come back return returned ready over",
-    "Tell": "tell inform let know task background work job orderer whoever ordered",
-    "Sleep": "wait sleep pause before continue continuing go going on second seconds minute minutes hour hours day days"
-    " half quarter quarters another " + " ".join(NUMBER_WORDS[1:]),
-}
+_SMALL_WORDS = words_of("small words") | words_of("manner") - {"only"}
+_STOOD_FOR = phrases_of("Words that instructions stand for")
+_STOOD_FOR_WORDS = {name.removeprefix("instead of "): words_of(name) for name in _STOOD_FOR}
 """The words that an instruction replaces, by its start or its call."""
-_SMALL_WORDS = frozenset(_SMALL.split()) | words_of("manner") - {"only"}
-_STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
-_LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in start)
+_LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR_WORDS if " " in start)
 """The starts of more than one word, each also as it stands after another instruction."""
 _STEM = 4
 _SPELT_NUMBERS = tuple((str(number), word) for number, word in enumerate(NUMBER_WORDS))

@@ -11,6 +11,7 @@ from runtime.language.diagnostics import DiagnosticList, ProgramRejected
 from runtime.language.event_triggers import trigger_kind
 from runtime.language.instructions.text import CALL, CALLED
 from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
+from runtime.language.lowering.messages import without_going_on
 from runtime.language.lowering.phrases import PBASM, VARIABLE, plain
 from runtime.language.pbasm.notation import given_steps, read_agent, signature
 from runtime.language.program import NOTE, AgentSpec, OpCode, PlaybookSpec, Step, TriggerKind, jump_target
@@ -118,7 +119,8 @@ def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
 def _lost(item: ListItem, step: Step) -> list[str]:
     """The variables, calls and clauses of a source step that its compiled form lacks."""
     before, after = ("\n".join(inner.text for inner in whole.walk()) for whole in (item, step))
-    texts = [PBASM.sub(r"\2", plain(inner.text)) for inner in item.walk()]
+    said = (PBASM.sub(r"\2", plain(inner.text)) for inner in item.walk())
+    texts = [without_going_on(text, in_a_loop=False) for text in said]
     rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
     worded = len(texts) > 1 or not (step.op in _SETTLED or is_call(step))
     clauses = [f'"{lost}"' for text in texts for lost in lost_clauses(text, rows) if worded or lost != text]

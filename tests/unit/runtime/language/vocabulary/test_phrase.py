@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from runtime.language.vocabulary.phrase import ENTRIES, PhrasePattern, phrase
+from runtime.language.vocabulary.phrase import ENTRIES, FILE, PhrasePattern, phrase
 from tests.architecture.source_tree import ROOT
 
 CODE = [
@@ -84,3 +84,8 @@ def test_every_phrase_that_the_code_asks_for_is_in_the_vocabulary() -> None:
     asked = {name for text in CODE for name in re.findall(r'\b(?:phrase|words_of)\([\'"]([^\'"]+)[\'"]\)', text)}
     assert len(asked) > 200
     assert asked <= ENTRIES.keys()
+
+
+def test_no_two_phrases_have_one_name() -> None:
+    names = re.findall(r"^### (.+)$", FILE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(names) == len(ENTRIES)
