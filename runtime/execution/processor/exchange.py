@@ -24,7 +24,7 @@ from runtime.execution.prompt.situation import named_value, node_context, shown_
 from runtime.execution.prompt.step_words import script_lines
 from runtime.execution.prompt.with_files import file_mention
 from runtime.execution.questions.asking import FrameQuestions, Plan
-from runtime.execution.questions.form import Question, WordsQuestion
+from runtime.execution.questions.form import Question, ValueQuestion, WordsQuestion
 from runtime.execution.questions.spoken import SpeechCleaner, spoken
 from runtime.execution.session_context import StepWatcher
 from runtime.execution.speech.joint import beginning
@@ -63,6 +63,7 @@ class Exchange:
         self._known = known or work.names
         self._hears_words = hears_words
         context = work.context
+        self._others = [f"(To {agent.name}:)" for agent in context.program.agents]
         calls = ModelCalls(context, work.frame)
         self.asking = FrameQuestions(context, work.frame, calls, self._prompt, self._park, self._shorten, doing)
         work.interrupts = self.asking.close
@@ -85,13 +86,16 @@ class Exchange:
         self.context.journal.note(CallReturned(*site(self.frame, call), value=store(answer)))
         return answer
 
-    async def _prompt(self, asked: str) -> tuple[ChatMessage, ...]:
+    async def _prompt(self, asked: str, first: Question) -> tuple[ChatMessage, ...]:
         told, frame = self.context.told, self.frame.state
         remembered = None if told is None else await told(frame, frame.heard, asked)
         system, state = self._system(), self.context.journal.state
         asked = "\n".join([text for text in (remembered, asked) if text])
         frame = replace(frame, notes=[*frame.notes, *self.work.notes], said=[*frame.said, *self.work.said])
-        return build_prompt(system, state, frame, self._known(), asked)
+        known, placed = self._known(), not (isinstance(first, WordsQuestion) and first.example)
+        if self.context.alone and isinstance(first, ValueQuestion) and first.optional:  # small models give old values
+            known = {name: value for name, value in known.items() if name not in first.types}
+        return build_prompt(system, state, frame, known, asked, placed=placed)
 
     def _steer(self) -> None:
         """Show what was said to the agent while it worked, when that is for the work to see."""
@@ -140,7 +144,7 @@ class Exchange:
 
             async def say(pieces: AsyncIterator[str]) -> None:
                 pieces = pieces if self.context.watcher is None else self._watched(pieces, self.context.watcher)
-                filter_ = SpeechCleaner(self._filled, self.frame.agent.klass, goes_on=bool(broken.begun))
+                filter_ = SpeechCleaner(self._filled, self.frame.agent.klass, self._others, goes_on=bool(broken.begun))
                 words = spoken(pieces, filter_, may_be_silent=may_be_silent or bool(broken.begun))
                 if broken.begun:
                     words = _behind(self.asking.blanks, words)
@@ -324,8 +328,10 @@ def _heard(state: SessionState, message: Message) -> str:
 
 
 def build_prompt(
-    system: str, state: SessionState, frame: FrameState, names: Mapping[str, Any], asked: str
+    system: str, state: SessionState, frame: FrameState, names: Mapping[str, Any], asked: str, *, placed: bool = True
 ) -> tuple[ChatMessage, ...]:
+    """The whole prompt. Where it is not `placed`, it tells neither who is there nor what was said since somebody wrote:
+    small models say it again."""
     messages = [ChatMessage("system", system, cacheable=True)]
     for past in frame.transcript:
         messages += exchanged(past)
@@ -334,18 +340,19 @@ def build_prompt(
     heard = "\n".join(text for text in (frame.heard, *frame.notes) if text)
     if heard:
         messages.append(ChatMessage("user", heard))
-    if frame.said:
+    if frame.said and placed:
         messages.append(ChatMessage("assistant", foreign_lines("\n\n".join(frame.said))))
-    messages.append(ChatMessage("user", f"{LineForm.FROM_PROGRAM}\n{_known(state, frame, names)}{asked}"))
+    known = _known(state, frame, names, placed=placed)
+    messages.append(ChatMessage("user", f"{LineForm.FROM_PROGRAM}\n{known}{asked}"))
     return tuple(messages)
 
 
-def _known(state: SessionState, frame: FrameState, names: Mapping[str, Any]) -> str:
+def _known(state: SessionState, frame: FrameState, names: Mapping[str, Any], *, placed: bool) -> str:
     agent = state.agents[frame.agent]
     lines = []
     shown = [(name, value) for name, value in names.items() if not name.startswith("_") and name != "startup_message"]
     if shown:
         values = (f"${foreign_line(name)} = {named_value(agent, name, value)}" for name, value in shown)
         lines.append(f"{LineForm.KNOWN} " + "; ".join(values))
-    lines += node_context(state, frame)
+    lines += node_context(state, frame) if placed else []
     return "\n".join([*lines, ""]) if lines else ""

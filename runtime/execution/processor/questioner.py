@@ -20,7 +20,7 @@ from runtime.language.instructions import model as steps
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.operands import NOT_SO, VARIABLE
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 _DENIED: Mapping[str, str] = {
     **{f"{verb}n't": verb for verb in ("is", "are", "was", "were", "has", "have", "had", "do", "does", "did")},
@@ -34,23 +34,6 @@ _SOMEBODY: Mapping[str, str] = {"nobody": "somebody", "nothing": "something", "n
 _AFTER_NO = frozenset({"there is", "there are", "there was", "there were"})
 _HAVE = frozenset({"has", "have", "had", "gave", "give", "gives", "needs", "need", "wants", "want", "found", "finds"})
 _SOME: Mapping[str, str] = {"any": "some", "anything": "something", "anyone": "someone", "anybody": "somebody"}
-_OTHER_MEANING = frozenset(
-    {
-        *("and", "or", "but", "nor", "neither", "unless", "if", "without", "never", "except", "because", "when"),
-        *("all", "every", "each", "both", "everybody", "everyone", "everything", "always", "most", "many", "some"),
-        *("only", "just", "longer", "more", "less", "fewer", "yet", "either", "even", "until", "who", "that", "which"),
-    }
-)
-"""Words beside which the denied text is not the opposite of the rest, as in "not all of them came"."""
-
-_OF_A_MIND = frozenset(
-    {
-        *("want", "like", "agree", "think", "believe", "know", "seem", "expect", "mind", "care", "wish", "hope"),
-        *("intend", "plan", "happy", "satisfied", "pleased", "interested", "sure", "certain", "fine", "ok", "okay"),
-        *("good", "convinced", "comfortable", "willing", "ready"),
-    }
-)
-"""Words whose denial says more than that they are not so: who does not want it refuses it, and may also not care."""
 
 
 class PositiveTest(Struct, frozen=True):
@@ -69,7 +52,7 @@ def positive_test(text: str) -> PositiveTest:
         return PositiveTest(text)
     words = text.split()
     plain = [word.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip(",.:") for word in words]
-    if not (_OTHER_MEANING | _OF_A_MIND).isdisjoint(plain):
+    if not (words_of("denies more") | words_of("of a mind")).isdisjoint(plain):
         return PositiveTest(text)
     denials = [at for at, word in enumerate(plain) if word in ("no", "not") or word in _DENIED or word in _SOMEBODY]
     if len(denials) != 1:
@@ -115,16 +98,7 @@ MAX_SHOWN_CHARS = 200
 _BRIEF = "Only the message itself{length}, without quotation marks."
 _BRIEF_SPEECH = "Write only what you say{length}, without quotation marks."
 _SHORT = ", in a sentence or two"
-_LENGTHS = frozenset(
-    {
-        *("long", "longer", "detailed", "detail", "details", "thorough", "thoroughly", "full", "complete"),
-        *("story", "tale", "poem", "song", "essay", "article", "letter", "email", "list", "table", "recipe"),
-        *("plan", "summary", "report", "paragraph", "paragraphs", "sentence", "sentences", "words", "lines"),
-        *("verses", "steps", "pages", "all", "every", "each", "everything", "instructions", "rules", "short"),
-        *("shorter", "brief", "briefly", "haiku"),
-    }
-)
-"""Words of a step that say, or let expect, how long its message is."""
+
 
 MAX_QUOTED_CHARS = 500
 
@@ -167,19 +141,26 @@ class Questioner:
             names = {name: value for name, value in names.items() if name not in wanted}
             text = without_bookkeeping(text, wanted)
         told = self.told(text, names)
-        says_how_long = not _LENGTHS.isdisjoint(word.strip(".,:;!?\"'()").lower() for word in text.split())
+        plain = (word.strip(".,:;!?\"'()").lower() for word in text.split())
+        says_how_long = not words_of("says how long").isdisjoint(plain)
         length = "" if says_how_long else _SHORT
         this = "exactly this, all of it" if self._speaker else "this"
         example = _spoken(text, to, names) if self._speaker else ""
-        such_as = f' For example: "{example}"' if example else ""
+        such_as = self.such_as(example)
         task = f"{LineForm.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF.format(length=length)}"
-        if self._speaker and to != "the person":
-            brief = _BRIEF_SPEECH.format(length=length)
-            task = f"{LineForm.SPEAK.format(whom=to)} {self._speaker}: {told}.{such_as} {brief}"
+        if self._speaker and to != "the person" and not example:
+            task = f"{LineForm.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH.format(length=length)}"
         filled = VARIABLE.sub(lambda found: _filled(found, names), text)
         bare = (part.words.text, text, told, filled) if is_instruction(part.words.text) else ()
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
-        return form.WordsQuestion((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
+        authored = (*bare, *labelled)
+        return form.WordsQuestion(
+            (line, "words"), task, may_be_silent=part.takes_part, authored=authored, example=example
+        )
+
+    def such_as(self, example: str) -> str:
+        """An example in the task for a message; "" for a large model, which would say nothing else."""
+        return f' For example: "{example}"' if self._speaker and example else ""
 
     def asked(self, part: steps.Ask, names: Mapping[str, Any]) -> str:
         """What a person was asked, in the author's words; "" where they are not the author's."""

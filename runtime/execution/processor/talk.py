@@ -133,7 +133,8 @@ class FrameTalk(Struct, eq=False):
                 asked_again = _counted(asked_again, needed)
                 await self._insist(line, part, needed, _Attempt(attempt, "", asked))
             else:
-                now = _Attempt(attempt, self._aside_task(part, heard), asked)
+                wrote = "\n".join(message.content for message in heard)
+                now = _Attempt(attempt, self._aside_task(part, heard), asked, wrote)
                 asked = await self._aside(line, part, understood, now)
         raise PlaybookError("too much else was said while an answer was waited for")
 
@@ -186,7 +187,8 @@ class FrameTalk(Struct, eq=False):
     async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
         if missing:
             wanted = " and ".join(name.replace("_", " ") for name in missing)
-            task = f"{LineForm.ASK_AGAIN} in other words, for {wanted}. They were asked: {self._asked(part)}."
+            such_as = self._questioner.such_as(f"Please tell me the {wanted}.")
+            task = f"{LineForm.ASK_AGAIN} in other words, for {wanted}. They were asked: {self._asked(part)}.{such_as}"
         else:
             until = expression_text(part.until)
             task = f"{LineForm.GO_ON_UNTIL} {until}: {self._asked(part)}. Write the next message to the person."
@@ -195,8 +197,9 @@ class FrameTalk(Struct, eq=False):
     def _asked(self, part: Ask) -> str:
         return self._questioner.asked(part, self._exchange.work.names()) or "an answer to the last message"
 
-    async def _reply(self, line: str, what: str, task: str, part: Ask) -> None:
-        await self._exchange.say_words(self._partner(part), _only(WordsQuestion((line, what), task)))
+    async def _reply(self, line: str, what: str, task: str, part: Ask, heard: str = "") -> None:
+        authored = (heard,) if heard and self._exchange.context.alone else ()  # small models write what they heard
+        await self._exchange.say_words(self._partner(part), _only(WordsQuestion((line, what), task, authored=authored)))
 
     def _partner(self, part: Ask) -> str:
         return self._exchange.target_of(part.targets[0]) if part.targets else "user"
@@ -208,7 +211,8 @@ class FrameTalk(Struct, eq=False):
         names = " and ".join(name.replace("_", " ") for name in needed)
         task = (
             f"{LineForm.UNWILLING} their {names}. Write the next message to the person. It must do this: "
-            f"tell them kindly that you need their {names} to go on. Only the message itself."
+            f"tell them kindly that you need their {names} to go on."
+            f"{self._questioner.such_as(f'I need your {names} to go on.')} Only the message itself."
         )
         await self._reply(line, f"needed{now.number}", task, part)
         await self._asked_again(part, now)
@@ -228,7 +232,7 @@ class FrameTalk(Struct, eq=False):
         ):
             if does == "human":
                 self._exchange.asking.calls.publish(HumanRequested(*self._exchange.asking.calls.at))
-            await self._reply(line, f"aside{now.number}", now.task, part)
+            await self._reply(line, f"aside{now.number}", now.task, part, now.heard)
             if does != "cancel":
                 await self._asked_again(part, now)
         if does == "cancel":
@@ -347,6 +351,7 @@ class _Attempt(Struct, frozen=True):
     number: int
     task: str
     asked: str
+    heard: str = ""
 
 
 def _counted(asked_again: int, missing: Sequence[str]) -> int:

@@ -25,7 +25,7 @@ from runtime.execution.questions.form import (
 from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import FILE_TYPES, coerced
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, phrases_of
 from runtime.language.vocabulary.word_list import WORD
 
 _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
@@ -116,12 +116,16 @@ class Understanding:
     # -- for small models: one small question after the other
 
     async def _step_by_step(self, line: str, part: Ask, awaited: Awaited) -> UnderstandAnswer:
-        question = understanding(line, awaited)
-        given = await self._given(line, awaited) if awaited.types else {}
+        question, plain = understanding(line, awaited), _plain_act(awaited)
+        if plain == "human" and (named := [name for name, (text, _) in awaited.triggers.items() if _is_human(text)]):
+            return UnderstandAnswer(named[0], await self._values(line, named[0], question, awaited))
+        given = await self._given(line, awaited) if awaited.types and not plain else {}
         if awaited.triggers and not _is_all(given, awaited.heard):
             starts = await self._triggered(line, awaited)
             if starts != NONE:
                 return UnderstandAnswer(starts, await self._values(line, starts, question, awaited))
+        if plain in question.outcomes:
+            return UnderstandAnswer(plain, {})
         if any(value is not None for value in given.values()):
             corrected = await self._corrected(line, given, awaited)
             return UnderstandAnswer("correct", corrected) if corrected else UnderstandAnswer("answer", given)
@@ -136,6 +140,8 @@ class Understanding:
             [name] = awaited.types
             if awaited.heard.rstrip().endswith("?") and not phrase("agrees or refuses").inside(awaited.heard):
                 return {name: None}  # "How much is it?" is neither, whatever a small model takes it for
+            if plain := [said for said, one in phrases_of("Plain answers").items() if one.begins(awaited.heard)]:
+                return {name: plain == ["plain yes"]}
             return {name: _AGREED[await self._ask(self._questioner.agreed(line, awaited))]}
         given = await self._ask(self._questioner.given(line, awaited))
         return {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
@@ -197,6 +203,18 @@ class Understanding:
 
     async def _ask(self, question: Question) -> Any:
         return await self._exchange.answer(lambda: [question])
+
+
+def _plain_act(awaited: Awaited) -> str:
+    """What a message surely is in place of an answer; "" where a model has to say. "Never mind" may mean a *no*."""
+    acts = (
+        name.removeprefix("plain ") for name, one in phrases_of("Plain acts").items() if one.is_all_of(awaited.heard)
+    )
+    return next((act for act in acts if act in ("repeat", "human") or "bool" not in awaited.types.values()), "")
+
+
+def _is_human(trigger: str) -> bool:
+    return bool(phrase("human").inside(trigger))
 
 
 def _is_all(given: Mapping[str, Any], heard: str) -> bool:

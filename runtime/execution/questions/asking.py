@@ -32,8 +32,8 @@ MAX_BREAKS = 2
 Plan = Callable[[], Sequence[form.Question]]
 """The questions that can be asked together with the first one, in the order of the program."""
 
-Prompt = Callable[[str], Awaitable[tuple[ChatMessage, ...]]]
-"""The whole prompt around the text of the questions."""
+Prompt = Callable[[str, form.Question], Awaitable[tuple[ChatMessage, ...]]]
+"""The whole prompt around the text of the questions, of which this is the first."""
 
 
 class CopiedInstruction(form.WrongAnswer):
@@ -60,6 +60,18 @@ async def not_copied(pieces: AsyncIterator[str], instructions: Collection[str]) 
         raise CopiedInstruction("it repeats the instruction; write the message itself, as the person should read it")
     if holds:
         yield held
+
+
+async def up_to(example: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The pieces, without what a small model adds behind the example that it was given."""
+    came, wanted = "", example.casefold()
+    async for piece in pieces:
+        before, came = came, came + piece
+        at = came.casefold().find(wanted) if wanted else -1
+        if at < 0 or came[:at].rstrip(f"{_AROUND})").strip(_AROUND)[:1] not in ("", "("):
+            yield piece
+        elif len(before) < at + len(example):
+            yield came[len(before) : at + len(example)]
 
 
 def _plain(text: str) -> str:
@@ -115,6 +127,8 @@ class FrameQuestions(Struct, eq=False):
         async def read(question: form.Question, reply: QuestionReply, number: int) -> Any:
             nonlocal corrected
             pieces = reply.words(number)
+            if isinstance(question, form.WordsQuestion):
+                pieces = up_to(question.example, pieces)
             if corrected or not isinstance(question, form.WordsQuestion) or question.begun:
                 return await say(pieces)
             try:
@@ -194,7 +208,7 @@ class FrameQuestions(Struct, eq=False):
         schema = form.schema_of(first) if len(questions) == 1 else None
         worded = any(isinstance(question, form.WordsQuestion) for question in questions)
         temperature = None if worded and not self._context.alone else 0.0
-        prompt = await self._prompt(form.asked(questions, wrong))
+        prompt = await self._prompt(form.asked(questions, wrong), first)
         purpose = "execute" if worded else "decide"
         request = self.calls.addressed(CompletionRequest(prompt, purpose, temperature=temperature, schema=schema))
         self.prompt_chars = sum(len(message.content) for message in request.messages)

@@ -41,7 +41,7 @@ Key = tuple[str, str]
 class WordsQuestion(Struct, frozen=True):
     """The words of a message, shown while they are written. `task` says what the message does, `begun` what people have
     read of it already, `unfinished` the word behind that of which they may have read a part, `authored` how the program
-    says what it does."""
+    says what it does, `example` what a small model may write."""
 
     key: Key
     task: str
@@ -50,6 +50,7 @@ class WordsQuestion(Struct, frozen=True):
     begun: str = ""
     unfinished: str = ""
     authored: tuple[str, ...] = ()
+    example: str = ""
 
 
 class ValueQuestion(Struct, frozen=True):

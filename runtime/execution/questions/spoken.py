@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from runtime.core.json_text import begins_json
 from runtime.core.prompt_forms import LineForm
@@ -59,14 +59,18 @@ class SpeechCleaner:
     """Cleans the words of one message piece by piece. How the text was cut makes no difference.
 
     `fill` gives the text of a `{name}` or `$name`, None where it names nothing: then it stays. Quotes around the whole
-    are taken off, and so are the beginning of the question, the speaker's name or "Sure, here is the message:" before
-    it, and a call of `Say` or a code fence around it. A fence stays where it holds code: where it names a language, or
-    its first line is no sentence. The rest of a message that broke off (`goes_on`) stays as it is.
+    are taken off, and so are the beginning of the question, the speaker's name, one of `labels` or "Sure, here is the
+    message:" before it, and a call of `Say` or a code fence around it. A fence stays where it holds code: where it
+    names a language, or its first line is no sentence. The rest of a message that broke off (`goes_on`) stays as it is.
     """
 
-    def __init__(self, fill: Callable[[str], str | None], speaker: str = "", *, goes_on: bool = False) -> None:
+    def __init__(
+        self, fill: Callable[[str], str | None], speaker: str = "", labels: Sequence[str] = (), *, goes_on: bool = False
+    ) -> None:
         self._fill = fill
-        self._leading = [LineForm.FROM_PROGRAM.casefold(), *([f"{speaker}:".casefold()] if speaker else [])]
+        self._leading = [
+            one.casefold() for one in (LineForm.FROM_PROGRAM, *([f"{speaker}:"] if speaker else []), *labels)
+        ]
         self._head: str | None = None if goes_on else ""
         self._quote = ""
         self._call = False

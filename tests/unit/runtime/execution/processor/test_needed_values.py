@@ -32,7 +32,7 @@ async def test_a_value_that_a_call_needs_cannot_be_skipped(alone: bool, sandbox:
     replies = ("Which day?", *understood, "I need a day.", '{"day": "Monday"}')
     async with walking(booking("str"), *replies, sandbox=sandbox, questions_alone=alone) as walk:
         await walk.say("hi")
-        assert await walk.say("I would rather not tell") == ["I need a day.", *(["Which day?"] if alone else [])]
+        assert await walk.say("I keep that to myself") == ["I need a day.", *(["Which day?"] if alone else [])]
         assert "tell them kindly that you need their day to go on" in walk.asked()
         assert await walk.say("on Monday") == ["booked for Monday"]
         assert walk.called == [("Book", {"day": "Monday"})]

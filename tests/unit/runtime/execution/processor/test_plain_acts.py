@@ -1,0 +1,119 @@
+"""What people plainly say in place of an answer: no small model is asked about that."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.language.vocabulary.phrase import phrase
+from runtime.sandbox.monty import MontySandbox
+from tests.unit.runtime.execution.processor.walking import main, walking
+
+pytestmark = pytest.mark.anyio
+
+NAMED = main("- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
+MILK = main("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
+HANDS_OVER = """
+    ## Desk
+    ### Triggers
+    - When the user asks for a human being
+    ### Steps
+    - Say "A colleague comes."
+    - End program
+"""
+ACTS = ("repeat", "cancel", "skip", "human")
+
+
+@pytest.mark.parametrize(
+    ("message", "act"),
+    [
+        ("Could you repeat the question?", "repeat"),
+        ("Sorry, what did you say?", "repeat"),
+        ("Pardon?", "repeat"),
+        ("I didn't catch that.", "repeat"),
+        ("Sorry, I missed that. Say it again, please?", "repeat"),
+        ("Never mind, forget about it", "cancel"),
+        ("Stop, I changed my mind", "cancel"),
+        ("I want to cancel", "cancel"),
+        ("I don't want it any more", "cancel"),
+        ("I'd rather not say", "skip"),
+        ("That's none of your business!", "skip"),
+        ("Skip this one", "skip"),
+        ("Can I speak with a real person, please?", "human"),
+        ("I'd like to speak with an agent now", "human"),
+        ("Give me a real human", "human"),
+    ],
+)
+def test_a_plain_act_is_known_by_its_words(message: str, act: str) -> None:
+    assert [one for one in ACTS if phrase(f"plain {one}").is_all_of(message)] == [act]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("Cancel the gym", "Stop at the bakery", "to talk to a colleague at the bank", "call my mother again"),
+        *("I don't have a phone any more, but mail works", "Never mind the gap", "please", "sorry", "no", ""),
+    ],
+)
+def test_words_that_may_be_an_answer_are_no_plain_act(message: str) -> None:
+    assert not any(phrase(f"plain {act}").is_all_of(message) for act in ACTS)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [("Yes, a lot!", "true"), ("Sure, let's go", "true"), ("No, just me", "false"), ("Not really", "false")],
+)
+async def test_a_plain_yes_or_no_is_taken_without_a_model(message: str, said: str, sandbox: MontySandbox) -> None:
+    async with walking(MILK, "Milk?", sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say(message) == [f"{said}!"]
+
+
+@pytest.mark.parametrize(
+    "message", ["Yes, but later", "No idea", "no problem", "Not sure", "Yes, could you?", "no, or yes"]
+)
+async def test_a_yes_or_no_with_a_second_thought_is_for_the_model(message: str, sandbox: MontySandbox) -> None:
+    reply = '{"answer": "yes"}'
+    async with walking(MILK, "Milk?", reply, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say(message) == ["true!"]
+        assert "Is that a yes or a no?" in walk.asked()
+
+
+async def test_the_last_words_are_said_again_without_a_model(sandbox: MontySandbox) -> None:
+    async with walking(NAMED, "Your name?", sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("Sorry, what did you say?") == ["Your name?"]
+
+
+async def test_who_plainly_asks_for_a_person_starts_the_playbook_for_that(sandbox: MontySandbox) -> None:
+    program = NAMED + main(more=HANDS_OVER).partition("### Steps")[2]
+    async with walking(program, "Your name?", sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("I would rather talk to a real person, please.") == ["A colleague comes."]
+
+
+async def test_a_yes_or_no_question_takes_never_mind_to_the_model(sandbox: MontySandbox) -> None:
+    async with walking(MILK, "Milk?", '{"answer": "no"}', sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("Never mind") == ["false!"]
+
+
+async def test_the_old_value_is_not_shown_where_a_new_one_is_read(sandbox: MontySandbox) -> None:
+    asks = main('- Set $name to "Grace"', "- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
+    async with walking(asks, "Your name?", '{"name": "Ada"}', sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("I am Ada") == ["Ada!"]
+        assert "Grace" not in walk.asked()
+
+
+async def test_what_is_added_behind_an_example_and_a_label_before_it_are_left_out(sandbox: MontySandbox) -> None:
+    written = '(To Host:) "What is your name? Because I am curious."'
+    async with walking(NAMED, written, sandbox=sandbox, questions_alone=True) as walk:
+        assert await walk.say("hi") == ["What is your name?"]
+
+
+async def test_a_reply_that_repeats_the_person_is_written_anew(sandbox: MontySandbox) -> None:
+    replies = ("Your name?", '{"name": null}', '{"answer": "question"}', "My dog is ill.", "Oh, poor dog!")
+    async with walking(NAMED, *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("My dog is ill.") == ["Oh, poor dog!", "Your name?"]
