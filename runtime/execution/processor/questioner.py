@@ -146,7 +146,7 @@ class Questioner:
         length = "" if says_how_long else _SHORT
         this = "exactly this, all of it" if self._speaker else "this"
         example = _spoken(text, to, names) if self._speaker else ""
-        such_as = self.such_as(example)
+        such_as = self.such_as(f'For example: "{example}"') if example else ""
         task = f"{LineForm.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF.format(length=length)}"
         if self._speaker and to != "the person" and not example:
             task = f"{LineForm.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH.format(length=length)}"
@@ -160,7 +160,7 @@ class Questioner:
 
     def such_as(self, example: str) -> str:
         """An example in the task for a message; "" for a large model, which would say nothing else."""
-        return f' For example: "{example}"' if self._speaker and example else ""
+        return f" {example}" if self._speaker else ""
 
     def asked(self, part: steps.Ask, names: Mapping[str, Any]) -> str:
         """What a person was asked, in the author's words; "" where they are not the author's."""

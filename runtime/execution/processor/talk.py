@@ -187,7 +187,7 @@ class FrameTalk(Struct, eq=False):
     async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
         if missing:
             wanted = " and ".join(name.replace("_", " ") for name in missing)
-            such_as = self._questioner.such_as(f"Please tell me the {wanted}.")
+            such_as = self._questioner.such_as(f'For example: "Please tell me the {wanted}."')
             task = f"{LineForm.ASK_AGAIN} in other words, for {wanted}. They were asked: {self._asked(part)}.{such_as}"
         else:
             until = expression_text(part.until)
@@ -209,10 +209,11 @@ class FrameTalk(Struct, eq=False):
     async def _insist(self, line: str, part: Ask, needed: Sequence[str], now: _Attempt) -> None:
         """Tell somebody who does not want to answer that a step needs it."""
         names = " and ".join(name.replace("_", " ") for name in needed)
+        such_as = self._questioner.such_as(f'For example: "I need your {names} to go on."')
         task = (
             f"{LineForm.UNWILLING} their {names}. Write the next message to the person. It must do this: "
             f"tell them kindly that you need their {names} to go on."
-            f"{self._questioner.such_as(f'I need your {names} to go on.')} Only the message itself."
+            f"{such_as} Only the message itself."
         )
         await self._reply(line, f"needed{now.number}", task, part)
         await self._asked_again(part, now)

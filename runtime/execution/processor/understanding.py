@@ -140,7 +140,7 @@ class Understanding:
             [name] = awaited.types
             if awaited.heard.rstrip().endswith("?") and not phrase("agrees or refuses").inside(awaited.heard):
                 return {name: None}  # "How much is it?" is neither, whatever a small model takes it for
-            if plain := [said for said, one in phrases_of("Plain answers").items() if one.begins(awaited.heard)]:
+            if plain := [said for said, one in phrases_of("Answers").items() if one.begins(awaited.heard)]:
                 return {name: plain == ["plain yes"]}
             return {name: _AGREED[await self._ask(self._questioner.agreed(line, awaited))]}
         given = await self._ask(self._questioner.given(line, awaited))
@@ -207,9 +207,7 @@ class Understanding:
 
 def _plain_act(awaited: Awaited) -> str:
     """What a message surely is in place of an answer; "" where a model has to say. "Never mind" may mean a *no*."""
-    acts = (
-        name.removeprefix("plain ") for name, one in phrases_of("Plain acts").items() if one.is_all_of(awaited.heard)
-    )
+    acts = (name.removeprefix("plain ") for name, one in phrases_of("Acts").items() if one.is_all_of(awaited.heard))
     return next((act for act in acts if act in ("repeat", "human") or "bool" not in awaited.types.values()), "")
 
 
