@@ -72,6 +72,15 @@ def _serve_standby(
         serve_until_stopped(serve)
 
 
+def _program_files(given: Sequence[Path]) -> list[Path]:
+    """The files, that of a folder with one program in its place."""
+    if not given:
+        return []
+    from runtime.language.syntax.source import program_in
+
+    return [program_in(path) for path in given]
+
+
 def _look_first(files: Sequence[Path], place: tuple[str, int] | None = None, role: str = "") -> None:
     """Raise ProgramError for a file that cannot be read, and ConfigError for a `place` of somebody else: before the
     imports and the database, which take seconds."""
@@ -124,7 +133,9 @@ def _serve_alone(role: str, program: Sequence[Path], config: Path | None, host: 
 def run(  # noqa: PLR0913 - options of a command
     program: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files (.pb, .pbasm) of one program. Default: the routes of the settings, else the tour."),
+        typer.Argument(
+            help="Files (.pb, .pbasm) of one program, or its folder. Default: the routes of the settings, else the tour."
+        ),
     ] = None,
     config: ConfigOption = None,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
@@ -146,18 +157,19 @@ def run(  # noqa: PLR0913 - options of a command
     """Start the gateway and print its address. Ctrl-C stops it."""
     if with_parent:
         _end_with_standard_input()
+    files = _program_files(program or [])
     if role in _PORTS:
-        _serve_alone(role, program or [], config, host, port)
+        _serve_alone(role, files, config, host, port)
         return
     if role == "standby":
-        _serve_standby(program or [], config, model, host, port)
+        _serve_standby(files, config, model, host, port)
         return
     with plain_errors():
         flags = {"model": model, "web.host": host, "web.port": port, "nodes.role": role}
         settings = load_settings(config, flags)
-        _look_first(program or [])
+        _look_first(files)
         if role != "front":
-            _tell_errors(settings, program or [])
+            _tell_errors(settings, files)
         wanted = debug or debug_address is not None or stop_on_entry
         debugging = _debugging(debug_address, stop_on_entry) if wanted else None
 
@@ -169,8 +181,8 @@ def run(  # noqa: PLR0913 - options of a command
                 return load_settings(config, flags)
 
             await reach_database(settings, say)
-            board = _tour_board(settings, program or []) if debugging is None else None
-            await serve_gateway(settings, program or [], on_ready=on_ready, debug=debugging, read=read, board=board)
+            board = _tour_board(settings, files) if debugging is None else None
+            await serve_gateway(settings, files, on_ready=on_ready, debug=debugging, read=read, board=board)
 
         serve_until_stopped(serve)
 

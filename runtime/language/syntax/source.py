@@ -49,8 +49,9 @@ def is_compiled(file: str) -> bool:
 def read_paths(paths: Sequence[str | Path]) -> ProgramText:
     """Read files and globs into one source, each file once, in the order given.
 
-    A leading shebang line is dropped; YAML frontmatter is merged, and a key given twice is an error. Raises
-    ProgramRejected for a file that is missing, a directory, longer than 1 MiB or not UTF-8, and for bad imports.
+    A folder stands for the one program in it. A leading shebang line is dropped; YAML frontmatter is merged, and a key
+    given twice is an error. Raises ProgramRejected for a file that is missing, any other directory, a file longer than
+    1 MiB or not UTF-8, and for bad imports.
     """
     reader = _Reader()
     for file in reader.resolve(paths):
@@ -227,9 +228,17 @@ class _Reader:
         return None
 
 
+def program_in(path: Path) -> Path:
+    """The program of a folder that has one alone; any other path as it is."""
+    if not path.is_dir():
+        return path
+    found = [one for one in path.glob("*") if one.suffix in _PROGRAMS and one.is_file()]
+    return found[0] if len(found) == 1 else path
+
+
 def _expand(given: str) -> list[Path]:
     if _exists(Path(given)) or not glob.has_magic(given):
-        return [Path(given)] if _exists(Path(given)) else []
+        return [program_in(Path(given))] if _exists(Path(given)) else []
     matches = sorted(glob.glob(given, recursive=True))  # noqa: PTH207 - a glob may be absolute
     return [Path(match) for match in matches if Path(match).is_file() and not match.endswith(TALKS)]
 

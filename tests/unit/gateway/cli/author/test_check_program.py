@@ -98,7 +98,12 @@ def test_a_file_that_cannot_be_used_is_a_diagnostic(content: bytes, said: str, t
     assert said in _said(tmp_path / "a.pb")
 
 
-def test_a_directory_is_a_diagnostic(tmp_path: Path) -> None:
+def test_a_folder_stands_for_the_one_program_in_it_and_is_a_diagnostic_otherwise(tmp_path: Path) -> None:
+    assert f"{tmp_path}:1:1: error: {tmp_path} is a directory" in _said(tmp_path)
+    (tmp_path / "shop.test.md").write_text("# Talks")
+    (tmp_path / "shop.pb").write_text("# Shop\n\n## Main(\n")
+    assert f"{tmp_path}/shop.pb:3:8: error: this is not a signature" in _said(tmp_path)
+    (tmp_path / "other.pbasm").write_text("")
     assert f"{tmp_path}:1:1: error: {tmp_path} is a directory" in _said(tmp_path)
 
 
