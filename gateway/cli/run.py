@@ -134,7 +134,7 @@ def run(  # noqa: PLR0913 - options of a command
     program: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files (.pb, .pbasm) of one program, or its folder. Default: the routes of the settings, else the tour."
+            help="A program: its files (.pb, .pbasm) or folder. Default: the settings' routes, else the tour."
         ),
     ] = None,
     config: ConfigOption = None,

@@ -133,6 +133,10 @@ def new(
     if model is None:
         model = _asked_model() if asks else ""
     where = folder or Path(typer.prompt("Folder", default=chosen.name) if asks else chosen.name)
+    other = next((path.name for path in sorted(where.glob("*.pb")) if path.stem != chosen.name), None)
+    if other is not None:
+        note(f"parley: {where} has a program already, {other}. Choose another folder: parley new FOLDER.")
+        raise typer.Exit(BAD_INPUT)
     wanted = WantedFolder(chosen, place, secrets, model)
     written = _written(where, files_of(wanted, where.absolute()))
     if ".env" not in written:

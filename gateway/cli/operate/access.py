@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
-from gateway.cli.operate.database import checked_person, with_database
+from gateway.cli.operate.database import checked_person, nothing_kept, with_database
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, say
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def list_people(config: ConfigOption = None) -> None:
             lines.append(f"{'waits':<8} {request.person_id:<24} {request.name}  code {request.code}, until {until}")
         return lines
 
-    for line in _with_people(config, ask) or [
+    for line in ([] if nothing_kept(config) else _with_people(config, ask)) or [
         "Only the people in the settings have access, and nobody is waiting for it."
     ]:
         say(line)

@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
 import typer
 
-from gateway.cli.output.terminal import DATA_DIR, load_settings, plain_errors, say
+from gateway.cli.output.terminal import DATA_DIR, load_settings, note, plain_errors, say
 from runtime.core import plain_text
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice, name_advice
@@ -92,7 +93,17 @@ def _kept_settings(config: Path | None) -> Settings:
     settings, folder = load_settings(config), DATA_DIR.get()
     if folder is not None and settings.redis_url is None and not folder.exists():
         raise ConfigError(f"There is no state in {folder}: the folder does not exist.")
+    if folder is None and settings.redis_url is None:
+        _note_state_here(settings.data_dir)
     return settings
+
+
+@cache
+def _note_state_here(data_dir: Path) -> None:
+    """Say that this folder has a state of `parley dev`, too, which is not the one that is looked at."""
+    here = Path(".parley")
+    if here.is_dir() and here.resolve() != data_dir.resolve():
+        note(f"This is the state in {data_dir}. For that of parley dev and parley chat here, add --data-dir {here}")
 
 
 def missing(what: str, wrong: object, known: Iterable[object], see: str) -> ConfigError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_database
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, shortened, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, note, say
 
 if TYPE_CHECKING:
@@ -24,7 +24,11 @@ def list_letters(
     after: AfterOption = "", limit: LimitOption = 50, as_json: JsonOption = False, config: ConfigOption = None
 ) -> None:
     """Show the dead letters, by shard, oldest first."""
-    letters = with_database(config, lambda database: database.letters.page(after, limit=limit))
+    letters = (
+        []
+        if nothing_kept(config)
+        else with_database(config, lambda database: database.letters.page(after, limit=limit))
+    )
     if as_json:
         for letter in letters:
             say_json(_data(letter))

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, missing, say_json, say_table, shortened, when, with_database
+from gateway.cli.operate.database import (
+    JsonOption,
+    missing,
+    nothing_kept,
+    say_json,
+    say_table,
+    shortened,
+    when,
+    with_database,
+)
 from gateway.cli.operate.letters import app as letters
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, say
 from runtime.core.json_text import plain_data
@@ -29,7 +38,7 @@ app.add_typer(letters, name="letters")
 @app.command("list")
 def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show the reports, the latest at the bottom."""
-    reports = with_database(config, lambda database: _reports(database).all())
+    reports = [] if nothing_kept(config) else with_database(config, lambda database: _reports(database).all())
     if as_json:
         for report in reports:
             say_json(plain_data(report))

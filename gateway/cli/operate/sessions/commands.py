@@ -23,7 +23,7 @@ from gateway.cli.operate.database import (
     with_database,
 )
 from gateway.cli.operate.sessions.save_test import save_test
-from gateway.cli.output.terminal import BAD_INPUT, DATA_DIR, ConfigOption, note, plain_errors, say
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, note, plain_errors, say
 from gateway.features.notebooks.cli import COLUMNS, delete_old, old_notebooks
 from runtime.core.ids import SessionId
 
@@ -78,8 +78,6 @@ def list_sessions(
             say_json(_data(known))
     elif not found:
         say("There are no sessions.")
-        if DATA_DIR.get() is None and Path(".parley").is_dir():
-            note("Those of parley dev and parley chat: parley sessions list --data-dir .parley")
     else:
         head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE", "FROM")
         say_table(head, [_row(known) for known in found])

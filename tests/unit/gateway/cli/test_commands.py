@@ -216,7 +216,10 @@ def test_a_program_is_checked_and_no_sessions_are_listed_without_a_server(tmp_pa
     listed = _parley(tmp_path, "sessions", "list")
     assert (listed.returncode, listed.stdout, listed.stderr) == (0, "There are no sessions.\n", "")
     (tmp_path / ".parley").mkdir()
-    assert _parley(tmp_path, "sessions", "list").stderr.endswith(": parley sessions list --data-dir .parley\n")
+    for command in (("sessions", "list"), ("debug", "list"), ("debug", "letters", "list"), ("access", "list")):
+        asked = _parley(tmp_path, *command)
+        assert asked.stderr.count("For that of parley dev and parley chat here, add --data-dir .parley\n") == 1, command
+        assert "data-dir" not in _parley(tmp_path, *command, "--data-dir", ".parley").stderr
     assert not (tmp_path / "data").exists()
 
 

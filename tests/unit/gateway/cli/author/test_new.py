@@ -85,6 +85,14 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "game" / "game.pb").read_text() == "mine"
 
 
+def test_a_folder_with_another_program_is_left_as_it_is(tmp_path: Path) -> None:
+    assert _new(tmp_path, "desk", "--template", "game").returncode == 0
+    done = _new(tmp_path, "desk", "--template", "triage")
+    assert done.returncode == 2
+    assert "desk has a program already, game.pb. Choose another folder" in done.stderr
+    assert not (tmp_path / "desk" / "triage.pb").exists()
+
+
 @pytest.mark.parametrize(("option", "kind"), [("--template", "template"), ("--platform", "platform")])
 def test_an_unknown_choice_is_refused_with_those_that_there_are(option: str, kind: str, tmp_path: Path) -> None:
     done = _new(tmp_path, option, "nonsense")
