@@ -49,8 +49,7 @@ from runtime.sessions.inbound.binding import HumanBinding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.inbound.participants import SessionParticipants
-from runtime.sessions.meetings.places import MeetingPlaces
-from runtime.sessions.meetings.reports import MeetingReports
+from runtime.sessions.meetings.places import MeetingPlaces, MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import SessionSuccession
 from runtime.stores.inbox import Inbox, InboxEvent
