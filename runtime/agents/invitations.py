@@ -23,7 +23,7 @@ from runtime.core.ids import ANYONE, AgentId, MeetingId, ParticipantId, PersonId
 from runtime.core.message import Message, MessageType
 from runtime.core.texts import Texts
 from runtime.execution.calls.ask import SessionQuestions, answer_of
-from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages
 from runtime.language.program import PlaybookSpec, Program
@@ -180,16 +180,13 @@ class SessionInvitations:
         if _CONSIDERING not in frame.state.records:
             call = FrameCall(_CONSIDERING, spec.name, (), self._arguments(spec, meeting))
             try:
-                await frame.host.run_child(frame, call, *self._found(frame, spec.name), hidden=True)
+                found = frame.host.find(frame.state.agent, spec.name)
+                assert found is not None  # the program has it
+                await frame.host.run_child(frame, call, *found, hidden=True)
             except PlaybookError as error:
                 return rules.rejected(str(error))
         record = frame.state.records[_CONSIDERING]
         return rules.answer_of(record.value, record.error)
-
-    def _found(self, frame: Frame, playbook: str) -> tuple[AgentId, ExecutablePlaybook]:
-        found = frame.host.find(frame.state.agent, playbook)
-        assert found is not None  # the program has it
-        return found
 
     def _arguments(self, spec: PlaybookSpec, meeting: MeetingState) -> dict[str, Any]:
         """The arguments of the playbook by which an agent takes part, or considers it, as far as it has parameters."""
@@ -309,6 +306,7 @@ class HumanAttendees(Struct, eq=False):
         """
         if isinstance(person, ScheduleId):
             return None
+        joins = text.strip().casefold() == self._labels[0].casefold()
         here = [m for m in self._meetings.going_on() if m.hears_from(place) and m.status != "created"]
         found = [
             *(m for m in here if person in m.joined),
@@ -318,7 +316,7 @@ class HumanAttendees(Struct, eq=False):
                 for m in here
                 if m.status == "active" and (m.people or place) and not stays_away(self._journal.state, m, person)
             ),
-            *(m for m in here if stays_away(self._journal.state, m, person) and self._joins(text)),
+            *(m for m in here if joins and stays_away(self._journal.state, m, person)),
         ]
         meeting = found[0] if found else None
         return None if meeting is None or self._names_another(meeting, text) else meeting
@@ -365,9 +363,6 @@ class HumanAttendees(Struct, eq=False):
         if refusal is not None:
             return rejected(refusal["reason"].strip()[:MAX_REASON_CHARS]) if refusal["reason"].strip() else DECLINED
         return None
-
-    def _joins(self, text: str) -> bool:
-        return text.strip().casefold() == self._labels[0].casefold()
 
     def _confirm_refusal(self, meeting: MeetingState, asked_as: PersonId) -> None:
         """Say how words were understood, and how to come after all where the meeting does not end by it."""

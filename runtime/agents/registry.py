@@ -172,16 +172,13 @@ class AgentRegistry:
         return human_of(person, self._journal.state, self.humans).delivery.meeting_notifications != "none"
 
 
-class SessionChannels:
+class SessionChannels(Struct, eq=False):
     """The channels of one session: each created when first needed, that of a meeting with the meeting."""
 
-    def __init__(
-        self, journal: Journal, agents: AgentRegistry, channels: ChannelRegistry, open_to_people: OpenToPeople
-    ) -> None:
-        self._journal = journal
-        self._agents = agents
-        self._channels = channels
-        self._open_to_people = open_to_people
+    _journal: Journal
+    _agents: AgentRegistry
+    _channels: ChannelRegistry
+    _open_to_people: OpenToPeople
 
     def queue(self, agent: AgentId) -> MessageQueue:
         return self._agents.get(agent).queue

@@ -269,15 +269,11 @@ def fitting(playbooks: Sequence[PlaybookSpec], type_: str, topic: str) -> Playbo
     is; None when none fits.
     """
     for wanted in (_words(type_), _words(topic)):
-        named = [playbook for playbook in playbooks if wanted and any(_names(playbook, wanted))]
-        if named:
-            return named[0]
+        for playbook in playbooks:
+            if wanted and any(wanted <= _words(trigger.text) for trigger in playbook.triggers):
+                return playbook
     same = [playbook for playbook in playbooks if playbook.name.casefold() == type_.casefold()]
     return next(iter(same or (playbooks if len(playbooks) == 1 else ())), None)
-
-
-def _names(playbook: PlaybookSpec, wanted: frozenset[str]) -> list[bool]:
-    return [wanted <= _words(trigger.text) for trigger in playbook.triggers]
 
 
 def _words(text: str) -> frozenset[str]:

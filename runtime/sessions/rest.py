@@ -43,16 +43,13 @@ class Outcome(Enum):
     """An error ended it; it can be restored from its tapes."""
 
 
-class SessionRest:
+class SessionRest(Struct, eq=False):
     """The rest of one session: while it is out of memory, a timer waits for the times that it waits for."""
 
-    def __init__(
-        self, record: SessionRecord, lease: Callable[[], Lease], around: NodeContext, journal: Journal
-    ) -> None:
-        self._record = record
-        self._lease = lease
-        self._around = around
-        self._journal = journal
+    _record: SessionRecord
+    _lease: Callable[[], Lease]
+    _around: NodeContext
+    _journal: Journal
 
     def idle_s(self, *, spoken_with: bool) -> float:
         """The idle time after which the session leaves memory; shorter if nobody has spoken since a timer or a restart

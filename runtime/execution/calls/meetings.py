@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Annotated, Any
 
 from runtime.core.errors import UnknownTarget
@@ -95,7 +96,7 @@ class MeetingCalls:
         found = self._meeting(frame, meeting)
         if frame.state.meeting != found.id:
             check_takes_part(self._journal.state, found, frame.state.agent)
-        shown = self._whole if with_version else _value
+        shown = self._whole if with_version else attrgetter("value")
         if name is None:
             return {known: shown(value) for known, value in found.shared.items()}
         return shown(found.shared.get(name, MISSING))
@@ -122,7 +123,3 @@ def _is_meeting(given: Any) -> bool:
     """Whether an argument names a meeting: `meeting`, `meeting 100` or 100."""
     text = str(given).strip() if isinstance(given, str | int) else ""
     return text.lower() == "meeting" or text.isdecimal() or parse_meeting_id(text) is not None
-
-
-def _value(shared: SharedValue) -> Any:
-    return shared.value

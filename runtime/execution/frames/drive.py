@@ -212,7 +212,10 @@ class OutsideEffects:
         if intent is None:
             intent = await self._intend(frame, call)
         elif not effect.repeatable:
-            self._failed(frame, call, _unknown(effect))
+            unknown = (
+                f"{effect.what} was started before a restart, and its outcome is unknown; look before you repeat it"
+            )
+            self._failed(frame, call, OutcomeUnknown(unknown))
             await self._journal.commit()
             return
         try:
@@ -257,9 +260,3 @@ async def _data(effect: OutsideEffect, key: str) -> Any:
         return as_data(value)
     except (TypeError, ValueError) as error:
         raise PlaybookError(f"{effect.what} happened, but returned something that is not JSON data: {error}") from error
-
-
-def _unknown(effect: OutsideEffect) -> OutcomeUnknown:
-    return OutcomeUnknown(
-        f"{effect.what} was started before a restart, and its outcome is unknown; look before you repeat it"
-    )

@@ -77,7 +77,8 @@ def described(error: BaseException) -> tuple[str, str]:
     if isinstance(error, Recorded):
         return error.type_name, error.text
     if isinstance(error, BaseExceptionGroup):
-        return type(error).__name__, shortened(_grouped(error), MAX_ERROR_CHARS)
+        text = f"{error.message}: {'; '.join(': '.join(described(one)) for one in error.exceptions)}"
+        return type(error).__name__, shortened(text, MAX_ERROR_CHARS)
     return type(error).__name__, error_text(error)
 
 
@@ -86,10 +87,6 @@ def sole(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
-
-
-def _grouped(group: BaseExceptionGroup[BaseException]) -> str:
-    return f"{group.message}: {'; '.join(': '.join(described(one)) for one in group.exceptions)}"
 
 
 def failed_call(frame: Frame, call: FrameCall, error: BaseException) -> CallReturned:

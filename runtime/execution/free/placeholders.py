@@ -10,6 +10,8 @@ import builtins
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from runtime.core.errors import JournalError, NoWorker, SandboxError, StorageError
 from runtime.core.plain_text import error_text
 from runtime.core.prompt_forms import foreign
@@ -49,18 +51,15 @@ class AuthorsPython(Protocol):
         """
 
 
-class PlaybookDescription:
+class PlaybookDescription(Struct, eq=False):
     """The description of a frame's playbook, with values in the place of its placeholders, and what its steps' words
     name of the agent's Python."""
 
-    def __init__(
-        self, context: ExecutionContext, frame: Frame, scope: StatementScope, python: AuthorsPython, template: str
-    ) -> None:
-        self._context = context
-        self._frame = frame
-        self._scope = scope
-        self._python = python
-        self._template = template
+    _context: ExecutionContext
+    _frame: Frame
+    _scope: StatementScope
+    _python: AuthorsPython
+    _template: str
 
     async def resolve(self) -> None:
         """Evaluate the placeholders, once for the frame. The results of calls are on the tape, so a restart does not
@@ -79,8 +78,9 @@ class PlaybookDescription:
         await self._context.journal.commit()
 
     def is_the_authors(self, source: str) -> bool:
-        unknown = self._unknown(ast.parse(source), self._scope.functions([source]))
-        return bool(unknown) and self._has_python(unknown)
+        """Whether its names are known to the agent's Python and to Python itself, and one of them to the former."""
+        names, own = self._unknown(ast.parse(source), self._scope.functions([source])), self._python.names()
+        return any(name in own for name in names) and all(name in own or hasattr(builtins, name) for name in names)
 
     async def in_python(self, source: str, prefix: str) -> str:
         """The value of an expression in the agent's Python, as text. The positions of its calls begin with `prefix`.
@@ -127,11 +127,6 @@ class PlaybookDescription:
             if evaluation.error is not None:
                 return f"(not known: {evaluation.error.type}: {evaluation.error.text})"
             return _shown(value)
-
-    def _has_python(self, names: Collection[str]) -> bool:
-        """Whether names are known to the agent's Python and to Python itself, and one of them to the former."""
-        own = self._python.names()
-        return any(name in own for name in names) and all(name in own or hasattr(builtins, name) for name in names)
 
     async def _value_in_python(self, source: str, number: int) -> str:
         try:

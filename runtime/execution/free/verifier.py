@@ -85,7 +85,8 @@ def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
         known = known or node.id in agents or node.id in position.unlisted or node.id in closed
         if known or hasattr(builtins, node.id) or node.id == "asyncio":
             continue
-        return Rejected("name", f"{node.id!r} is not known here; known are {_listed(position.names)}")
+        shown = sorted(f"${variable_name(name)}" if name.endswith(MARK) else name for name in position.names)
+        return Rejected("name", f"{node.id!r} is not known here; known are {', '.join(shown) or 'no variables yet'}")
     return None
 
 
@@ -101,11 +102,6 @@ def _bound_aside(tree: ast.AST) -> Iterator[str]:
                 yield name
             case ast.alias():
                 yield (node.asname or node.name).partition(".")[0]
-
-
-def _listed(names: set[str]) -> str:
-    shown = sorted(f"${variable_name(name)}" if name.endswith(MARK) else name for name in names)
-    return ", ".join(shown) or "no variables yet"
 
 
 def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:

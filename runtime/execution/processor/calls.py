@@ -163,9 +163,8 @@ class StepCalls:
             known = all(self._spec(name) is not None for name in call.called)
             if known and call.names <= self._work.names().keys():
                 gave = shown_value(await self._work.evaluate(call), MAX_NOTE_CHARS)
-                text = text.replace(f"{{{call.source}}}", gave).replace(
-                    call.source, f"{_name(call)} (which gave {gave})"
-                )
+                named = f"{call.source.partition('(')[0]} (which gave {gave})"
+                text = text.replace(f"{{{call.source}}}", gave).replace(call.source, named)
         return steps.Prose(text)
 
     async def evaluate_or_ask(self, operand: steps.Operand, what: str, kind: str, line: str) -> Any:
@@ -183,10 +182,6 @@ class StepCalls:
             parts = steps.Prose(f"each {each.name} of {expression_text(loop.over)}")
             return await self.evaluate_or_ask(parts, what, "list", line)
         return items
-
-
-def _name(call: Expression) -> str:
-    return call.source.partition("(")[0]
 
 
 def _type_of(params: Sequence[Param] | None, name: str) -> str:

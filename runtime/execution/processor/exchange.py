@@ -296,7 +296,8 @@ def system_text(
     """The part that all questions of a playbook share. `described` is its description."""
     about = f" {agent.description}" if agent.description else ""
     lines = [_ROLE.format(name=spaced(agent.name), description=about)]
-    others = [other.name for other in program.agents if other.name != agent.name and other.name in _text(playbook)]
+    script = "\n".join(step.text for step in playbook.walk_steps())
+    others = [other.name for other in program.agents if other.name != agent.name and other.name in script]
     if others:
         lines.append(f"{LineForm.OTHERS_PART} {', '.join(others)}.")
     if described:
@@ -308,10 +309,6 @@ def system_text(
         lines.append(f"\n{LineForm.NOTES}")
         lines += [f"- {NOTE.sub('', note, count=1).lstrip()}" for note in playbook.notes]
     return "\n".join(lines)
-
-
-def _text(playbook: PlaybookSpec) -> str:
-    return "\n".join(step.text for step in playbook.walk_steps())
 
 
 def heard_text(state: SessionState, messages: list[Message]) -> str:

@@ -118,7 +118,8 @@ def resolve_target(
     if found is None:
         if is_counterpart(text):
             raise UnknownTarget(f"{text!r} is nobody here: Tell says something to a task, or to who has ordered one")
-        raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
+        known = ", ".join([*names_known(state, population), *_going_on(state)])
+        raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {known}")
     return SpeechTarget(f"agent {found}" if isinstance(found, AgentId) else f"{_PERSON}{found}", found)
 
 
@@ -148,7 +149,8 @@ def person_named(text: str, state: SessionState, population: SessionPopulation) 
     spec = declared(wanted, population)
     found = state.people_named(spec.declared if spec is not None else wanted)
     if spec is not None and (not found or state.people[found[0]].declared != spec.declared):
-        raise UnknownTarget(f"{spec.name} is not here yet; {_here(state)}")
+        here = ", ".join(map(state.called, state.people)) or "no people yet"
+        raise UnknownTarget(f"{spec.name} is not here yet; here are {here}")
     return found[0] if found else None
 
 
@@ -171,7 +173,7 @@ def _meeting_target(
     meeting = state.meetings.get(number)
     if meeting is None or meeting.status == "ended":
         what = "is not going on" if meeting is None else "has ended"
-        raise UnknownTarget(f"meeting {number} {what}; going on are {_meetings(state)}")
+        raise UnknownTarget(f"meeting {number} {what}; going on are {', '.join(_going_on(state)) or 'none'}")
     present = frozenset(_participant(other, meeting, state, population) for other in others if other)
     return SpeechTarget(f"meeting {number}", None, number, present)
 
@@ -190,17 +192,8 @@ def _participant(text: str, meeting: MeetingState, state: SessionState, populati
     return person
 
 
-def _meetings(state: SessionState) -> str:
-    return ", ".join(f"meeting {m.id}" for m in state.meetings.values() if m.status != "ended") or "none"
-
-
-def _here(state: SessionState) -> str:
-    return f"here are {', '.join(map(state.called, state.people)) or 'no people yet'}"
-
-
-def _known(state: SessionState, population: SessionPopulation) -> str:
-    meetings = (f"meeting {m.id}" for m in state.meetings.values() if m.status != "ended")
-    return ", ".join([*names_known(state, population), *meetings])
+def _going_on(state: SessionState) -> list[str]:
+    return [f"meeting {m.id}" for m in state.meetings.values() if m.status != "ended"]
 
 
 def _ended_unread(text: str, state: SessionState, agent: AgentId, current: str | None) -> str | None:
