@@ -44,8 +44,7 @@ from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.session_commands import SessionCommands
 from runtime.sessions.commands.undo import SessionUndo, UndoneExchanges
 from runtime.sessions.features import SessionPart, SessionParts
-from runtime.sessions.inbound.arrivals import SessionArrivals
-from runtime.sessions.inbound.binding import HumanBinding
+from runtime.sessions.inbound.arrivals import HumanBinding, SessionArrivals
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.inbound.participants import SessionParticipants

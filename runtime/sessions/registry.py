@@ -183,13 +183,10 @@ class ConversationRegistry:
 
     def dispatch(self, entry: InboxEntry, lease: Lease) -> None:
         key, parked = entry.event.address.key, lease.shard in self._parked
-        if entry.event.kind == NOTICE:
+        without_session = {NOTICE: self._say, LOCKED: self._put_aside}.get(entry.event.kind)
+        if without_session is not None:
             if not parked:
-                self._tasks.start_soon(self._say, entry, lease)
-            return
-        if entry.event.kind == LOCKED:
-            if not parked:
-                self._tasks.start_soon(self._put_aside, entry, lease)
+                self._tasks.start_soon(without_session, entry, lease)
             return
         living = self._conversations.get(key)
         if living is None and not parked:

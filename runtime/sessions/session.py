@@ -117,9 +117,8 @@ class Session:
                 if self.in_use.reverts_to is not None:
                     tasks.cancel_scope.cancel()
                     return Outcome.REVERTED
-                obeying = OnDemand(
-                    lambda: self._stop(backlog)
-                )  # a stop waits neither for what came before, nor the store
+                # a stop waits neither for what came before, nor the store
+                obeying = OnDemand(lambda: self._stop(backlog))
                 backlog.on_stop = obeying.wake
                 obeying.start(tasks)
                 obeying.wake()

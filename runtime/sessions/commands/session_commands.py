@@ -13,8 +13,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.prompt.step_words import shown_call, shown_step
 from runtime.language.program import Program
 from runtime.sessions.features import SessionPart
-from runtime.sessions.inbound.arrivals import StopRequest
-from runtime.sessions.inbound.binding import HumanBinding
+from runtime.sessions.inbound.arrivals import HumanBinding, StopRequest
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.stores.inbox import SESSION_COMMANDS, InboxEntry
 from runtime.tape.state.frames import FrameState, WaitState

@@ -1,29 +1,34 @@
 """What people do, made ready before a session takes it, with what was said in a place before a program was spoken to
-there for the first message of its session."""
+there for the first message of its session; and who of them is which human of the program.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runtime.core.address import Address
 from runtime.core.background import WakeSignal
+from runtime.core.clock import Clock
 from runtime.core.files import FILE_URL
-from runtime.core.ids import AgentId, MessageId
+from runtime.core.ids import AgentId, MessageId, PersonId, is_human_word, parse_agent_id, parse_meeting_id
 from runtime.core.json_text import plain_data
 from runtime.core.message import HUMAN_CLASS, Attachment, Message, attachment_from
 from runtime.core.quote import Quote, all_quotes
 from runtime.execution.speech.pages import SessionPages
+from runtime.language.syntax.humans import HumanSpec
 from runtime.meetings.meeting import within
 from runtime.sessions.features import SessionPart
-from runtime.sessions.inbound.binding import HumanBinding
-from runtime.stores.inbox import InboxEntry, InboxEvent
-from runtime.tape.facts.people import PeopleQuoted
+from runtime.stores.inbox import REMARKS, InboxEntry, InboxEvent
+from runtime.tape.facts.people import FileReceived, PeopleQuoted, PersonBound, PersonMet
 from runtime.tape.journal import Journal
+from runtime.tape.state.people import PersonState
 from runtime.tape.state.session import SessionState
 
 _OVERTAKEN = frozenset({"message", "edit", "choice"})
@@ -31,6 +36,12 @@ _OVERTAKEN = frozenset({"message", "edit", "choice"})
 
 OWN_QUOTED_CHARS: Final = 300
 """The length to which a message of ours is quoted."""
+
+
+MAX_NAME_CHARS = 80
+"""The length to which a name is kept. Chosen: longer than people's names are, and short in a line of text."""
+
+_TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 class EarlierWords(Struct, frozen=True):
@@ -203,3 +214,93 @@ def files_of(event: InboxEvent) -> tuple[Attachment, ...]:
 def brings_others(event: InboxEvent, known: Sequence[str]) -> bool:
     """Whether an event has a file that is kept and is none of those `known`."""
     return any(file.url.startswith(FILE_URL) and file.url not in known for file in files_of(event))
+
+
+class HumanBinding(Struct, eq=False):
+    """Notes the people of one session as they take part, and binds each to one declared human at most.
+
+    A human whose program says `person:` is only one of these. Else they are who shows their name, else, where the
+    program declares one human in all, whoever takes part first. First come, and it stays so: everybody else is heard
+    by the name they show. Whoever writes on two platforms is two people here.
+    """
+
+    _journal: Journal
+    _humans: Sequence[HumanSpec]
+    _classes: Collection[str]
+    """Those of the agents, whose names tell nobody apart."""
+    _clock: Clock
+    _tell: Callable[[str, Address | None], object]
+    """Shows people a sentence, in the session's own conversation or in a place."""
+
+    def meet(self, event: InboxEvent) -> None:
+        """Record the author of an event, if it has one, and the files that came with it."""
+        if event.person_id:
+            self._meet_author(event)
+        for data in event.attachments:
+            file = attachment_from(data)
+            self._journal.note(
+                FileReceived(file.name, file.media_type, file.url, file.size_bytes, file.parts, file.note)
+            )
+            for remark in data.get(REMARKS, ()):
+                self._tell(remark, event.place)
+
+    def _meet_author(self, event: InboxEvent) -> None:
+        id_, name = event.author, plain_name(event.person_name) or event.person_id
+        known = self._people.get(id_)
+        spec = self._fitting(id_, name) if known is None or known.declared is None else None
+        if known is None or (known.name, known.guest) != (name, event.by_guest):
+            alike = spec is None and self._is_anothers(name)
+            self._journal.note(PersonMet(id_, name, self._clock.now().timestamp(), alike, event.by_guest))
+        if spec is not None:
+            self._bind(id_, spec)
+
+    def _is_anothers(self, name: str) -> bool:
+        """Whether a name means somebody else: a human of the program, an agent, or whom programs mean by it."""
+        taken = {"meeting", *(klass.casefold() for klass in self._classes)}
+        words = name.casefold() in taken or is_human_word(name)
+        numbered = parse_agent_id(name) is not None or parse_meeting_id(name) is not None
+        return words or numbered or any(human.is_called(name) for human in self._humans)
+
+    def claim(self, event: InboxEvent) -> tuple[str, dict[str, object]]:
+        """The result of a person's claim to be a declared human: the key of the answer, and its values."""
+        wanted = event.text.strip()
+        spec = next((spec for spec in self._humans if spec.is_called(wanted)), None)
+        if spec is None:
+            known = ", ".join(spec.declared for spec in self._humans)
+            return ("iam_unknown", {"name": wanted, "known": known}) if known else ("iam_nobody", {})
+        holder, claims = self._holder(spec), event.author
+        if holder is not None and holder != claims:
+            return "iam_taken", {"name": spec.declared, "person": self._people[holder].name}
+        if spec.people and claims not in spec.people:
+            return "iam_reserved", {"name": spec.declared}
+        if holder is None:
+            self._bind(claims, spec)
+        return "iam_bound", {"name": spec.declared, "person": self._people[claims].name}
+
+    @property
+    def _people(self) -> dict[PersonId, PersonState]:
+        return self._journal.state.people
+
+    def _holder(self, spec: HumanSpec) -> PersonId | None:
+        return next((id_ for id_, person in self._people.items() if person.declared == spec.declared), None)
+
+    def _fitting(self, person: str, name: str) -> HumanSpec | None:
+        free = [spec for spec in self._humans if self._holder(spec) is None]
+        named = next((spec for spec in free if person in spec.people), None)
+        free = [spec for spec in free if not spec.people]
+        named = named or next((spec for spec in free if spec.is_called(name)), None)
+        return named or (free[0] if free and len(self._humans) == 1 else None)
+
+    def _bind(self, person: PersonId, spec: HumanSpec) -> None:
+        self._journal.note(PersonBound(person, spec.declared))
+
+
+def plain_name(name: str) -> str:
+    """The name that somebody shows as it is known here: on one line, of readable characters, not too long."""
+    readable = "".join(" " if _is_control(character) else character for character in name)
+    return " ".join(readable.split())[:MAX_NAME_CHARS].strip()
+
+
+def _is_control(character: str) -> bool:
+    """Control characters, and those that turn the direction of what follows them."""
+    return unicodedata.category(character) == "Cc" or character in _TURNING
