@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.core.address import SCRATCH
@@ -18,7 +19,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import Place, at_work, waits_by
 from runtime.execution.prompt.with_files import sent
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage
 from runtime.stores.kept import PromptMessage
 from runtime.tape.facts.frames import FrameParked, TranscriptCompacted
 from runtime.tape.facts.people import PageFinished
@@ -271,24 +272,21 @@ _HEAD = f"{LineForm.SUMMED_UP} (the conversation itself is kept, and not shown h
 _HEAD_CUT = f"{LineForm.CUT_SHORT} (the conversation itself is kept, and not shown here):"
 
 
-class TranscriptCompaction:
+class TranscriptCompaction(Struct, eq=False):
     """Cuts transcripts to a summary and the turns after it. The summary is a fact: written once, and the same after a
     restart; when the process dies before, it is asked for again."""
 
-    def __init__(self, journal: Journal, llm: LLMClient, calls: ModelCalls, budget_chars: int) -> None:
-        self._journal = journal
-        self._llm = llm
-        self._calls = calls
-        self._budget_chars = budget_chars
-        self._summary_chars = min(MAX_SUMMARY_CHARS, budget_chars // _SUMMED_UP)
+    _journal: Journal
+    _calls: ModelCalls
+    _budget_chars: int
 
-    def due(self, frame: FrameState, fits_chars: int | None = None) -> bool:
+    def due(self, frame: FrameState, fits_chars: int | None) -> bool:
         return transcript_chars(frame.transcript) > self._budget(fits_chars) and len(frame.transcript) > 1
 
     def _budget(self, fits_chars: int | None) -> int:
         return self._budget_chars if fits_chars is None else min(self._budget_chars, fits_chars)
 
-    async def shorten(self, frame: FrameState, fits_chars: int | None = None) -> bool:
+    async def shorten(self, frame: FrameState, fits_chars: int | None) -> bool:
         """Sum up what is over the budget, or at least the first turn; False when nothing can be left out.
 
         What the model took for it is told; where the model fails, the beginnings of what was said stand for a summary.
@@ -308,22 +306,22 @@ class TranscriptCompaction:
         )
         messages = (ChatMessage("system", _ASKED), ChatMessage("user", told))
         request = self._calls.addressed(CompletionRequest(messages, purpose="summarize"))
-        text = ""
+        text, most_chars = "", min(MAX_SUMMARY_CHARS, self._budget_chars // _SUMMED_UP)
         self._calls.time(request)
         try:
             async with self._calls.answer(request) as completion:
                 async for piece in completion:
                     self._calls.heard(piece, completion.usage)
                     text += piece
-                    if len(text) > self._summary_chars:
+                    if len(text) > most_chars:
                         break
                 usage = completion.usage
         except LLMError as error:
             self._calls.broke_off(error)
-            return beginnings(past, self._summary_chars)
+            return beginnings(past, most_chars)
         self._calls.end(usage)
-        text = text.strip()[: self._summary_chars]
-        return f"{_HEAD}\n{foreign(text)}" if text else beginnings(past, self._summary_chars)
+        text = text.strip()[:most_chars]
+        return f"{_HEAD}\n{foreign(text)}" if text else beginnings(past, most_chars)
 
 
 def beginnings(past: Sequence[Mapping[str, str]], max_chars: int) -> str:

@@ -86,7 +86,7 @@ class FreeInterpreter:
         self._may_end_program = True
         self._calls = ModelCalls(context, frame)
         self.description = PlaybookDescription(context, frame, self._statement_scope, python, playbook.description)
-        self._compaction = TranscriptCompaction(context.journal, context.llm, self._calls, context.transcript_chars)
+        self._compaction = TranscriptCompaction(context.journal, self._calls, context.transcript_chars)
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises VerificationError or the last failure of a statement when it fails."""

@@ -67,7 +67,7 @@ class Exchange:
         calls = ModelCalls(context, work.frame)
         self.asking = FrameQuestions(context, work.frame, calls, self._prompt, self._park, self._shorten, doing)
         work.interrupts = self.asking.close
-        self._compaction = TranscriptCompaction(context.journal, context.llm, calls, context.transcript_chars)
+        self._compaction = TranscriptCompaction(context.journal, calls, context.transcript_chars)
 
     # -- the model
 

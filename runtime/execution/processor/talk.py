@@ -21,7 +21,7 @@ from runtime.execution.processor.calls import StepCalls
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Awaited, Questioner, expression_text, quoted
-from runtime.execution.processor.understanding import Understanding
+from runtime.execution.processor.understanding import NONE, Understanding
 from runtime.execution.questions.asking import Plan
 from runtime.execution.questions.form import OutcomeChoice, Question, UnderstandAnswer, WordsQuestion
 from runtime.execution.triggers.kinds import JudgedTriggers, may_hold_by
@@ -34,8 +34,6 @@ MAX_ASKED_AGAIN = 3
 
 MAX_ASIDES = 50
 """A person may say this much else before the step gives up."""
-
-NONE = "none"
 
 _ASIDE = (
     f"{LineForm.REPLY} the person, in your role and by your notes, about what they ask or say now; then come back, in "

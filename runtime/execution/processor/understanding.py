@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.core.message import Message, MessageType
@@ -49,16 +50,14 @@ _SOMETHING_ELSE = {"question": "they ask a question of their own, or say somethi
 """
 
 
-class Understanding:
+class Understanding(Struct, eq=False):
     """Finds out what people mean. A model is asked only if that is not plain."""
 
-    def __init__(self, exchange: Exchange, questioner: Questioner, ahead: Ahead, patterns: Collection[str]) -> None:
-        """`patterns` are the outcomes that a playbook of the program handles."""
-        self._patterns = patterns
-        self._exchange = exchange
-        self._work = exchange.work
-        self._questioner = questioner
-        self._ahead = ahead
+    _exchange: Exchange
+    _questioner: Questioner
+    _ahead: Ahead
+    _patterns: Collection[str]
+    """The outcomes that a playbook of the program handles."""
 
     async def of(
         self, line: str, part: Ask, awaited: Awaited, heard: Sequence[Message], aside_task: str
@@ -152,12 +151,12 @@ class Understanding:
             value is not None and _is_quoted(value, awaited.heard) for value in given.values()
         ):
             return {}
-        names = self._work.names()
+        names = self._exchange.work.names()
         values = await self._values(line, "correct", understanding(line, awaited), awaited)
         return {name: value for name, value in values.items() if value != names.get(name)}
 
     async def _is_done(self, line: str, until: str, awaited: Awaited) -> bool:
-        told = self._questioner.told(until.removeprefix(IS_DONE), self._work.names())
+        told = self._questioner.told(until.removeprefix(IS_DONE), self._exchange.work.names())
         task = f"The task: {told}. The person wrote: {awaited.quoted} Which of these is it?"
         options = {
             _OPEN: "they ask something, or tell something more: it is not done yet",
@@ -172,7 +171,7 @@ class Understanding:
             **{name: text for name, text in question.outcomes.items() if name not in left_out},
         }
         if "correct" in options:
-            names = self._work.names()
+            names = self._exchange.work.names()
             values = (
                 f"{name.replace('_', ' ')} is not {shown_value(names.get(name), 80)}" for name in awaited.correctable
             )

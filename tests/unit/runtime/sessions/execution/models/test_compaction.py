@@ -186,7 +186,7 @@ PEOPLE = [f"message {number} {LONG}" for number in range(8)]
 
 async def lived(sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch, *crashes: int) -> World:
     monkeypatch.setattr(
-        interpreter, "TranscriptCompaction", lambda *parts: TranscriptCompaction(parts[0], parts[1], parts[2], BUDGET)
+        interpreter, "TranscriptCompaction", lambda *parts: TranscriptCompaction(parts[0], parts[1], BUDGET)
     )
     world = World(PEOPLE, crashes=crashes, seed=sum(crashes))
     await live(world, CHAT, Echo([], random.Random(sum(crashes))), sandbox)
