@@ -244,8 +244,8 @@ class Decisions:
 
     def _events(self, report: Report, record: SessionRecord, seq: int, words: MessageHeard) -> list[InboxEvent]:
         id_, about = f"again.{report.number}", (record.address, words.person, words.name)
-        how: dict[str, Any] = {"private": words.private, "program": record.program}
-        said = InboxEvent(id_, *about, words.text, self._clock.now(), **how)
+        now = self._clock.now()
+        said = InboxEvent(id_, *about, words.text, now, private=words.private, program=record.program)
         if not seq:
             return [replace(said, id=f"{id_}.new", kind="new")]
         origin = ForkOrigin(record.at(seq), record.address)
