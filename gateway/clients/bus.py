@@ -1,34 +1,204 @@
 """The bus for clients: one application with all of its routes, of which `/bus/v1/agents` says who is at work: nodes,
 tasks, participants and clients.
+
+`/bus/v1/ws`: events both ways over one WebSocket. Every frame is a CloudEvent; control frames are of types `bus.…`.
+A client subscribes with `bus.subscribe`; a second one takes the place of the first. Each event that it gets has a
+`cursor`, which it acknowledges with `bus.ack`: that acknowledges all before it as well. Who leaves too many
+unacknowledged for too long is closed, and goes on from the last cursor.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
+from anyio.abc import TaskGroup
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
 
 from gateway.clients import requests
-from gateway.clients.events import EventRoutes, EventTriggers, Publishing
-from gateway.clients.feed import EventFeed
+from gateway.clients.events import EventRoutes, EventTriggers, Publishing, Refused, gone_data, wanted_by
+from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, WantedEvents
+from gateway.clients.requests import BusClient, ClientAdmission
 from gateway.clients.scopes import JOURNAL
-from gateway.clients.socket import SocketRoute
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.clients.views import ClientView, acts, looks
+from gateway.socket_protocol import SocketLink
 from runtime.core.address import session_of
 from runtime.core.clock import Clock
-from runtime.core.errors import InboxFull
+from runtime.core.cloud_event import CloudEvent
+from runtime.core.errors import EventsGone, InboxFull
 from runtime.core.ids import SessionId
+from runtime.core.json_text import read_json, write_json
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
+from runtime.stores.event_log import Cursor, cursor_text
 from runtime.stores.sessions import LivingNodes
-from runtime.tape.view import AGENT_SPAWN
+from runtime.tape.view import AGENT_SPAWN, CONTROL
+
+WINDOW = 256
+"""The number of events sent before the first of them is acknowledged."""
+
+SLOW_S = 30.0
+"""How long a full window waits for an acknowledgement."""
+
+_SOURCE = "/bus"
+_WAIT_S = 30.0
+
+CLOSE_SLOW = 4408
+CLOSE_GONE = 4410
+
+
+class _Ending(Struct, frozen=True):
+    code: int
+    reason: str
+
+
+_LEFT = _Ending(1000, "")
+
+
+class SocketRoute(Struct, frozen=True):
+    admission: ClientAdmission
+    feed: EventFeed
+    publishing: Publishing
+    clock: Clock
+
+    async def attend(self, socket: WebSocket) -> None:
+        """Serve one client until it leaves."""
+        try:
+            client = self.admission.client(socket)
+        except HTTPException as error:
+            refusal = JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+            await socket.send_denial_response(refusal)
+            return
+        await socket.accept()
+        await _Visit(client, SocketLink(socket), self).run()
+
+
+class _Visit:
+    def __init__(self, client: BusClient, link: SocketLink, route: SocketRoute) -> None:
+        self._client = client
+        self._link = link
+        self._route = route
+        self._sent: deque[str] = deque()
+        self._room = anyio.Event()
+        self._delivering = anyio.CancelScope()
+        self._count = 0
+        self._ending = _LEFT
+
+    async def run(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            await self._listen(tasks)
+            tasks.cancel_scope.cancel()
+        await self._link.close(self._ending.code, self._ending.reason)
+
+    async def _listen(self, tasks: TaskGroup) -> None:
+        while (said := await self._link.receive()) is not None:
+            frame: Mapping[str, Any] = {}
+            try:
+                frame = _frame(said)
+                await self._take(frame, tasks)
+            except Refused as error:
+                await self._tell("bus.refused", frame, {"status": error.status, "error": str(error)})
+            except HTTPException as error:
+                await self._tell("bus.refused", frame, {"status": error.status_code, "error": error.detail})
+
+    async def _take(self, frame: Mapping[str, Any], tasks: TaskGroup) -> None:
+        type_ = frame.get("type")
+        if type_ == "bus.subscribe":
+            await self._subscribe(frame, _data(frame, "types", "subject", "after"), tasks)
+        elif type_ == "bus.ack":
+            self._acknowledge(_data(frame, "cursor").get("cursor"))
+        elif isinstance(type_, str) and type_.startswith(CONTROL):
+            raise Refused(422, f"There is no control frame {type_}.")
+        else:
+            await self._tell("bus.ack", frame, await self._route.publishing.publish(self._client, [frame]))
+
+    async def _subscribe(self, frame: Mapping[str, Any], data: Mapping[str, Any], tasks: TaskGroup) -> None:
+        types, after = data.get("types", [">"]), data.get("after")
+        if not isinstance(types, list) or not types or not (after is None or isinstance(after, str)):
+            raise Refused(422, "types is a list of patterns, and after a cursor.")
+        wanted = wanted_by(self._client, types, data.get("subject"))
+        try:
+            cursor = await self._route.feed.place(after)
+        except ValueError as error:
+            raise Refused(422, f"after: {error}.") from error
+        self._delivering.cancel()
+        self._delivering = anyio.CancelScope()
+        self._sent.clear()
+        await self._tell("bus.subscribed", frame, {"cursor": cursor_text(cursor), "window": WINDOW})
+        tasks.start_soon(self._deliver, wanted, cursor, self._delivering, tasks)
+
+    def _acknowledge(self, cursor: object) -> None:
+        """Acknowledge everything up to a cursor; one that is not known acknowledges nothing."""
+        if not isinstance(cursor, str):
+            raise Refused(422, "An acknowledgement has a cursor.")
+        if cursor not in self._sent:
+            return
+        while self._sent.popleft() != cursor:
+            pass
+        self._room.set()
+
+    async def _deliver(self, wanted: WantedEvents, cursor: Cursor, scope: anyio.CancelScope, tasks: TaskGroup) -> None:
+        with scope, self._route.feed.reading(self._client, wanted, cursor) as subscription:
+            try:
+                self._ending = await self._send_events(subscription)
+            except EventsGone:
+                gone = gone_data(await self._route.feed.log.oldest())
+                await self._tell("bus.refused", {}, {"status": 410, **gone})
+                self._ending = _Ending(CLOSE_GONE, "events after this place are no longer kept")
+            tasks.cancel_scope.cancel()
+
+    async def _send_events(self, subscription: FeedSubscription) -> _Ending:
+        while True:
+            if len(self._sent) >= WINDOW:
+                self._room = anyio.Event()
+                with anyio.move_on_after(SLOW_S):
+                    await self._room.wait()
+                if len(self._sent) >= WINDOW:
+                    return _Ending(CLOSE_SLOW, f"{WINDOW} events are not acknowledged; continue from the last cursor")
+            before = subscription.cursor
+            at_most = min(READ_AT_ONCE, WINDOW - len(self._sent))
+            for logged in await subscription.next(wait_s=_WAIT_S, at_most=at_most):
+                before = {**before, logged.shard: logged.entry_id}
+                text = cursor_text(before)
+                self._sent.append(text)
+                await self._link.send(write_json({**await subscription.shown(logged.event), "cursor": text}))
+
+    async def _tell(self, type_: str, frame: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        self._count += 1
+        about = frame.get("id")
+        known = {"correlationid": about} if isinstance(about, str) else {}
+        now = self._route.clock.now()
+        event = CloudEvent(str(self._count), type_, _SOURCE, now, data=dict(data), extensions=known)
+        await self._link.send(write_json(event.as_data(content=False)))
+
+
+def _frame(said: str) -> Mapping[str, Any]:
+    """The object in a frame. Raises Refused for anything else."""
+    try:
+        frame = read_json(said)
+    except ValueError as error:
+        raise Refused(400, f"A frame is a JSON object: {error}.") from error
+    if not isinstance(frame, dict):
+        raise Refused(400, "A frame is a JSON object: this is something else.")
+    return frame
+
+
+def _data(frame: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """The data of a control frame, with some of these keys. Raises Refused."""
+    data = frame.get("data", {})
+    if not isinstance(data, Mapping) or not set(data) <= set(keys):
+        raise Refused(422, f"The data of {frame['type']} is a JSON object with {', '.join(keys)}.")
+    return data
+
 
 PREFIX = "/bus/v1"
 """Where the application is mounted."""

@@ -47,6 +47,12 @@ _MOST = 2**53
 _FAILED_BEFORE = 20
 """The facts before a message about a failure among which the failure is looked for."""
 
+_OF_CALLS = (
+    *("frame", "agent", "playbook", "model", "purpose", "reply", "whole"),
+    *("tokens_in", "tokens_cached", "tokens_out", "estimated", "error"),
+)
+"""What is told of a call of a model as it is kept."""
+
 _OF_TASKS = {TaskOrdered.kind, TaskOver.kind}
 _OF_PROGRAMS = {SessionBegun.kind, ProgramAdopted.kind}
 
@@ -201,27 +207,16 @@ class SessionViews(ClientView, frozen=True):
 
 def _call(call: ModelCall, version: _Version) -> dict[str, Any]:
     return {
+        **{name: getattr(call, name) for name in _OF_CALLS},
+        **_place(version, call.klass, call.playbook, call.step),
         "asked_after": call.asked_seq,
         "heard_after": call.heard_seq,
         "at": call.at.isoformat(),
-        "frame": call.frame,
-        "agent": call.agent,
         "class": call.klass,
-        "playbook": call.playbook,
-        **_place(version, call.klass, call.playbook, call.step),
-        "model": call.model,
-        "purpose": call.purpose,
         "prompt": [plain_data(message) for message in call.prompt],
-        "reply": call.reply,
-        "whole": call.whole,
         "seconds": round(call.seconds, 3),
         "first_text_s": None if call.first_text_s is None else round(call.first_text_s, 3),
-        "tokens_in": call.tokens_in,
-        "tokens_cached": call.tokens_cached,
-        "tokens_out": call.tokens_out,
         "usd": call.cost_usd,
-        "estimated": call.estimated,
-        "error": call.error,
     }
 
 

@@ -10,12 +10,11 @@ import operator
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gateway.observability.debugger.variables import parsed
 from runtime.core.errors import DebugError, ProgramError
@@ -69,8 +68,7 @@ class StopSpot(Struct, frozen=True):
     step: str = ""
 
 
-@dataclass
-class _Lines:
+class _Lines(Struct):
     """The spots of one source by their lines, and the lines that continue the text of the line before."""
 
     spots: dict[int, list[StopSpot]] = field(default_factory=dict)
@@ -265,8 +263,7 @@ class Stepping(Struct, frozen=True):
         return moment.kind in ("called", "call", "returned") or (moment.kind == "step" and not moment.again)
 
 
-@dataclass
-class Breakpoint:
+class Breakpoint(Struct):
     """A breakpoint. `hits` counts how often execution passed it while its condition held."""
 
     id: int
@@ -292,8 +289,7 @@ def _hit_rule(text: str) -> Callable[[int], bool]:
     return lambda hits: compare(hits, number)
 
 
-@dataclass
-class BreakpointWishes:
+class BreakpointWishes(Struct):
     sources: ProgramSources
     filters: set[str] = field(default_factory=set)
     stop_on_entry: bool = False

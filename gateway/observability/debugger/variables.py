@@ -8,9 +8,10 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import Any
+
+from msgspec import Struct, field
 
 from runtime.core.errors import DebugError, SandboxError
 from runtime.language.placeholders import placeholders
@@ -58,8 +59,7 @@ def _shared_by(state: SessionState, frame: FrameState) -> dict[str, Any] | None:
     return None if meeting is None else {name: known.value for name, known in meeting.shared.items()}
 
 
-@dataclass
-class References:
+class References(Struct):
     """The numbers by which an editor refers to values and frames while their session is stopped."""
 
     _of: dict[int, tuple[object, Any]] = field(default_factory=dict)

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from runtime.core.errors import LLMError, LLMKeyRefused, LLMRefused
 from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage
 from runtime.llm.worker import failures
-from runtime.llm.worker.openai_server import CUT, NO_KEY, messages_data, schema_data
-from runtime.llm.worker.prices import known, priced
+from runtime.llm.worker.openai_server import CUT, NO_KEY, known, messages_data, priced, schema_data
 
 _LEAVE_LIMIT_S = 1.0
 _NO_PROVIDER, _MISSING_KEY = "LLM Provider NOT provided", "Missing credentials"

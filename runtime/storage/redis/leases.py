@@ -43,8 +43,7 @@ class RedisShareStore:
         self._connection = connection
 
     async def claim(self, holder: LeaseHolder, in_use: float, /, *, weight: float = 1.0) -> float:
-        milliseconds = max(1, round(holder.ttl_s * 1000))
-        words: list[str | int] = [holder.node, milliseconds, repr(in_use), repr(weight)]
+        words: list[str | int] = [holder.node, _milliseconds(holder), repr(in_use), repr(weight)]
         return float(await self._connection.run(_CLAIM, [SHARES], words, replicated=False))
 
     async def leave(self, holder: LeaseHolder, /) -> None:

@@ -24,8 +24,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from adapters.web.adapter import WebAdapter
 from gateway.assembly.doors import bus_views
 from gateway.clients import bus as bus_module
+from gateway.clients import bus as bus_socket
 from gateway.clients import feed as feed_module
-from gateway.clients import socket as bus_socket
 from gateway.clients.bus import PREFIX, ClientBus, ParticipantRegisters
 from gateway.clients.feed import ClientReaders, EventFeed, Reader
 from gateway.clients.journals import ClosedRooms

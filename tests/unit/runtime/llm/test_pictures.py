@@ -18,8 +18,7 @@ from runtime.llm.client import (
     VisionRecord,
 )
 from runtime.llm.models import ModelRegistry
-from runtime.llm.worker.openai_server import messages_data
-from runtime.llm.worker.prices import ListedPrice
+from runtime.llm.worker.openai_server import ListedPrice, messages_data
 
 pytestmark = pytest.mark.anyio
 
