@@ -126,10 +126,7 @@ class _Visit:
         if not isinstance(types, list) or not types or not (after is None or isinstance(after, str)):
             raise Refused(422, "types is a list of patterns, and after a cursor.")
         wanted = wanted_by(self._client, types, data.get("subject"))
-        try:
-            cursor = await self._route.feed.place(after)
-        except ValueError as error:
-            raise Refused(422, f"after: {error}.") from error
+        cursor = await self._route.feed.place(after)
         self._delivering.cancel()
         self._delivering = anyio.CancelScope()
         self._sent.clear()

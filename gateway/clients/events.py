@@ -97,7 +97,7 @@ class EventRoutes(ClientView, frozen=True):
         wanted = wanted_by(client, request.query_params.getlist("type") or [">"], request.query_params.get("subject"))
         streams = _STREAM in request.headers.get("accept", "")
         after = request.headers.get("last-event-id") if streams else None
-        cursor = await self._place(after or request.query_params.get("after"))
+        cursor = await self.feed.place(after or request.query_params.get("after"))
         if streams:
             try:
                 await self.feed.log.read(cursor, count=1)
@@ -124,12 +124,6 @@ class EventRoutes(ClientView, frozen=True):
     async def gone(self) -> Response:
         """410, with the place from which events are still there."""
         return requests.answer(gone_data(await self.feed.log.oldest()), 410)
-
-    async def _place(self, after: str | None) -> Cursor:
-        try:
-            return await self.feed.place(after)
-        except ValueError as error:
-            raise HTTPException(422, f"after: {error}.") from error
 
     async def _stream(self, client: requests.BusClient, wanted: WantedEvents, cursor: Cursor) -> AsyncIterator[str]:
         with self.feed.reading(client, wanted, cursor) as subscription:

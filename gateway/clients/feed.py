@@ -15,6 +15,7 @@ from typing import Any
 
 import anyio
 from msgspec import Struct
+from starlette.exceptions import HTTPException
 
 from adapters.records import Records, what_can_be_read
 from gateway.clients.journals import ClosedRooms
@@ -141,11 +142,14 @@ class EventFeed:
                 rung.set()
 
     async def place(self, after: str | None) -> Cursor:
-        """The place that a client names: None is now. Raises ValueError."""
+        """The place that a client names: None is now. Raises HTTPException for what is none."""
         await self._started.wait()
         if after is None:
             return await self.log.newest()
-        return await self.log.oldest() if after == _OLDEST else cursor_from(after)
+        try:
+            return await self.log.oldest() if after == _OLDEST else cursor_from(after)
+        except ValueError as error:
+            raise HTTPException(422, f"after: {error}.") from error
 
     @contextmanager
     def reading(self, client: BusClient, wanted: WantedEvents, cursor: Cursor) -> Iterator[FeedSubscription]:

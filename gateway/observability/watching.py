@@ -59,13 +59,11 @@ class FirstTexts:
     def attach(self, bus: Bus) -> Callable[[], None]:
         """Follow the bus until the returned function is called."""
         followed = ExitStack()
-        followed.callback(bus.hear(MessageAdmitted, self._admitted))
+        came = self._came
+        followed.callback(bus.hear(MessageAdmitted, lambda what, at: _remember(came, what.message_id, at)))
         followed.callback(bus.hear(MessageReceived, self._received))
         followed.callback(bus.hear(PageSent, self._visible))
         return followed.close
-
-    def _admitted(self, what: MessageAdmitted, at: datetime) -> None:
-        _remember(self._came, what.message_id, at)
 
     def _received(self, what: MessageReceived, at: datetime) -> None:
         came = self._came.pop(what.message_id, at)

@@ -19,14 +19,7 @@ from msgspec.structs import replace
 
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
-from runtime.llm.client import (
-    CompletionRequest,
-    LLMClient,
-    ModelOptions,
-    ModelProvider,
-    TokenPrices,
-    Usage,
-)
+from runtime.llm import client as port
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
@@ -45,15 +38,15 @@ _FORMS: Mapping[str, str] = {
 _QUOTES = "`'\"\u2018\u201c\u00ab"
 
 
-class AnsweringClient(LLMClient):
+class AnsweringClient(port.LLMClient):
     """The client that the rest of Parley uses. Its creator opens and closes the provider."""
 
     def __init__(
         self,
-        provider: ModelProvider,
-        options: ModelOptions,
+        provider: port.ModelProvider,
+        options: port.ModelOptions,
         clock: Clock,
-        prices: TokenPrices | None = None,
+        prices: port.TokenPrices | None = None,
         habit: ThoughtHabit | None = None,
     ) -> None:
         """`prices` go before those of litellm's list."""
@@ -70,12 +63,12 @@ class AnsweringClient(LLMClient):
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         return await self.provider.sees()
 
-    def answer(self, request: CompletionRequest, max_retries: int | None = None) -> StreamedAnswer:
+    def answer(self, request: port.CompletionRequest, max_retries: int | None = None) -> StreamedAnswer:
         """The answer to `request`, which whoever takes it closes. `max_retries` goes before the options."""
         return StreamedAnswer(self, request, self.options.max_retries if max_retries is None else max_retries)
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[StreamedAnswer]:
+    async def stream(self, request: port.CompletionRequest, /) -> AsyncIterator[StreamedAnswer]:
         """The answer to `request`. The request is made when the answer is iterated."""
         answer = self.answer(request)
         try:
@@ -87,22 +80,22 @@ class AnsweringClient(LLMClient):
 class StreamedAnswer:
     """One answer. It can be iterated once."""
 
-    def __init__(self, client: AnsweringClient, request: CompletionRequest, max_retries: int) -> None:
+    def __init__(self, client: AnsweringClient, request: port.CompletionRequest, max_retries: int) -> None:
         self._client = client
         self._options = client.options
         self._habit = client.habit
         self._request = request
         self._max_retries = max_retries
-        self._attempt: AsyncGenerator[str | Usage, None] | None = None
+        self._attempt: AsyncGenerator[str | port.Usage, None] | None = None
         self._iteration: AsyncGenerator[str, None] | None = None
-        self._usage = Usage()
+        self._usage = port.Usage()
         self._whole_until = 0.0
         self._chars = 0
         self._worked = False
         """Whether the provider may have worked for an answer that has not come to its end."""
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> port.Usage:
         """The tokens in the provider's count; before the end of the iteration with an estimate for what it has not
         counted."""
         used, prices = self._usage, self._client.prices
@@ -114,7 +107,7 @@ class StreamedAnswer:
             cost_usd = prices.of(used.input_tokens, used.cached_tokens, used.output_tokens)
         return replace(used, model=self._options.name, cost_usd=cost_usd)
 
-    def _estimated(self) -> Usage:
+    def _estimated(self) -> port.Usage:
         used, request = self._usage, self._request
         asked = used.input_tokens
         if not asked:

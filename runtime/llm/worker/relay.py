@@ -19,14 +19,7 @@ from msgspec.structs import replace
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
 from runtime.core.json_text import plain_data
-from runtime.llm.client import (
-    MAX_ANSWER_CHARS,
-    MAX_SPEECH_CHARS,
-    SPEAK,
-    CompletionRequest,
-    ModelProvider,
-    Usage,
-)
+from runtime.llm import client as port
 from runtime.llm.frames import Frame, FrameReader, error_data, packed
 
 PAUSE_S = 0.02
@@ -45,7 +38,7 @@ class Relay:
     """Answers the requests on a stream, until the other side has gone."""
 
     def __init__(
-        self, models: Sequence[tuple[str, ModelProvider]], clock: Clock, secrets: Collection[str] = ()
+        self, models: Sequence[tuple[str, port.ModelProvider]], clock: Clock, secrets: Collection[str] = ()
     ) -> None:
         """`models` are names and providers, in the order in which requests count them. `secrets` are masked in the
         texts of failures.
@@ -85,10 +78,10 @@ class Relay:
     def _begin(self, frame: Frame, tasks: TaskGroup) -> None:
         number, scope = frame["ask"], anyio.CancelScope()
         self._answering[number] = scope
-        pending, request = _Pending(number, frame["model"]), convert(frame["request"], CompletionRequest)
+        pending, request = _Pending(number, frame["model"]), convert(frame["request"], port.CompletionRequest)
         tasks.start_soon(self._answer, pending, request, scope)
 
-    async def _answer(self, pending: _Pending, request: CompletionRequest, scope: anyio.CancelScope) -> None:
+    async def _answer(self, pending: _Pending, request: port.CompletionRequest, scope: anyio.CancelScope) -> None:
         """Answer one request, unless it is given up."""
         try:
             with scope:
@@ -100,9 +93,9 @@ class Relay:
         finally:
             del self._answering[pending.number]
 
-    async def _read(self, request: CompletionRequest, pending: _Pending) -> dict[str, Any]:
+    async def _read(self, request: port.CompletionRequest, pending: _Pending) -> dict[str, Any]:
         model, provider = self._models[pending.model]
-        longest = MAX_SPEECH_CHARS if request.purpose == SPEAK else MAX_ANSWER_CHARS
+        longest = port.MAX_SPEECH_CHARS if request.purpose == port.SPEAK else port.MAX_ANSWER_CHARS
         try:
             async with aclosing(provider.answer(request)) as parts:
                 async for part in parts:
@@ -143,11 +136,11 @@ class _Pending:
         self.changed = anyio.Event()
         self.chars = 0
         self._texts: list[str] = []
-        self._usage: Usage | None = None
+        self._usage: port.Usage | None = None
 
-    def add(self, part: str | Usage) -> None:
+    def add(self, part: str | port.Usage) -> None:
         """Add a piece, or the newest usage, which waits for the end. Raises TypeError for anything else."""
-        if isinstance(part, Usage):
+        if isinstance(part, port.Usage):
             self._usage = _within_bounds(part)
         elif not isinstance(part, str):
             raise TypeError(f"{type(part).__name__} for a text")
@@ -175,7 +168,7 @@ async def _write(frames: ObjectReceiveStream[Frame], stream: AnyByteStream, ever
     everything.cancel()
 
 
-def _within_bounds(usage: Usage) -> Usage:
+def _within_bounds(usage: port.Usage) -> port.Usage:
     """The usage without numbers that no answer has: a server may count whatever it likes."""
     tokens = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
     given, made, cached = (count if 0 <= count <= MAX_COUNTED else 0 for count in tokens)

@@ -33,21 +33,19 @@ final millisecond appear again.
 _INSERT = load_script("sessions/insert")
 
 
-class SessionIndex:
-    """Lists sessions. Those from before there were lists are found by going through all keys, once in a database's
-    life."""
+class RedisSessionCatalog:
+    """Implements `runtime.stores.catalog.SessionCatalog`. Sessions from before there were lists are found by going
+    through all keys, once in a database's life."""
 
-    def __init__(self, connection: RedisConnection) -> None:
+    def __init__(self, connection: RedisConnection, archive: SessionArchive | None = None) -> None:
         self._connection = connection
+        self._cold = ArchivedSessions(connection, archive)
+        self._places = SessionPlaces(connection)
+        self._tapes = RedisTapes(connection, self._places)
         self._whole = False
+        self._removal = SessionRemoval(connection, self._places, self._tapes)
 
-    async def count(self) -> int:
-        """The number of sessions."""
-        await self._complete()
-        return sum(await self._connection.each([keys.sessions for keys in _ALL], lambda batch, key: batch.zcard(key)))
-
-    async def places(self) -> AsyncIterator[Sequence[Place]]:
-        """Every session once, in pages of one shard each. One that starts or goes meanwhile may be missing."""
+    async def sessions(self) -> AsyncIterator[KnownSession]:
         await self._complete()
         for keys in _ALL:
             cursor, met = -1, set[str]()
@@ -55,85 +53,11 @@ class SessionIndex:
                 cursor, found = await self._connection.read("zscan", keys.sessions, max(cursor, 0), count=_AT_ONCE)
                 new = dict.fromkeys(session for session, _ in found if session not in met)
                 met.update(new)
-                if new:
-                    yield [(keys.shard, SessionId(session)) for session in new]
-
-    async def latest(self, after: str, limit: int) -> Sequence[tuple[str, Place]]:
-        """Up to `limit` sessions after a mark, each with its own mark, the most recently committed first."""
-        await self._complete()
-        before = _order(after) if after else (float("inf"), "")
-        found: dict[int, Sequence[tuple[float, str]]] = {}
-        incomplete, asked = list(range(SHARDS)), limit // SHARDS + _SPARE
-        while incomplete:
-            found.update(zip(incomplete, await self._below(before[0], incomplete, asked), strict=True))
-            merged = [(entry, shard) for shard, entries in found.items() for entry in entries if entry < before]
-            merged.sort(reverse=True)
-            last = merged[limit - 1][0] if len(merged) >= limit else (0.0, "")
-            incomplete = [shard for shard in incomplete if len(found[shard]) == asked and found[shard][-1] > last]
-            asked *= 4
-        return [(f"{score:.0f}:{name}", (shard, SessionId(name))) for (score, name), shard in merged[:limit]]
-
-    async def strike(self, place: Place) -> None:
-        """Remove a session that does not exist from the list."""
-        await self._connection.write("ZREM", ShardKeys(place[0]).sessions, place[1])
-
-    async def _below(self, score: float, shards: Sequence[int], asked: int) -> Sequence[Sequence[tuple[float, str]]]:
-        answers = await self._connection.each(
-            [_ALL[shard].sessions for shard in shards],
-            lambda batch, key: batch.zrevrangebyscore(key, score, "-inf", start=0, num=asked, withscores=True),
-        )
-        return [[(score, name) for name, score in answer] for answer in answers]
-
-    async def _complete(self) -> None:
-        if self._whole:
-            return
-        marks = [keys.sessions_known for keys in _ALL]
-        if not all(await self._connection.each(marks, lambda batch, key: batch.exists(key))):
-            async for found in keys_like(self._connection, "{parley:*}:session:*"):
-                await self._take_in([_place(key) for key in found])
-            for mark in marks:
-                await self._connection.write("SET", mark, "1")
-        self._whole = True
-
-    async def _take_in(self, places: Sequence[Place]) -> None:
-        """Add sessions to the lists, by the times of their latest facts. Listed ones stay where they are."""
-        tapes = await self._connection.each(
-            [ShardKeys(shard).tapes(session) for shard, session in places], lambda batch, key: batch.smembers(key)
-        )
-        streams = [
-            (place, ShardKeys(place[0]).tape(tape))
-            for place, named in zip(places, tapes, strict=True)
-            for tape in named
-        ]
-        newest = await self._connection.each(
-            [key for _, key in streams], lambda batch, key: batch.xrevrange(key, count=1)
-        )
-        times = dict.fromkeys(places, 0)
-        for (place, _), entries in zip(streams, newest, strict=True):
-            times[place] = max(times[place], *(_milliseconds(fields["t"]) for _, fields in entries), 0)
-        for shard in {shard for shard, _ in places}:
-            scores = [part for place, at in times.items() if place[0] == shard for part in (at, place[1])]
-            await self._connection.write("ZADD", ShardKeys(shard).sessions, "NX", *scores)
-
-
-class RedisSessionCatalog:
-    """Implements `runtime.stores.catalog.SessionCatalog`."""
-
-    def __init__(self, connection: RedisConnection, archive: SessionArchive | None = None) -> None:
-        self._connection = connection
-        self._cold = ArchivedSessions(connection, archive)
-        self._places = SessionPlaces(connection)
-        self._tapes = RedisTapes(connection, self._places)
-        self._index = SessionIndex(connection)
-        self._removal = SessionRemoval(connection, self._places, self._tapes)
-
-    async def sessions(self) -> AsyncIterator[KnownSession]:
-        async for places in self._index.places():
-            for known in await self._known(places):
-                yield known
+                for known in await self._known([(keys.shard, SessionId(session)) for session in new]):
+                    yield known
 
     async def page(self, after: str = "", /, *, limit: int) -> SessionPage:
-        listed = await self._index.latest(after, limit)
+        listed = await self._latest(after, limit)
         known = await self._known([place for _, place in listed])
         found = {one.record.id: one for one in known}
         there = [(found[session], mark) for mark, (_, session) in listed if session in found]
@@ -141,14 +65,15 @@ class RedisSessionCatalog:
         return SessionPage([known for known, _ in there], next_, [mark for _, mark in there])
 
     async def count(self) -> int:
-        return await self._index.count()
+        await self._complete()
+        return sum(await self._connection.each([keys.sessions for keys in _ALL], lambda batch, key: batch.zcard(key)))
 
     async def _known(self, places: Sequence[Place]) -> list[KnownSession]:
         """The existing ones of these sessions; the others are removed from the list."""
         known = await known_sessions(self._connection, places)
         for place in places:
             if place[1] not in known:
-                await self._index.strike(place)
+                await self._connection.write("ZREM", ShardKeys(place[0]).sessions, place[1])
         return list(known.values())
 
     async def find(self, session: SessionId, /) -> KnownSession | None:
@@ -241,6 +166,59 @@ class RedisSessionCatalog:
         """Remove the remains of an interrupted insertion."""
         while not await self._removal.sweep(keys, session):
             pass  # it has other tapes or large values by now
+
+    async def _latest(self, after: str, limit: int) -> Sequence[tuple[str, Place]]:
+        """Up to `limit` sessions after a mark, each with its own mark, the most recently committed first."""
+        await self._complete()
+        before = _order(after) if after else (float("inf"), "")
+        found: dict[int, Sequence[tuple[float, str]]] = {}
+        incomplete, asked = list(range(SHARDS)), limit // SHARDS + _SPARE
+        while incomplete:
+            found.update(zip(incomplete, await self._below(before[0], incomplete, asked), strict=True))
+            merged = [(entry, shard) for shard, entries in found.items() for entry in entries if entry < before]
+            merged.sort(reverse=True)
+            last = merged[limit - 1][0] if len(merged) >= limit else (0.0, "")
+            incomplete = [shard for shard in incomplete if len(found[shard]) == asked and found[shard][-1] > last]
+            asked *= 4
+        return [(f"{score:.0f}:{name}", (shard, SessionId(name))) for (score, name), shard in merged[:limit]]
+
+    async def _below(self, score: float, shards: Sequence[int], asked: int) -> Sequence[Sequence[tuple[float, str]]]:
+        answers = await self._connection.each(
+            [_ALL[shard].sessions for shard in shards],
+            lambda batch, key: batch.zrevrangebyscore(key, score, "-inf", start=0, num=asked, withscores=True),
+        )
+        return [[(score, name) for name, score in answer] for answer in answers]
+
+    async def _complete(self) -> None:
+        if self._whole:
+            return
+        marks = [keys.sessions_known for keys in _ALL]
+        if not all(await self._connection.each(marks, lambda batch, key: batch.exists(key))):
+            async for found in keys_like(self._connection, "{parley:*}:session:*"):
+                await self._take_in([_place(key) for key in found])
+            for mark in marks:
+                await self._connection.write("SET", mark, "1")
+        self._whole = True
+
+    async def _take_in(self, places: Sequence[Place]) -> None:
+        """Add sessions to the lists, by the times of their latest facts. Listed ones stay where they are."""
+        tapes = await self._connection.each(
+            [ShardKeys(shard).tapes(session) for shard, session in places], lambda batch, key: batch.smembers(key)
+        )
+        streams = [
+            (place, ShardKeys(place[0]).tape(tape))
+            for place, named in zip(places, tapes, strict=True)
+            for tape in named
+        ]
+        newest = await self._connection.each(
+            [key for _, key in streams], lambda batch, key: batch.xrevrange(key, count=1)
+        )
+        times = dict.fromkeys(places, 0)
+        for (place, _), entries in zip(streams, newest, strict=True):
+            times[place] = max(times[place], *(_milliseconds(fields["t"]) for _, fields in entries), 0)
+        for shard in {shard for shard, _ in places}:
+            scores = [part for place, at in times.items() if place[0] == shard for part in (at, place[1])]
+            await self._connection.write("ZADD", ShardKeys(shard).sessions, "NX", *scores)
 
 
 def _order(mark: str) -> tuple[float, str]:
