@@ -325,10 +325,7 @@ class BringsTogether(Protocol):
     """Events of several conversations can be taken at the same time."""
 
     def connect_together(self) -> AbstractAsyncContextManager[AsyncIterator[Sequence[Inbound]]]:
-        """As `Adapter.connect`, but each item is everything that waits, in order, up to some dozens of events.
-
-        All of it is acknowledged when the consumer asks for more.
-        """
+        """As `Adapter.connect`, but each item is all that waits, in order, acknowledged when more is asked for."""
 
 
 @runtime_checkable

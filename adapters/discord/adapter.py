@@ -102,10 +102,7 @@ class DiscordAdapter(DiscordSender):
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
-        """As the port says: an item is marked as taken when the consumer asks for the next one.
-
-        The iterator raises AuthFailed when the gateway refuses the bot, or one of its privileged intents.
-        """
+        """As the port says. The iterator raises AuthFailed when the gateway refuses the bot, or an intent."""
         us, _ = await PlatformPatience(self.clock, NO_ANSWER).until_answered(self._api.identity)
         us = replace(us, commands=frozenset(self._options.commands))
         await self._offer_commands(us)
@@ -139,10 +136,7 @@ class DiscordAdapter(DiscordSender):
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
-        """As the port says. Webhooks know no nonce: there a post whose outcome is unknown is looked for, not repeated.
-
-        A webhook cannot reply: what it answers is a small line with a link above its text.
-        """
+        """As the port says. A webhook cannot reply: what it answers is a line with a link above its text."""
         return await self.post(DiscordText(to, text, speaker, nonce, reply_to), final=final)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:

@@ -1,6 +1,4 @@
-"""Code fences, line by line, also inside lists and quotes; and the margin of a page that begins within a list: without
-it, deep entries would be code, and code would not end.
-"""
+"""Code fences, line by line, also inside lists and quotes; and the margin of a page that begins within a list."""
 
 from __future__ import annotations
 

@@ -58,10 +58,7 @@ NO_ROOMS: Mapping[int, PageRoom] = {}
 
 
 def crowded_at(line: str, most: float) -> tuple[int, float]:
-    """Where a line needs one piece more than `most`, or its length; and the pieces before that.
-
-    Emphasis is counted by its marks, half a piece each, so that what follows changes nothing.
-    """
+    """Where a line needs one piece more than `most`, or its length; and the pieces before. Marks count half."""
     count = 0.0
     for found in _PIECE.finditer(line):
         weight = 1.0 if found["whole"] is not None else (len(found[0]) + 1) // 2 / 2
@@ -194,10 +191,7 @@ class _Space(Struct, frozen=True):
 
 
 class _Filling:
-    """One page being filled with `text` from `start` on, but not from `bound` on.
-
-    `overflows`: it does not take all of it. Then `full` is how far it could go.
-    """
+    """One page being filled from `start` to `bound`; where it `overflows`, `full` is how far it could go."""
 
     def __init__(
         self, text: str, start: int, bound: int, space: _Space, measure: Measure, fence: OpenFence | None

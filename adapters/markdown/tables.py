@@ -46,9 +46,7 @@ def table_of(stream: Iterator[Token]) -> TableTokens:
 
 
 def aligned(table: TableTokens) -> tuple[str, int]:
-    """Lines for a fixed-width font, and how many rows below the head they show: all before the first one that would be
-    too wide or has a link. No lines where that is the head or the first row.
-    """
+    """Lines for a fixed-width font, and how many rows they show: all before one too wide or with a link."""
     widths = [0] * len(table.head)
     texts: list[list[list[str]]] = []
     for shown in [table.head, *table.rows]:

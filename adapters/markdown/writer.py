@@ -181,9 +181,7 @@ class MarkdownWriter(ABC):
                     self._plain(token.content)
 
     def _table(self, table: TableTokens) -> None:
-        """Write a table as lines of code where they fit a phone, else its rows as lists. From the first row that does
-        not fit, the rest are lists: what people have seen of a growing table stays.
-        """
+        """Write a table as lines of code where they fit a phone, from the first row that does not as lists."""
         lines, count = ("", 0) if self._quotes else aligned(table)
         if lines:
             self._code_block(lines, "")

@@ -38,9 +38,7 @@ QUIET_SPACINGS = 4.0
 QUIET_MIN_S = 0.1
 """A source is never called quiet earlier, in seconds. Simulated."""
 ACTIVE_S = 5.0
-"""After this time of silence, in seconds, a text that shows everything no longer counts as one of its bucket. Chosen:
-longer than a model pauses within an answer, shorter than a tool works.
-"""
+"""Seconds of silence after which a text that shows everything no longer counts in its bucket. Chosen."""
 SPACING_START_S = 0.1
 """The usual spacing of chunks before any was seen, seconds."""
 SPACING_MAX_S = 0.5

@@ -119,10 +119,7 @@ class EditScheduler:
         *,
         draws: Sequence[tuple[str, Budget]] | None = None,
     ) -> bool:
-        """Make an optional call if its buckets stay half full and no text waits; returns whether it was made.
-
-        Raises what `call` raises, and RateLimited after the buckets have noted it.
-        """
+        """Make an optional call if its buckets stay half full and no text waits: whether it was made."""
         lanes = (self._lanes.lane(key, budget), self._lanes.total) if draws is None else self._lanes.of(draws)
         may = all(lane.mirror.can_take() and (lane is self._lanes.total or _has_spare(lane)) for lane in lanes)
         if self._lanes.closed or not may:

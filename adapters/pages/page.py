@@ -37,9 +37,7 @@ class Page:
         self._ends = False
         self._cut: dict[bool, tuple[tuple[str, int, Mapping[int, PageRoom]], list[PageCut]]] = {}
         self._mentioned: dict[bool, tuple[str, str | None, str]] = {}
-        """The last text that grew and the last final one, with their parts and mentions: after each call they are asked
-        for again, and in a long text they take longer than all else.
-        """
+        """The last text that grew and the last final one, with parts and mentions: making them anew takes long."""
         self._live = stage.scheduler.open(*stage.adapter.budget(spec.address), self, held=held)
         self._calls.on_wake = self._woken
         self._calls.on_stands = self._stood
@@ -128,10 +126,7 @@ class Page:
         return later or (self._after_text(cuts) if final else None)
 
     def _is_seen(self, number: int, cut: PageCut) -> bool:
-        """Whether people see the words of a part, perhaps not in their last form, as far as known.
-
-        A part that also shows words of the next one counts until the next one is posted.
-        """
+        """Whether people see the words of a part, perhaps not in their last form, as far as known."""
         part, after = self._parts.get(number), self._parts.get(number + 1)
         if part is None or part.platform_id is None or part.streaming:
             return False

@@ -69,10 +69,7 @@ class PagePresenter:
         return found[-1] if found else None
 
     async def settle(self, spec: PageSpec, text: str, chosen: str) -> None:
-        """Put the text `chosen`, where there is room, in the place of a shown page's choices, in its turn.
-
-        Raises AdapterError.
-        """
+        """Put the text `chosen` in the place of a shown page's choices, in its turn. Raises AdapterError."""
         offerer, limits, choices = self._stage.offerer, self.adapter.capabilities, spec.choices
         if offerer is None or not spec.parts or not fit(choices, limits) or len(shown(choices, limits)) < len(choices):
             return
@@ -95,11 +92,7 @@ class PagePresenter:
         await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(spec, "offer"))
 
     def _text_of_last(self, number: int, said: str) -> str:
-        """The text of a page's last message, which has this number.
-
-        Streams hold more than other messages: either all messages were streams, or the last one that was not given up
-        is.
-        """
+        """The text of a page's last message, which has this number. Streams hold more than other messages."""
         limits, stream = self.adapter.capabilities, self._stage.stream_limits
         measure, wide = measure_of(limits.text_unit), limits.max_text if stream is None else stream.max_text
         streamed = cut_pages(said, wide, measure, max_pieces=limits.max_pieces)

@@ -267,10 +267,7 @@ class PlatformReactions:
         self._refusing = RecentValues[str, bool](REFUSING_MAX)
 
     def put(self, address: Address, message: str, mark: Mark | None, on_refused: OnRefused, on_done: OnDone, /) -> bool:
-        """Set or remove our mark on a message; never blocks.
-
-        False where marks are impossible: on this platform, or in a conversation that refused one before.
-        """
+        """Set or remove our mark, without waiting; False where marks are impossible, or were refused before."""
         if self._reactor is None or address.key in self._refusing:
             return False
         key = (address.key, message)

@@ -104,10 +104,7 @@ class SlackAdapter(SlackSender):
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
-        """As the port says. An event without an acknowledgement within 3 s arrives again, and counts as the same.
-
-        What was missed is read from history meanwhile. Raises StorageUnavailable.
-        """
+        """As the port says. What was missed is read from history meanwhile. Raises StorageUnavailable."""
         patience = PlatformPatience(self._clock, NOT_HEARD)
         workspace = await patience.until_answered(self._workspaces.ask_again)
         if workspace is not None and (missing := lacking(workspace.scopes)):

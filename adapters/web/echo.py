@@ -132,10 +132,7 @@ class Echo:
             await news.listen(opened, heard)
 
     async def follow(self, room: str) -> bool:
-        """Follow a room that pages of ours now show.
-
-        Returns when the others are bound to hear of it; True if that is new.
-        """
+        """Follow a room that our pages show; True, once others are bound to hear of it, if that is new."""
         if self._news is None or room in self._followed:
             return False
         self._followed[room] = None

@@ -140,10 +140,7 @@ def _is_for_all(message: RoomMessage) -> bool:
 
 
 def heard_in(message: RoomMessage) -> str | None:
-    """The thread in which agents hear a message; None for the room itself, where an answer to its question is heard.
-
-    An answer quotes the message that its thread hangs on. Nothing else of a person does.
-    """
+    """The thread in which agents hear a message; None for the room, where an answer to its question is heard."""
     quoted = message.quote.message_id if message.quote is not None else None
     return None if message.author_kind == "person" and quoted == message.thread else message.thread
 

@@ -154,9 +154,7 @@ def _waits(_frame: str) -> bool:
 
 
 class ConnectedPage:
-    """One connected page. Frames leave at once where its connection takes them, else they wait here in order; pushing
-    never blocks and never raises.
-    """
+    """One connected page, to which frames leave at once, or in order. Pushing never blocks or raises."""
 
     def __init__(self, person: WebVisitor, send_at_once: Callable[[str], bool] = _waits) -> None:
         self.person = person

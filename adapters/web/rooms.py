@@ -18,10 +18,7 @@ class RoomStore(Protocol):
         """Store a message; an existing message with the same id is returned unchanged."""
 
     async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
-        """Replace a message's text and state; None if the room does not have it, or it was deleted.
-
-        An update without a change takes no new version.
-        """
+        """Replace a message's text and state; None if it is not there. Without a change it takes no version."""
 
     async def amend(self, room: str, message_id: str, change: RoomChange, /) -> RoomMessage | None:
         """Change a message; None when the room does not have it. A change without effect takes no version."""

@@ -40,8 +40,7 @@ class GivenCommand(Struct, frozen=True):
 
 
 class CommandAnswer(Struct, frozen=True):
-    """The answer for who gave a command, whom a platform answers so that the others do not see it, if it can; everybody
-    may read what came of a choice."""
+    """The answer for who gave a command; everybody may read what came of a choice."""
 
     text: str
     alone: bool = False

@@ -285,9 +285,7 @@ class InboundRouter:
             await self._keep(event, role, kind="new", text="")
 
     async def _serving(self, event: Inbound) -> str | None:
-        """The program for this event: that of its command, else the chosen one while it is allowed, else the route's,
-        else that of the conversation beside which this one was opened.
-        """
+        """The program of the command, else the chosen one, else the route's, else that of the place beside."""
         if event.command not in self._routes.commands:
             choices = self._routes.choices(event)
             chosen = await self._entrance.origins.chosen.get(event.address.key) if choices else None

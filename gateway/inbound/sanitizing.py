@@ -26,9 +26,7 @@ _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,90}(;[\w \t.+=\"-]{0,60})?", re.ASC
 
 
 def tidied(event: Inbound) -> Inbound:
-    """The event with each name on one short line, without invisible characters or those that turn the direction of a
-    text, and with texts that can be stored.
-    """
+    """The event with names on one short line without invisible characters, and texts that can be stored."""
     quotes = event.around if event.quote is None else (event.quote, *event.around)
     bounded = tuple(_bounded(quote) for quote in quotes[:MAX_AROUND])
     return replace(

@@ -35,8 +35,7 @@ _log = logging.getLogger("adapters.outbound")
 
 
 class AnswerPage(QuietPage):
-    """A page whose last text one person sees, who has asked for it; nobody sees it before. A crash between its being
-    shown and its being noted shows it again."""
+    """A page whose last text one person sees. A crash between its being shown and noted shows it again."""
 
     def __init__(self, presenter: PagePresenter, spec: PageSpec, openly: Callable[[], LivePage]) -> None:
         """`openly` makes the page that everybody sees."""
@@ -196,8 +195,7 @@ class NodeOutbound(Struct, frozen=True):
         self.tasks.start_soon(_told_alone, self.presenters[address.platform].adapter, address, person_id, text)
 
     def answer(self, address: Address, person_id: str, text: str, otherwise: str | None = None) -> None:
-        """Answer who asked, so that the others do not see it; in the background, not stored. Where that cannot be done
-        everybody reads it, or `otherwise` in its place."""
+        """Answer who asked, in the background; where others would read it, they read `otherwise` if given."""
         self.tasks.start_soon(self._answer, address, person_id, text, otherwise)
 
     async def _answer(self, address: Address, person_id: str, text: str, otherwise: str | None) -> None:
@@ -251,11 +249,7 @@ class NodeFileAccess(Struct, frozen=True):
         return await self.store.keep(data, media_type, conversation=address.key)
 
     async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
-        """The content of a file that was sent in this conversation.
-
-        Raises NotDelivered when it is gone or longer than `max_bytes`, OutcomeUncertain when it does not arrive in
-        time.
-        """
+        """A file's content. Raises NotDelivered when gone or too long, OutcomeUncertain after a time-out."""
         if attachment.size_bytes is not None and attachment.size_bytes > max_bytes:
             raise NotDelivered(_too_long(attachment, max_bytes))
         if attachment.url.startswith(FILE_URL):

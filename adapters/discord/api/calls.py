@@ -274,10 +274,7 @@ class DiscordCalls:
             return read(await self.rest.request(route, **sent))
 
     async def download(self, url: str, *, max_bytes: int) -> bytes:
-        """A file that a person sent. Raises NotDelivered when it is gone, too long, or not on Discord.
-
-        An address is valid for about a day; for a refused one Discord is asked for the current address.
-        """
+        """A file that a person sent, at its current address. Raises NotDelivered when gone, too long, or elsewhere."""
         try:
             return await self._fetched(url, max_bytes)
         except FileGone as gone:

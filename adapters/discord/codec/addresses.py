@@ -35,10 +35,7 @@ _REFUSED_IN_NAMES = (("discord", "disc-ord"), ("clyde", "cl-yde"))
 
 
 class DiscordBot(Struct, frozen=True):
-    """The identity of a bot on Discord; the ids of a bot and of its application are often, but not always, the same.
-
-    `commands` are the words that are commands also where people talk with each other and other bots.
-    """
+    """A bot on Discord; `commands` are words that are commands also where people talk with each other."""
 
     id: str
     application_id: str
@@ -77,10 +74,7 @@ def number_of(message: str) -> str:
 
 
 def page_of(text: str, speaker: Speaker, *, named: bool) -> DiscordWords:
-    """CommonMark as a message, under its speaker's name where `named`; the gateway itself (id "") has no heading.
-
-    Where columns or marks make it longer than Discord takes, the text is shown as it is written.
-    """
+    """CommonMark as a message, under its speaker's name where `named`; as written where that is too long."""
     name = " ".join(speaker.name.split())[:MAX_NAME] if named and speaker.id else ""
     for body in (render(text), as_written(text)):
         page = with_heading(name, body) if name else body
@@ -158,10 +152,7 @@ _LANGUAGE = re.compile(r"[\w+.#-]+", re.ASCII)
 
 
 def render(markdown: str) -> str:
-    """The text in Discord's form. Never fails: text that cannot be rewritten stays as written, without pings.
-
-    Only a link to a person, outside code, becomes a mention that can ping.
-    """
+    """The text in Discord's form, or as written. Only a link to a person, outside code, can ping."""
     source = re.sub(r"\r\n?", "\n", markdown.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
     try:
         return _Writer.written(parsed(source)) or as_written(source)

@@ -45,10 +45,7 @@ class VoiceNote(Struct, frozen=True):
 
 
 def voice_note(file: FileData) -> VoiceNote | None:
-    """The file as a voice message; None unless it is Ogg with Opus.
-
-    Nothing is decoded: Opus takes more bytes where more is to be heard, so the sizes of its packets are the waveform.
-    """
+    """The file as a voice message, its packets' sizes as waveform; None unless it is Ogg with Opus."""
     data = file.data
     if file.media_type != "audio/ogg" or data[28:36] != b"OpusHead":
         return None

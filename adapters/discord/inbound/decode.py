@@ -74,10 +74,7 @@ class MessagePlace(Struct, frozen=True):
 
 
 def inbound_of(message: _Json, us: DiscordBot, place: MessagePlace) -> Inbound | None:
-    """A person's message, or None for messages of bots, webhooks and Discord itself.
-
-    Raises KeyError, TypeError or ValueError for data that does not look like a message.
-    """
+    """A person's message; None for those of bots, webhooks and Discord. Raises as NOT_UNDERSTOOD says."""
     author = message["author"]
     if author.get("bot") or "webhook_id" in message or message.get("type", 0) not in _WRITTEN_BY_PEOPLE:
         return None
@@ -140,9 +137,7 @@ def earlier_of(message: _Json, to: Address, space: str | None) -> Inbound | None
 
 
 def edit_of(message: _Json, us: DiscordBot, place: MessagePlace, known: Inbound | None) -> Inbound | None:
-    """A person's edit, or None: Discord also reports previews that were unfolded. An edit that addresses us for the
-    first time is the message. Raises as `inbound_of`.
-    """
+    """A person's edit, if it is one. One that addresses us for the first time is the message. As `inbound_of`."""
     changed_at = message.get("edited_timestamp")
     if changed_at is None or "author" not in message:
         return None
@@ -160,9 +155,7 @@ def edit_of(message: _Json, us: DiscordBot, place: MessagePlace, known: Inbound 
 
 
 def deletion_of(message_id: str, us: DiscordBot, known: Inbound | None, now: datetime) -> Inbound | None:
-    """A person's deletion. Discord does not say whose message it was, so the result is None for an unremembered
-    message.
-    """
+    """A person's deletion. Discord does not say whose message it was: None for one that is not remembered."""
     if known is None:
         return None
     return replace(known, event_id=f"{us.id}:{message_id}:deleted", sent_at=now, act="deletion", message_id=message_id)

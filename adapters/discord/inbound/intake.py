@@ -69,9 +69,7 @@ _STARTER: Final = 21
 
 
 class BotParts(Struct, frozen=True):
-    """The parts of one bot beside its connection. `known_as` gives our id of a message by Discord's. With
-    `opens_threads`, a message to the bot in a channel is answered in a thread.
-    """
+    """One bot's parts. With `opens_threads`, a message to the bot in a channel is answered in a thread."""
 
     api: DiscordApi
     menu: InteractionMenu

@@ -88,9 +88,7 @@ class InteractionReceipts:
         tasks.start_soon(self._give, give, interaction, receipt)
 
     async def answer(self, to: Address, person_id: str, text: str) -> bool:
-        """Answer the first command of a person in a channel that has no answer yet, for this person alone. False where
-        there is none, or it was given too long ago. Raises as `InteractionApi`.
-        """
+        """Answer a person's first command in a channel that has no answer yet; False where it cannot be done now."""
         waiting = self._unanswered.get((channel_id_of(to), person_id.rpartition(":")[2])) or deque()
         while waiting:
             receipt = waiting.popleft()

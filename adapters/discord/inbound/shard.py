@@ -119,11 +119,7 @@ class Shard(Struct, eq=False):
         return list(self._client.guilds) if self._client is not None else []
 
     async def run(self) -> NoReturn:
-        """Listen until cancelled, one session after the other.
-
-        Raises discord.py's LoginFailure, PrivilegedIntentsRequired, and ConnectionClosed where a new attempt is of no
-        use.
-        """
+        """Listen until cancelled, one session after another. Raises discord.py's errors that stay."""
         while True:
             try:
                 await self._listen()

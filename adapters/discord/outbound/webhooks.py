@@ -65,10 +65,7 @@ class UnconfirmedPost(Struct, frozen=True):
 
 
 class UnconfirmedPosts:
-    """By nonce. A post is in doubt from before it is made until some time after Discord has answered.
-
-    Raises RateLimited: not kept.
-    """
+    """By nonce, in doubt from before the post until some time after Discord's answer. Raises RateLimited: not kept."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records

@@ -129,10 +129,7 @@ class SlackCalls:
 
     @contextmanager
     def call(self, method: str, *, at_setup: bool = False, streaming: bool = False) -> Iterator[None]:
-        """One call: its time limit, and its failure as one of our errors.
-
-        AuthFailed only `at_setup`, StreamOver only when `streaming`.
-        """
+        """One call, its time limit, its failure as one of ours: AuthFailed `at_setup`, StreamOver if `streaming`."""
         try:
             with anyio.fail_after(self.transport.call_timeout_s):
                 yield

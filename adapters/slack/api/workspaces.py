@@ -101,10 +101,7 @@ class SlackWorkspaces:
         self._turns = WeakValueDictionary[str, anyio.Lock]()
 
     async def of(self, team: str | None) -> SlackWorkspace:
-        """The workspace with this id. Raises NotDelivered if the app is not installed there, else as `Calls.call`.
-
-        Those who ask for one workspace have it in their order, and wait for no other.
-        """
+        """The workspace with this id, for those who ask in their order. Raises NotDelivered if the app is not there."""
         if self._bot_token is not None:
             return await self.only(self._bot_token)
         if team is None:

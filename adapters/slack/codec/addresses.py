@@ -127,11 +127,7 @@ def _buttons(choices: Sequence[Choice]) -> dict[str, Any]:
 
 
 def plain_text(text: str, bot_user: str, names: Mapping[str, str]) -> str:
-    """The text without mentions of the bot, with people and channels by name, and with links and special characters as
-    typed.
-
-    A mention at the start takes its comma or colon along.
-    """
+    """The text as people read it, without mentions of the bot; one at the start takes its comma or colon along."""
     kept, position = "", 0
     for found in _REFERENCE.finditer(text):
         kept = _joined(kept, text[position : found.start()])

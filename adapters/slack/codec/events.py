@@ -167,10 +167,7 @@ def inbound_of(
     *,
     addressed: bool,
 ) -> Inbound:
-    """A person's event. `people` has those of `Happening.people`; a missing one is shown by the id.
-
-    Raises ValueError for an invalid time.
-    """
+    """A person's event. `people` has those of `SlackHappening.people`. Raises ValueError for an invalid time."""
     names = {user: person.name for user, person in people.items()}
     reacted = happening.act == "reaction"
     text = happening.text if reacted else plain_text(happening.text, bot.user_id, names)

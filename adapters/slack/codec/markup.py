@@ -35,11 +35,7 @@ _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 
 
 def render(markdown: str, room: int) -> str:
-    """The text in mrkdwn, at most `room` UTF-16 units where `markdown` itself has no more.
-
-    Never fails: what cannot be formatted is shown as it is written; where even its escapes are too long, the three
-    escaped characters are shown in full width.
-    """
+    """The text in mrkdwn, at most `room` units; as written, or in full width, where its escapes are too long."""
     source = markdown.encode("utf-8", "replace").decode("utf-8")
     for shown in (_formatted(source), escape(source)):
         if shown and measure_utf16(shown) <= room:
@@ -48,9 +44,7 @@ def render(markdown: str, room: int) -> str:
 
 
 def render_parts(markdown: str, room: int) -> list[str | dict[str, Any]]:
-    """The text around its first table in mrkdwn, each part as `render`, and the table as a block; only the text where
-    there is no table, or none that Slack takes.
-    """
+    """The text around its first table as by `render`, and the table as a block, if Slack takes it."""
     whole: list[str | dict[str, Any]] = [render(markdown, room)]
     if "|" not in markdown:
         return whole

@@ -106,10 +106,7 @@ def message_id(event: Mapping[str, Any]) -> str:
 
 
 def delivery_id(kind: Kind, body: Mapping[str, Any]) -> str:
-    """The id that a delivery has each time it comes. Raises LookupError or AttributeError for other forms.
-
-    Presses, commands and forms have no event id. A trigger id is made for each of them.
-    """
+    """The id that a delivery has each time it comes. Raises LookupError or AttributeError for other forms."""
     if kind == "event":
         return message_id(body["event"]) if is_said(body["event"]) else str(body["event_id"])
     return f"{body.get('type', 'command')}:{body.get('trigger_id') or body['view']['id']}"

@@ -43,10 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class EventSocket(Struct, eq=False):
-    """Hands frames to `bolt` while `listen` runs. `open_url` gives the address of one connection.
-
-    The reader of `deliveries` hears of the end. `missed` is called when a connection is open after a time without one.
-    """
+    """Hands frames to `bolt` while `listen` runs; `missed` is called when a connection opens after a time without."""
 
     open_url: Callable[[], Awaitable[str]]
     bolt: BoltApp

@@ -66,10 +66,7 @@ class InstallationStore(AsyncInstallationStore):
 
 
 class InstallFlow(AsyncOAuthFlow):
-    """Lets workspaces in: `/install` sends a browser to Slack, which sends it back to `/oauth` with a code.
-
-    The state that goes with it is signed, expires, and is bound to the browser by a cookie.
-    """
+    """Lets workspaces in, by `/install` and `/oauth`. The state that goes along is signed and expires."""
 
     def __init__(self, app: AppApi, keys: AppKeys, store: InstallationStore, clock: Clock) -> None:
         self._app = app

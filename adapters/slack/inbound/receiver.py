@@ -89,10 +89,7 @@ class AppContexts:
 
 
 class Heard(Struct, frozen=True):
-    """The result of a delivery: an event for the gateway, words for its author, work for afterwards.
-
-    `taken` is called once the event is safe.
-    """
+    """What a delivery is: an event, words for its author, calls for when it is safe, and afterwards."""
 
     inbound: Inbound | None = None
     words: Mapping[str, Any] | None = None
@@ -135,8 +132,7 @@ class SlackReceiver:
                         await heard.afterwards()
 
     async def _read(self, delivery: Delivery) -> Heard:
-        """The decoded delivery. Raises RateLimited or OutcomeUncertain if Slack has to be asked and does not answer,
-        and AuthFailed if it refuses the only token."""
+        """The decoded delivery. Raises RateLimited or OutcomeUncertain without Slack's answer, and AuthFailed."""
         with MayFail(_log.warning, "An event of Slack's is not understood and is ignored", NOT_UNDERSTOOD):
             try:
                 return await self._heard(delivery, await self._workspaces.of(delivery.team))

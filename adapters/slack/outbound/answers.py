@@ -1,6 +1,4 @@
-"""How what is said appears: under its agent's icon, in blocks that not every workspace takes (a table, and the thumbs
-below what an agent has said), and whether Slack shows what it was given.
-"""
+"""How what is said appears: its agent's icon, blocks that a workspace takes, and what Slack shows of it."""
 
 from __future__ import annotations
 

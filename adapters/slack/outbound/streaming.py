@@ -124,10 +124,7 @@ class Streams(Struct):
         self._open.pop(message, None)
 
     async def do(self, to: Address, speaker: Speaker, doing: str | None, workspace: SlackWorkspace) -> bool:
-        """Show an activity in the speaker's open stream; False without a stream.
-
-        The first activity since the speaker's last answer (`answered`) is the title above the others.
-        """
+        """Show an activity in the speaker's open stream, the first one as a title; False without a stream."""
         key = _who(to, speaker)
         if doing is not None and key not in self._plans:
             self._plans.keep(key, doing[:MAX_PLAN_TITLE])

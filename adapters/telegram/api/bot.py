@@ -67,11 +67,7 @@ class TelegramTransport(HTTPXRequest):
 
 
 class Parameters:
-    """The parameters of a call, with the documented properties of the library's RequestData, which cannot be made from
-    outside.
-
-    Values that are None are left out, files are sent beside the others.
-    """
+    """The parameters of a call, in place of the library's RequestData, which cannot be made from outside."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = {name: value for name, value in values.items() if value is not None}
@@ -177,10 +173,7 @@ class TelegramApi:
     async def offer_commands(
         self, commands: Mapping[str, str], language: str | None = None, alone: Collection[str] | None = None
     ) -> None:
-        """Show the commands in the menu: to everybody, or to people with this language (two letters).
-
-        With `alone` in groups: these commands only the bot sees (Bot API 10.2; older servers pass that over).
-        """
+        """Show the commands in the menu, by language; in groups those of `alone` are such as only the bot sees."""
         shown: list[dict[str, Any]] = [{"command": name, "description": text} for name, text in commands.items()]
         menu: dict[str, Any] = {"commands": shown, "language_code": language}
         if alone is not None:
@@ -189,10 +182,7 @@ class TelegramApi:
         await self._made("setMyCommands", menu, bool)
 
     async def updates(self, offset: int | None) -> list[Mapping[str, Any]]:
-        """Wait for new updates and return them; acknowledges every update before `offset`. Also raises PollTaken.
-
-        They come as the server wrote them: `Bot.get_updates` refuses a whole batch for one update that it cannot read.
-        """
+        """Wait for updates, as the server wrote them; acknowledges all before `offset`. Also raises PollTaken."""
         query = {"timeout": round(self._poll_timeout_s), "allowed_updates": UPDATE_TYPES, "offset": offset}
         wait_s = self._poll_timeout_s + self._call_timeout_s
         with self._call("getUpdates", at_setup=True, timeout_s=wait_s):

@@ -22,10 +22,7 @@ Json: TypeAlias = Mapping[str, Any]
 
 
 class TelegramBot(Struct, frozen=True):
-    """One of our bots. `username` is without the @; `agent` is whom it speaks for, None for the main bot.
-
-    `hears_all` says that privacy mode is off: in groups it sees every message.
-    """
+    """One of our bots. `agent` is whom it speaks for, if anybody; `hears_all`: in groups it sees every message."""
 
     id: int
     username: str

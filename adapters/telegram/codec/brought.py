@@ -1,6 +1,4 @@
-"""What a message of Telegram's says, without the parts that only name its addressee, and what it brings: what it
-answers, in its chat or elsewhere, and where it was passed on from.
-"""
+"""What a message of Telegram's says, and what it brings: what it answers, and where it was passed on from."""
 
 from __future__ import annotations
 

@@ -39,10 +39,7 @@ _KINDS: dict[MarkKind, str] = {"heading": "bold", "strong": "bold", "em": "itali
 
 
 class Entity(Struct, frozen=True):
-    """Formatting of a piece of a text; `kind` is the Bot API's type, offset and length are UTF-16 units.
-
-    `person` is the id of whom a text_mention mentions.
-    """
+    """Formatting of a piece; offset and length are UTF-16 units, `person` is whom a text_mention mentions."""
 
     kind: str
     offset: int
@@ -103,9 +100,7 @@ def _unmentioned(text: str) -> str:
 
 
 class _Open(Struct):
-    """A piece that has started. `shown` is False inside an equal one, and for a piece without meaning. A `bare` one is
-    an address, which Telegram makes a link itself.
-    """
+    """A piece that has started, `shown` unless inside an equal one; Telegram makes a `bare` one a link itself."""
 
     kind: str
     offset: int
@@ -244,11 +239,7 @@ class RenderedPage(Struct, frozen=True):
 
 
 def shows_it(answer: Mapping[str, Any], page: RenderedText | None, thread_id: int | None) -> str | None:
-    """The difference between a page and the message that Telegram shows; None when there is none.
-
-    `page` None is a rich message, whose text is not compared. Telegram removes white space at the ends and invisible
-    characters, so only visible text counts.
-    """
+    """The difference between a page's visible text and what Telegram shows, if any; of a rich one only the topic."""
     if topic_of(answer) != thread_id:
         return f"it is in topic {topic_of(answer)}, not in {thread_id}"
     if page is not None and _visible(answer.get("text", "")) != _visible(page.text):

@@ -219,11 +219,7 @@ class TelegramIntake(Struct, frozen=True):
     alone: TelegramAlone
 
     async def poll(self, bot: OurBot, receiver: TelegramReceiver) -> None:
-        """Fetch one bot's updates.
-
-        The connection ends when the main bot's token is refused or the storage is unavailable; another bot's refused
-        token ends only that bot.
-        """
+        """Fetch one bot's updates. A refused token ends only that bot, of the main one the connection."""
         await bot.api.open_polling()
         try:
             await poll(bot.api, self.clock, partial(self.take, bot, receiver))

@@ -279,10 +279,7 @@ class TelegramDrafts:
         return self._plain_known and is_private(to)
 
     async def show(self, bot: OurBot, to: Address, page: RenderedPage, *, nonce: str, rich: str | None) -> None:
-        """Show or replace the draft of a text, as a rich one where `rich` is its HTML.
-
-        Raises as a send, and UnknownMethod where there are no drafts.
-        """
+        """Show or replace a draft, as a rich one by the HTML `rich`. Raises as a send, and UnknownMethod."""
         draft_id, chat_id, thread_id = _number(nonce), chat_id_of(to), thread_id_of(to)
         self._written.keep(to.key, self._clock.monotonic())
         if rich is not None and self._rich_known:
