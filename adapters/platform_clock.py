@@ -9,6 +9,8 @@ from typing import Final, Protocol, runtime_checkable
 
 from runtime.core.clock import Clock
 
+UNREACHABLE_PAUSE_S: Final = 1.0
+"""The pause before the repetition of a call that could not even be sent."""
 EXACT_S: Final = 2.0
 """A date in a header has whole seconds, and has been on its way: less says nothing about our calendar."""
 

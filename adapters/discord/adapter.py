@@ -98,7 +98,7 @@ class DiscordAdapter(DiscordSender):
         super().__init__(self._new_calls(), unconfirmed, clock, own.show_names, own.avatar_url, unnamed)
         self._marks_there = SingleMarks(MARKS)
         self._menu_api = InteractionApi(self._calls)
-        self._receipts = InteractionReceipts(self._menu_api, own.texts, clock)
+        self._receipts = InteractionReceipts(self._menu_api, clock)
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:

@@ -63,16 +63,12 @@ class PageOperations:
                 self.parts[number] = PagePart(platform_id, shown, opened=True, posts=1)
 
     async def post(self, number: int, text: str, final: bool) -> None:
-        part = await self._begin(number, text)
+        part, spec, stage = await self._begin(number, text), self._spec, self._stage
+        to, speaker, nonce, answered = spec.address, spec.speaker, self._nonce(number), stage.answered(spec, number)
         checked = final and part.differs < DIFFERS_MAX
         try:
-            platform_id = await self._stage.adapter.send(
-                self._spec.address,
-                text,
-                speaker=self._spec.speaker,
-                nonce=self._nonce(number),
-                final=checked,
-                reply_to=self._stage.answered(self._spec, number),
+            platform_id = await stage.adapter.send(
+                to, text, speaker=speaker, nonce=nonce, final=checked, reply_to=answered
             )
         except OutcomeUncertain as error:
             self._doubt(number, error, searched=self._stage.recoverer is not None)
@@ -119,19 +115,14 @@ class PageOperations:
 
     async def open_stream(self, number: int, text: str) -> None:
         """Start a part as a stream. If none is available, or the outcome is unclear, the part is posted instead."""
-        streamer = self._stage.streamer
-        limits = self._stage.stream_limits
+        streamer, limits, spec = self._stage.streamer, self._stage.stream_limits, self._spec
         part = await self._begin(number, text)
         if streamer is None or limits is None:
             return
-        begun_at = self._stage.clock.monotonic()
+        begun_at, answered = self._stage.clock.monotonic(), self._stage.answered(spec, number)
         try:
             platform_id = await streamer.open_stream(
-                self._spec.address,
-                text,
-                speaker=self._spec.speaker,
-                nonce=self._nonce(number),
-                reply_to=self._stage.answered(self._spec, number),
+                spec.address, text, speaker=spec.speaker, nonce=self._nonce(number), reply_to=answered
             )
         except OutcomeUncertain as error:
             part.refuses_streams = True
@@ -181,20 +172,13 @@ class PageOperations:
             self._stage.landed(self._spec)
 
     async def edit(self, editor: CanEdit, number: int, text: str, final: bool) -> None:
-        part = self.parts[number]
+        part, spec, nonce = self.parts[number], self._spec, self._nonce(number)
         if part.platform_id is None:
             return
         checked = final and part.differs < DIFFERS_MAX
-        self._stage.remind(self._spec, number, part.platform_id)
+        self._stage.remind(spec, number, part.platform_id)
         try:
-            await editor.edit(
-                self._spec.address,
-                part.platform_id,
-                text,
-                speaker=self._spec.speaker,
-                nonce=self._nonce(number),
-                final=checked,
-            )
+            await editor.edit(spec.address, part.platform_id, text, speaker=spec.speaker, nonce=nonce, final=checked)
         except OutcomeUncertain:
             part.shown, part.unclear = (text, final), True
             raise
@@ -210,19 +194,12 @@ class PageOperations:
             self._stage.landed(self._spec)
 
     async def offer(self, number: int, text: str) -> None:
-        part, offerer = self.parts[number], self._stage.offerer
+        part, offerer, spec, nonce = self.parts[number], self._stage.offerer, self._spec, self._nonce(number)
         if part.platform_id is None or offerer is None:
             return
-        self._stage.remind(self._spec, number, part.platform_id)
+        self._stage.remind(spec, number, part.platform_id)
         try:
-            await offerer.offer(
-                self._spec.address,
-                part.platform_id,
-                text,
-                self._spec.choices,
-                speaker=self._spec.speaker,
-                nonce=self._nonce(number),
-            )
+            await offerer.offer(spec.address, part.platform_id, text, spec.choices, speaker=spec.speaker, nonce=nonce)
         except MessageGone:
             part.lose_message()
         except ShownDiffers as error:
@@ -276,18 +253,13 @@ class PageOperations:
 
     async def upload(self, number: int, text: str) -> None:
         """Post the page's file. If it cannot be sent, the text says so."""
-        uploader, file = self._stage.uploader, await self.file.loaded()
+        uploader, file, spec = self._stage.uploader, await self.file.loaded(), self._spec
         if file is None or uploader is None:
             return
-        part = await self._begin(number, text)
+        part, answered = await self._begin(number, text), self._stage.answered(spec, number)
         try:
             platform_id = await uploader.upload(
-                self._spec.address,
-                file,
-                text,
-                speaker=self._spec.speaker,
-                nonce=self._nonce(number),
-                reply_to=self._stage.answered(self._spec, number),
+                spec.address, file, text, speaker=spec.speaker, nonce=self._nonce(number), reply_to=answered
             )
         except OutcomeUncertain as error:
             self._doubt(number, error)

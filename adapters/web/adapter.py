@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -184,9 +184,8 @@ class WebAdapter:
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
         """Show a message. Raises OutcomeUncertain when the store does not answer."""
-        post = self._post(to, text, speaker, nonce)
         with _kept(nonce):
-            await self._show(to, replace(post, final=final), reply_to)
+            await self._show(to, replace(self._post(to, text, speaker, nonce), final=final), reply_to)
         return nonce
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
@@ -196,29 +195,22 @@ class WebAdapter:
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
         """Delete a message. Raises OutcomeUncertain when the store does not answer."""
-        with _kept(message):
-            try:
-                gone = RoomChange(text="", deleted=True, final=True, files=(), choices=())
-                await self.board.amend(to.conversation, message, gone)
-            except MessageGone:
-                return
+        gone = RoomChange(text="", deleted=True, final=True, files=(), choices=())
+        with _kept(message), suppress(MessageGone):
+            await self.board.amend(to.conversation, message, gone)
 
     async def offer(
         self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
     ) -> None:
         """Show exactly these choices below a message. Raises as `edit`."""
         with _kept(message):
-            change = RoomChange(text=text, final=True, choices=tuple(choices))
-            await self.board.amend(to.conversation, message, change)
+            await self.board.amend(to.conversation, message, RoomChange(text=text, final=True, choices=tuple(choices)))
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         """Put our mark on a message; a missing message is no error."""
         reaction = None if mark is None else MessageReaction("Parley", _MARKS[mark])
-        with _kept(message):
-            try:
-                await self.board.amend(to.conversation, message, RoomChange(reacted=(_OURS, reaction)))
-            except MessageGone:
-                return
+        with _kept(message), suppress(MessageGone):
+            await self.board.amend(to.conversation, message, RoomChange(reacted=(_OURS, reaction)))
 
     async def upload(
         self, to: Address, file: FileData, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None

@@ -31,7 +31,7 @@ from discord.utils import MISSING
 from adapters.adapter import FileData
 from adapters.capabilities import Budget
 from adapters.discord.limits import within
-from adapters.platform_clock import PlatformClock, asked_pause_s
+from adapters.platform_clock import UNREACHABLE_PAUSE_S, PlatformClock, asked_pause_s
 from adapters.retrying import MayFail
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
@@ -186,8 +186,6 @@ def _multipart(body: Any, file: FileData) -> aiohttp.FormData:
 
 
 NO_ANSWER: Final = "Discord does not answer"
-UNREACHABLE_PAUSE_S: Final = 1.0
-"""The pause before the repetition of a call that could not even be sent."""
 FILE_HOSTS: Final = frozenset(
     {"cdn.discordapp.com", "media.discordapp.net", "images-ext-1.discordapp.net", "images-ext-2.discordapp.net"}
 )

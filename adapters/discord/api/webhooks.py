@@ -126,15 +126,13 @@ class InteractionApi:
 
     async def keep_promise(self, interaction: Mapping[str, Any], words: DiscordWords) -> None:
         """Send the announced text, or put another one in the place of the first answer."""
-        path = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
-        route = Route("PATCH", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])
+        route = _answer_route("PATCH", _EXECUTE + "/messages/@original", interaction)
         await self._calls.ask("completing the answer to a command", route, json=text_data(words))
 
     async def add(self, interaction: Mapping[str, Any], words: DiscordWords) -> None:
         """Send a further text, which only the person sees."""
-        path = "/webhooks/{webhook_id}/{webhook_token}"
-        route = Route("POST", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])
         data = text_data(words) | {"flags": _EPHEMERAL}
+        route = _answer_route("POST", _EXECUTE, interaction)
         await self._calls.ask("going on with the answer to a command", route, json=data)
 
     async def accept(self, interaction: Mapping[str, Any]) -> None:
@@ -150,3 +148,7 @@ class InteractionApi:
         route = Route("POST", path, webhook_id=interaction["id"], webhook_token=interaction["token"])
         body = {"type": kind} if data is None else {"type": kind, "data": data}
         await self._calls.ask("answering a command or a press", route, json=body)
+
+
+def _answer_route(method: str, path: str, interaction: Mapping[str, Any]) -> Route:
+    return Route(method, path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])

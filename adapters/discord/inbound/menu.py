@@ -58,9 +58,9 @@ MAX_COMMANDS: Final = 5
 
 
 class _Receipt(Struct):
-    text: str | None
     interaction: Mapping[str, Any]
     heard_at_s: float
+    text: str | None = None
     ready: anyio.Event = field(default_factory=anyio.Event)
     given: anyio.Event = field(default_factory=anyio.Event)
 
@@ -68,9 +68,8 @@ class _Receipt(Struct):
 class InteractionReceipts:
     """One for each command and press that was heard, until it is given."""
 
-    def __init__(self, api: InteractionApi, texts: Texts, clock: Clock) -> None:
+    def __init__(self, api: InteractionApi, clock: Clock) -> None:
         self._api = api
-        self._texts = texts
         self._clock = clock
         self._open: dict[str, _Receipt] = {}
         self._unanswered = RecentValues[tuple[str, str], deque[_Receipt]](MAX_ANSWERED)
@@ -78,7 +77,7 @@ class InteractionReceipts:
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
         """The three seconds have begun, however many events are waiting before this one. Raises as `command_of`."""
         author = (str(interaction.get("channel_id")), person_of(interaction))
-        receipt = _Receipt(self._texts("sessions.taken"), interaction, self._clock.monotonic())
+        receipt = _Receipt(interaction, self._clock.monotonic())
         self._open[str(interaction["id"])] = receipt
         if kind_of(interaction) == "command":
             waiting = self._unanswered.get(author) or deque(maxlen=MAX_COMMANDS)
@@ -107,18 +106,11 @@ class InteractionReceipts:
             await self._api.add(receipt.interaction, other)
         return True
 
-    def safe(self, interaction: Mapping[str, Any], text: str | None = None) -> None:
-        """Tell the person that the command is stored, or has failed."""
+    def settle(self, interaction: Mapping[str, Any], text: str | None) -> None:
+        """Tell the person that the command is stored, or has failed; with None Discord says that nobody responded."""
         receipt = self._open.pop(str(interaction["id"]), None)
         if receipt is not None:
-            receipt.text = text or receipt.text
-            receipt.ready.set()
-
-    def drop(self, interaction: Mapping[str, Any]) -> None:
-        """Say nothing: Discord tells the person that the application did not respond."""
-        receipt = self._open.pop(str(interaction["id"]), None)
-        if receipt is not None:
-            receipt.text = None
+            receipt.text = text
             receipt.ready.set()
 
     async def _give(self, give: Any, interaction: Mapping[str, Any], receipt: _Receipt) -> None:
@@ -180,22 +172,22 @@ class InteractionMenu(Struct, frozen=True):
                     return await self._start(interaction, command_of(interaction, us))
                 case _:
                     return None
-        self.receipts.drop(interaction)
+        self.receipts.settle(interaction, None)
         return None
 
     def safe(self, interaction: Mapping[str, Any]) -> None:
-        text = None
+        text = self.texts("sessions.taken")
         if kind_of(interaction) == "start":
             thread = self._begun.get(str(interaction["id"]))
             text = self.texts("sessions.here") if thread is None else self.texts("sessions.there", place=f"<#{thread}>")
-        self.receipts.safe(interaction, text)
+        self.receipts.settle(interaction, text)
 
     async def _admitted(self, interaction: Mapping[str, Any], item: Inbound) -> Inbound | None:
         """The command; None if the person may not give it and is told so. In private the gateway tells them."""
         refusal = None if item.private else await self.admits(item)
         if refusal is None:
             return item
-        self.receipts.safe(interaction, refusal)
+        self.receipts.settle(interaction, refusal)
         return None
 
     async def _start(self, interaction: Mapping[str, Any], wanted: Inbound) -> Inbound | None:
@@ -208,7 +200,7 @@ class InteractionMenu(Struct, frozen=True):
             try:
                 thread = await self._opened(interaction, channel, item)
             except AdapterError as error:
-                self.receipts.safe(interaction, self.texts("sessions.no_thread", reason=error))
+                self.receipts.settle(interaction, self.texts("sessions.no_thread", reason=error))
                 return None
             self._begun.keep(number, thread)
         return replace(item, address=address_of(thread, private=False, parent=channel))

@@ -19,7 +19,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from adapters.platform_clock import PlatformClock, asked_pause_s
+from adapters.platform_clock import UNREACHABLE_PAUSE_S, PlatformClock, asked_pause_s
 from adapters.recent import RecentValues
 from runtime.core.errors import (
     AdapterError,
@@ -35,15 +35,13 @@ from runtime.core.errors import (
 OFFICIAL_SERVER: Final = "https://slack.com/api/"
 MOST_WORKSPACES: Final = 1000
 """The number of workspaces remembered without asking the store."""
-UNREACHABLE_PAUSE_S: Final = 1.0
-"""The pause before the repetition of a call that could not even be sent."""
 UNTOLD_PAUSE_S: Final = 5.0
 _REFUSED_TOKEN: Final = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
     | {"org_login_required", "app_uninstalled"}
 )
-_GONE: Final = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
-_BAD_MARKUP: Final = frozenset({"invalid_blocks", "invalid_blocks_format", "no_text", "markdown_text_conflict"})
+_GONE: Final = ("message_not_found", "cant_update_message", "edit_window_closed")
+_BAD_MARKUP: Final = ("invalid_blocks", "invalid_blocks_format", "no_text", "markdown_text_conflict")
 _STREAM_OVER: Final = frozenset(
     {"message_not_in_streaming_state", "msg_too_long", "unknown_method", "channel_type_not_supported"}
     | {"missing_recipient_user_id", "missing_recipient_team_id", "invalid_chunks", "user_not_in_channel"}
@@ -190,18 +188,19 @@ def _quiet_logger() -> logging.Logger:
     return logger
 
 
+_KINDS: Final[Mapping[str, type[AdapterError]]] = {
+    **dict.fromkeys(_GONE, MessageGone),
+    **dict.fromkeys(_BAD_MARKUP, BadMarkup),
+    "streaming_state_conflict": StillStreaming,
+}
+
+
 def _refusal(code: str, text: str, told: Mapping[str, Any]) -> AdapterError:
-    if code in _GONE:
-        return MessageGone(text)
-    if code in _BAD_MARKUP:
-        return BadMarkup(text)
-    if code == "streaming_state_conflict":
-        return StillStreaming(text)
     hint = f"{text}. {_HINTS[code]}" if code in _HINTS else text
     if code == "missing_scope":
         needed = str(told.get("needed", ""))
         return MissingScope(f"{hint}: {needed}", needed=needed)
-    return NotDelivered(hint)
+    return _KINDS.get(code, NotDelivered)(hint)
 
 
 class AppApi:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -112,15 +112,13 @@ class SlackSender:
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
         """Delete a message. A file is deleted with its message."""
         workspace = await self._workspaces.of(team_of(to))
-        try:
+        with suppress(MessageGone):
             if message.startswith(FILE_MESSAGE):
                 await workspace.files.remove(message.removeprefix(FILE_MESSAGE))
             elif is_planned(message):
                 await self._plans.end(to, message, workspace)
             else:
                 await workspace.api.delete(channel_of(to), message)
-        except MessageGone:
-            return
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         workspace = await self._workspaces.of(team_of(to))

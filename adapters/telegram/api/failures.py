@@ -11,6 +11,7 @@ from typing import Final
 import httpx
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, NetworkError, TelegramError
 
+from adapters.platform_clock import UNREACHABLE_PAUSE_S
 from runtime.core.errors import (
     AdapterError,
     AuthFailed,
@@ -21,8 +22,6 @@ from runtime.core.errors import (
     RateLimited,
 )
 
-UNREACHABLE_PAUSE_S: Final = 1.0
-"""The pause before the repetition of a call that could not even be sent."""
 _GONE: Final = (
     "message to edit not found",
     "message can't be edited",
