@@ -23,6 +23,7 @@ from adapters.web.codec import MARKS, MAX_TEXT, RefusalCode
 from adapters.web.hearing import Hearing, RoomThreads, heard_in, quote_of, whole_quote
 from adapters.web.hub import ConnectedPage
 from adapters.web.requests import Act, Change, Press, React, SayInRoom, StopAgents, TakeBack, command_of
+from adapters.web.rooms import RoomRules
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import MessageGone, StorageUnavailable
@@ -74,10 +75,6 @@ class WebIntake:
                 self._offers.popleft()[1]()
 
 
-def is_nobodys(_: str) -> bool:
-    return False
-
-
 class ActRefused(Exception):
     """The act cannot be done; the text says why, for the person."""
 
@@ -92,8 +89,7 @@ class ActLedger(Struct, frozen=True):
     files: FileStore | None
     hearing: Hearing
     shown_files: ShownFiles
-    begins: Callable[[str], bool]
-    """Knows the commands that begin a program. Everybody in a room reads these, others only who gives them."""
+    rules: RoomRules
 
 
 class Acts:
@@ -156,7 +152,7 @@ class Acts:
         who, now = self._person, self._ledger.clock.now()
         post = RoomPost(say.id, who.id, who.name, "person", say.text, now, thread=say.thread, quote=quote, files=files)
         command, text = command_of(say.text)
-        shown = files or command is None or self._ledger.begins(command) or self._alone_with_an_agent(say.room)
+        shown = files or command is None or self._ledger.rules.begins(command) or self._alone_with_an_agent(say.room)
         if not shown:
             given = self._inbound(Address(PLATFORM, say.room, say.thread), say.id, text)  # nobody else reads it
             self._pass_on(replace(given, command=command), lambda: self._browser.push(codec.frame("taken", id=say.id)))

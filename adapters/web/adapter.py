@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from urllib.parse import quote
 
@@ -15,16 +15,16 @@ from adapters.capabilities import Budget, Capabilities
 from adapters.pacing.bucket import KeyedBudgets
 from adapters.records import ChangedTogether, Records
 from adapters.web import codec
-from adapters.web.acts import PLATFORM, ActLedger, WebIntake, is_nobodys
+from adapters.web.acts import PLATFORM, ActLedger, WebIntake
 from adapters.web.board import RoomBoard
 from adapters.web.charters import MAX_TITLE, RoomCharter, RoomCharters, ShownFiles, charter_of
 from adapters.web.codec import MAX_TEXT, WebVisitor
 from adapters.web.echo import Echo, RoomNews
-from adapters.web.gatherings import IsOwner, PeopleDirectory, RoomGatherings, ShutOut, nobody_is_out
-from adapters.web.hearing import Hearing, IsAgent, RoomThreads, quote_of
+from adapters.web.gatherings import PeopleDirectory, RoomGatherings
+from adapters.web.hearing import Hearing, RoomThreads, quote_of
 from adapters.web.hub import Hub
 from adapters.web.requests import MAX_ROOM_NAME, room_id
-from adapters.web.rooms import RoomStore
+from adapters.web.rooms import RoomRules, RoomStore
 from adapters.web.visit import FRAMES, MESSAGES, House, PageLink, PageVisit
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
@@ -34,7 +34,6 @@ from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileStore, clean_file_n
 from runtime.core.message import Attachment, Choice, Mark
 from runtime.core.room import AuthorKind, MessageReaction, RoomChange, RoomPost
 
-FIRST_ROOM = "lobby"
 _ROOM_BUDGET = Budget(rate_per_s=30.0, burst=60)
 CAPABILITIES = Capabilities(
     max_text=MAX_TEXT,
@@ -63,10 +62,6 @@ _OURS = "parley"
 _UNTITLED = "room"
 
 
-async def _no_owner(_: str) -> bool:
-    return False
-
-
 class RoomTables(Struct, frozen=True):
     """Rooms with their messages, and records about rooms and people."""
 
@@ -74,25 +69,6 @@ class RoomTables(Struct, frozen=True):
     charters: ChangedTogether
     directory: Records
     files: ChangedTogether
-
-
-class RoomRules(Struct, frozen=True):
-    titled: bool = True
-    """Whether rooms that are opened have their titles in their ids, which are not encrypted."""
-    is_agent: IsAgent = is_nobodys
-    """Knows the names of the programs' agents."""
-    mentions_only: Sequence[str] = ()
-    agents: Sequence[str] = ()
-    is_owner: IsOwner = _no_owner
-    """Knows who may rename and archive every open room."""
-    shut_out: ShutOut = nobody_is_out
-    """Knows who cannot come in any more."""
-    overseen: bool = False
-    """Whether who runs the chat can read what is said in private and direct rooms."""
-    begins: Callable[[str], bool] = is_nobodys
-    """Knows the commands that begin a program: everybody in the room reads them."""
-    voice_s: int = 0
-    """How long a voice note may be that people record; 0 where nobody listens to them."""
 
 
 _OPEN = RoomRules()
@@ -131,26 +107,14 @@ class WebAdapter:
         self._intake = WebIntake()
         self._echo = Echo(news, clock)
         charters = RoomCharters(tables.charters)
-        self.board = RoomBoard(tables.rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
+        self.board = RoomBoard(tables.rooms, self._hub, self._echo, charters)
         directory = PeopleDirectory(tables.directory)
-        gatherings = RoomGatherings(
-            self.board, directory, clock, rules.is_owner, rules.agents, rules.shut_out, rules.overseen
-        )
-        hearing = Hearing(self.board, rules.is_agent, directory, rules.mentions_only)
+        gatherings = RoomGatherings(self.board, directory, clock, rules)
+        hearing = Hearing(self.board, directory, rules)
         self.shown_files = ShownFiles(tables.files, charters)
-        ledger = ActLedger(
-            self.board,
-            self._intake,
-            KeyedBudgets(MESSAGES, clock),
-            clock,
-            files,
-            hearing,
-            self.shown_files,
-            rules.begins,
-        )
-        self._house = House(
-            ledger, self._hub, self._echo, KeyedBudgets(FRAMES, clock), commands or {}, gatherings, rules.voice_s
-        )
+        budget = KeyedBudgets(MESSAGES, clock)
+        ledger = ActLedger(self.board, self._intake, budget, clock, files, hearing, self.shown_files, rules)
+        self._house = House(ledger, self._hub, self._echo, KeyedBudgets(FRAMES, clock), commands or {}, gatherings)
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:

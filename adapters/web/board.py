@@ -22,6 +22,8 @@ from adapters.web.rooms import RoomStore
 from runtime.core.errors import MessageGone
 from runtime.core.room import RoomChange, RoomMessage, RoomPost
 
+FIRST_ROOM = "lobby"
+"""The room that always exists."""
 PAGE_LENGTH = 60
 """The number of messages that a page gets at once."""
 MAX_CHANGES = 300
@@ -41,17 +43,8 @@ class _Growing(Struct):
 class RoomBoard:
     """Rooms as people see them. Raises StorageUnavailable from every async method."""
 
-    def __init__(
-        self,
-        store: RoomStore,
-        hub: Hub,
-        *,
-        first_room: str,
-        echo: Echo,
-        charters: RoomCharters,
-    ) -> None:
+    def __init__(self, store: RoomStore, hub: Hub, echo: Echo, charters: RoomCharters) -> None:
         self.charters = charters
-        self.first_room = first_room
         self._store = store
         self._hub = hub
         self._echo = echo
@@ -72,7 +65,7 @@ class RoomBoard:
     async def rooms(self, person_id: str) -> Sequence[RoomHead]:
         """The rooms on a person's list: the first room, then the others, the most recently active first."""
         known, charters = [info.id for info in await self._store.rooms()], await self.charters.all()
-        ordered = [self.first_room, *(room for room in known if room != self.first_room)]
+        ordered = [FIRST_ROOM, *(room for room in known if room != FIRST_ROOM)]
         found = [(room, charters.get(room) or charter_of(room, None)) for room in ordered]
         return [RoomHead(room, await self._head(room), charter) for room, charter in found if charter.lists(person_id)]
 
@@ -251,7 +244,7 @@ class RoomBoard:
             self._hub.bulletin.people_changed(room, here=False)
 
     async def has(self, room: str) -> bool:
-        return room == self.first_room or await self._head(room) > 0
+        return room == FIRST_ROOM or await self._head(room) > 0
 
     # What other nodes tell; see `Audience`.
 

@@ -70,23 +70,19 @@ class Audience(Protocol):
     def growing(self, message_id: str, /) -> str | None:
         """The text of a message as far as it has grown; None for one that does not grow."""
 
-    async def active(self, room: str, seq: int, /) -> None:
-        """A room has a new message."""
+    async def active(self, room: str, seq: int, /) -> None: ...
 
-    async def chartered(self, room: str, /) -> None:
-        """A room's charter has changed."""
+    async def chartered(self, room: str, /) -> None: ...
 
     def people_here(self, room: str, /) -> Presence:
         """Who looks at a room on this node, as far as others are told."""
 
-    def people_elsewhere(self, node: str, room: str, presence: Presence, /) -> None:
-        """Who looks at a room on another node."""
+    def people_elsewhere(self, node: str, room: str, presence: Presence, /) -> None: ...
 
     def forget_ended(self) -> None:
         """Forget people of whom their node says nothing more."""
 
-    def show(self, room: str, frame: str, /) -> None:
-        """A frame for the pages that show a room."""
+    def show(self, room: str, frame: str, /) -> None: ...
 
     def show_alone(self, room: str, person_id: str, frame: str, /) -> None:
         """A frame for the pages on which one person looks at a room."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from adapters.records import Records
 from adapters.web import codec
-from adapters.web.board import RoomBoard
+from adapters.web.board import FIRST_ROOM, RoomBoard
 from adapters.web.charters import (
     MAX_CHARTERS,
     MAX_CHARTERS_OF_ONE,
@@ -36,14 +36,12 @@ from adapters.web.requests import (
     PrivateRequest,
     RetitleRequest,
 )
+from adapters.web.rooms import RoomRules
 from runtime.core.clock import Clock
 from runtime.core.room import RoomPost
 
 _WRITERS = 200
 """The number of messages whose authors are the members of an open room."""
-IsOwner = Callable[[str], Awaitable[bool]]
-ShutOut = Callable[[Collection[str]], Awaitable[Collection[str]]]
-"""Who of some people, by id, cannot come in any more."""
 DIRECTORY_TABLE = "web:directory"
 MAX_LISTED = 2_000
 
@@ -79,10 +77,6 @@ class PeopleDirectory:
         return sorted(listed, key=lambda one: (one.name.casefold(), one.id))
 
 
-async def nobody_is_out(_: Collection[str]) -> Collection[str]:
-    return ()
-
-
 class _NotDone(Exception):
     """The text says why, for the person."""
 
@@ -93,12 +87,7 @@ class RoomGatherings(Struct, frozen=True):
     board: RoomBoard
     directory: PeopleDirectory
     clock: Clock
-    is_owner: IsOwner
-    agents: Sequence[str] = ()
-    """The names of agents to whom one can write alone."""
-    shut_out: ShutOut = nobody_is_out
-    overseen: bool = False
-    """Whether who runs the chat can read what is said in private and direct rooms."""
+    rules: RoomRules
 
     async def take(self, browser: ConnectedPage, act: Gather) -> None:
         try:
@@ -125,8 +114,8 @@ class RoomGatherings(Struct, frozen=True):
                 await self._archive(person, room, archived=archived)
             case ListPeople():
                 others = [one for one in await self.directory.all() if one.id != person.id]
-                out = await self.shut_out([one.id for one in others])
-                browser.push(codec.directory([one for one in others if one.id not in out], self.agents))
+                out = await self.rules.shut_out([one.id for one in others])
+                browser.push(codec.directory([one for one in others if one.id not in out], self.rules.agents))
 
     async def came(self, person: WebVisitor) -> None:
         """Somebody has come, under a name that may be new: their rooms call them by it."""
@@ -150,7 +139,7 @@ class RoomGatherings(Struct, frozen=True):
 
     async def _direct(self, browser: ConnectedPage, other: str, agent: str) -> None:
         person = browser.person
-        name = agent if agent in self.agents else await self._name_of(other) if other else None
+        name = agent if agent in self.rules.agents else await self._name_of(other) if other else None
         if name is None or other == person.id:
             raise _NotDone("There is nobody like that to write to.")
         room = direct_room(person.id, f"agent {agent}" if agent else other)
@@ -165,10 +154,10 @@ class RoomGatherings(Struct, frozen=True):
 
     @property
     def _but(self) -> str:
-        return ", and whoever runs this chat" if self.overseen else ""
+        return ", and whoever runs this chat" if self.rules.overseen else ""
 
     async def _name_of(self, person_id: str) -> str | None:
-        return None if await self.shut_out([person_id]) else await self.directory.name_of(person_id)
+        return None if await self.rules.shut_out([person_id]) else await self.directory.name_of(person_id)
 
     async def _members(self, browser: ConnectedPage, room: str) -> None:
         charter = await self.board.charters.get(room)
@@ -203,7 +192,7 @@ class RoomGatherings(Struct, frozen=True):
 
     async def _leave(self, person: WebVisitor, room: str) -> None:
         charter = await self.board.charters.get(room)
-        if room == self.board.first_room or charter.kind == "direct":
+        if room == FIRST_ROOM or charter.kind == "direct":
             raise _NotDone("This room cannot be left.")
         if charter.kind == "private":
             await self._note(room, f"{person.name} left.")
@@ -230,9 +219,9 @@ class RoomGatherings(Struct, frozen=True):
 
     async def _may_change(self, person: WebVisitor, room: str, charter: RoomCharter) -> bool:
         """Whether somebody may rename and archive: who made the room, and owners."""
-        if charter.kind == "direct" or room == self.board.first_room:
+        if charter.kind == "direct" or room == FIRST_ROOM:
             return False
-        return charter.made_by == person.id or await self.is_owner(person.id)
+        return charter.made_by == person.id or await self.rules.is_owner(person.id)
 
     async def _check_may_change(self, person: WebVisitor, room: str) -> None:
         if not await self._may_change(person, room, await self.board.charters.get(room)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
@@ -11,12 +11,12 @@ from msgspec import Struct
 from adapters.adapter import Inbound
 from adapters.web.board import RoomBoard
 from adapters.web.gatherings import PeopleDirectory
+from adapters.web.rooms import RoomRules
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 from runtime.core.room import RoomMessage
 
 _AT = re.compile(r"(?<![\w@])@(\w)")
-IsAgent = Callable[[str], bool]
 
 MAX_QUOTE = 200
 _READ_BACK = 400
@@ -38,16 +38,15 @@ class Hearing(Struct, frozen=True):
     """
 
     board: RoomBoard
-    is_agent: IsAgent
     directory: PeopleDirectory
-    mentions_only: Sequence[str] = ()
+    rules: RoomRules
 
     async def hears(self, said: RoomMessage, room: str, *, command: bool) -> bool:
         if command:
             return True
         text = _MENTION.sub(r"\1", said.text).lstrip()
         charter = await self.board.charters.know(room)
-        quiet = charter.among_people or any(fnmatchcase(room, pattern) for pattern in self.mentions_only)
+        quiet = charter.among_people or any(fnmatchcase(room, pattern) for pattern in self.rules.mentions_only)
         if not quiet and not text.startswith("@"):
             return True
         recent = await self.board.newest(room, _LOOKED_BACK)
@@ -69,7 +68,7 @@ class Hearing(Struct, frozen=True):
             behind = text[match.start(1) :]
             words = behind.split(maxsplit=3)[:3]
             names = [" ".join(words[:count]).rstrip(".,:;!?") for count in range(1, len(words) + 1)]
-            if any(_begins_with(behind, name) for name in agents) or any(map(self.is_agent, names)):
+            if any(_begins_with(behind, name) for name in agents) or any(map(self.rules.is_agent, names)):
                 return True
         return False
 

@@ -1,9 +1,11 @@
-"""The port for the browser chat's rooms with their messages, which survive restarts."""
+"""The port for the browser chat's rooms with their messages, which survive restarts, and what holds in them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol
+
+from msgspec import Struct
 
 from runtime.core.room import RoomChange, RoomInfo, RoomMessage, RoomPost
 
@@ -36,3 +38,32 @@ class RoomStore(Protocol):
 
     async def rooms(self) -> Sequence[RoomInfo]:
         """All rooms, the most recently active first."""
+
+
+async def _is_no_owner(_: str) -> bool:
+    return False
+
+
+async def _nobody_is_out(_: Collection[str]) -> Collection[str]:
+    return ()
+
+
+class RoomRules(Struct, frozen=True):
+    titled: bool = True
+    """Whether rooms that are opened have their titles in their ids, which are not encrypted."""
+    is_agent: Callable[[str], bool] = lambda _: False
+    """Knows the names of the programs' agents."""
+    mentions_only: Sequence[str] = ()
+    """See `Hearing`."""
+    agents: Sequence[str] = ()
+    """The names of agents to whom people can write alone."""
+    is_owner: Callable[[str], Awaitable[bool]] = _is_no_owner
+    """Knows who may rename and archive every open room."""
+    shut_out: Callable[[Collection[str]], Awaitable[Collection[str]]] = _nobody_is_out
+    """Knows who of some people, by id, cannot come in any more."""
+    overseen: bool = False
+    """Whether who runs the chat can read what is said in private and direct rooms."""
+    begins: Callable[[str], bool] = lambda _: False
+    """Knows the commands that begin a program. Everybody in a room reads these, others only who gives them."""
+    voice_s: int = 0
+    """How long a voice note may be that people record; 0 where nobody listens to them."""

@@ -71,7 +71,7 @@ class PageLink(Protocol):
 
 
 class House(Struct, frozen=True):
-    """What all visits share. `commands` are the menu's with their descriptions; `voice_s` as in `RoomRules`."""
+    """What all visits share. `commands` are the menu's commands, with their descriptions."""
 
     ledger: ActLedger
     hub: Hub
@@ -79,7 +79,6 @@ class House(Struct, frozen=True):
     frames: KeyedBudgets
     commands: Mapping[str, str]
     gatherings: RoomGatherings
-    voice_s: int = 0
 
 
 class PageVisit:
@@ -186,7 +185,7 @@ class PageVisit:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
         await self._house.gatherings.came(self._browser.person)
         rooms = await self._board.rooms(self._browser.person.id)
-        limits = {"max_file_bytes": largest, "voice_s": self._house.voice_s}
+        limits = {"max_file_bytes": largest, "voice_s": self._house.ledger.rules.voice_s}
         return codec.welcome(self._browser.person, rooms, limits, commands=self._house.commands)
 
     async def _look(self, request: Request) -> None:

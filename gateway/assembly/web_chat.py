@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from adapters.web.acts import PLATFORM
-from adapters.web.adapter import RoomRules, RoomTables
+from adapters.web.adapter import RoomTables
 from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE
 from adapters.web.gatherings import DIRECTORY_TABLE
+from adapters.web.rooms import RoomRules
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import Role
 from gateway.assembly.announcement import url_here

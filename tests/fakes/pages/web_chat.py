@@ -11,8 +11,9 @@ import anyio
 from msgspec.structs import replace
 
 from adapters.adapter import AnswersHttp
-from adapters.web.adapter import RoomRules, RoomTables, WebAdapter
+from adapters.web.adapter import RoomTables, WebAdapter
 from adapters.web.codec import WebVisitor
+from adapters.web.rooms import RoomRules
 from gateway.features.pushes.door import PushDoor
 from gateway.features.pushes.subscriptions import Subscriptions
 from gateway.web.app import build_web

@@ -31,7 +31,7 @@ def growing(message_id: str, text: str) -> RoomPost:
 
 def board_of(hub: Hub | None = None, records: MemoryRecords | None = None) -> RoomBoard:
     charters = RoomCharters(records or MemoryRecords())
-    return RoomBoard(MemoryRoomStore(), hub or Hub(), first_room="lobby", echo=Echo(None), charters=charters)
+    return RoomBoard(MemoryRoomStore(), hub or Hub(), echo=Echo(None), charters=charters)
 
 
 async def seen(shown: RoomBoard, room: str = "lobby", version: int | None = None) -> dict[str, Any]:

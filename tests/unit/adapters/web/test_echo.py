@@ -80,7 +80,7 @@ class House:
         self.news = wire.news(name)
         self.echo = Echo(self.news, clock)
         self.hub = Hub()
-        self.board = RoomBoard(store, self.hub, first_room="lobby", echo=self.echo, charters=RoomCharters(charters))
+        self.board = RoomBoard(store, self.hub, echo=self.echo, charters=RoomCharters(charters))
         self.page = ConnectedPage(WebVisitor(f"web:{name}", name))
         self.shown: dict[str, str] = {}
         self.live: set[str] = set()
