@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 
 from adapters.capabilities import Budget
 from adapters.pacing.bucket import BucketMirror
@@ -135,15 +135,14 @@ class Attention(Protocol):
         """Nothing more of it will be shown."""
 
 
-class Lane:
+class Lane(Struct, eq=False):
     """A bucket and the texts that draw from it. `starved` texts wait for its next token and nothing else."""
 
-    def __init__(self, key: str, mirror: BucketMirror, *, shared: bool) -> None:
-        self.key = key
-        self.mirror = mirror
-        self.shared = shared
-        self.texts: dict[LiveText, None] = {}
-        self.starved: dict[LiveText, None] = {}
+    key: str
+    mirror: BucketMirror
+    shared: bool
+    texts: dict[LiveText, None] = field(default_factory=dict)
+    starved: dict[LiveText, None] = field(default_factory=dict)
 
     def growing(self, now: float) -> int:
         return sum(text.growing(now) for text in self.texts)

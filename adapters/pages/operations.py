@@ -52,7 +52,7 @@ class PageOperations:
         self.streams = stage.streamer is not None
         self.previews = stage.previewer is not None and stage.previewer.previews(spec.address)
         self.file = PageFile(stage, spec)
-        self.on_wake: Callable[[], None] = _nobody
+        self.on_wake: Callable[[], None] = lambda: None
         self.draft: tuple[str, float] | None = None
 
     def know(self, parts: Mapping[int, str]) -> None:
@@ -358,7 +358,3 @@ class PageOperations:
 
     def _wake_at(self, monotonic_s: float) -> None:
         self._stage.wake_at(monotonic_s, lambda: self.on_wake())
-
-
-def _nobody() -> None:
-    """Nobody is there to be woken."""

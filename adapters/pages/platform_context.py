@@ -257,32 +257,31 @@ class PlatformContext:
         call()
 
 
-class PageFile:
+class PageFile(Struct):
     """The file. `trouble` says why it cannot be sent; None while it can, and for a page without one."""
 
-    def __init__(self, stage: PlatformContext, spec: PageSpec) -> None:
-        self.trouble: str | None = None
-        self._stage = stage
-        self._spec = spec
+    stage: PlatformContext
+    spec: PageSpec
+    trouble: str | None = None
 
     def number(self, cuts: Sequence[PageCut]) -> int | None:
         """The number of the file's message: the first, with a short text beside it, else the one after the text."""
-        if self._spec.file is None or self.trouble is not None:
+        if self.spec.file is None or self.trouble is not None:
             return None
         beside = len(cuts) <= 1 and sum(len(cut.text) for cut in cuts) <= BESIDE_FILE_CHARS
         return 0 if beside else len(cuts)
 
     async def loaded(self) -> FileData | None:
         """The page's file; None after `trouble` was set."""
-        wanted, most = self._spec.file, self._stage.capabilities.max_file_bytes
+        wanted, most = self.spec.file, self.stage.capabilities.max_file_bytes
         if wanted is None:
             return None
         trouble, file = "out.file_too_large", None
-        if self._stage.uploader is None or self._stage.file_source.load is None:
+        if self.stage.uploader is None or self.stage.file_source.load is None:
             trouble = "out.file_impossible"
         elif wanted.size_bytes is None or wanted.size_bytes <= most:
             try:
-                file = await self._stage.file_source.load(wanted)
+                file = await self.stage.file_source.load(wanted)
             except NotDelivered:
                 trouble = "out.file_lost"
         if file is None or len(file.data) > most:
@@ -292,6 +291,6 @@ class PageFile:
 
     def fail(self, key: str) -> None:
         """Give the file up; the text of this key says so."""
-        name = "" if self._spec.file is None else self._spec.file.name
-        megabytes = self._stage.capabilities.max_file_bytes // 1_000_000
-        self.trouble = self._stage.file_source.texts(key, name=name, megabytes=megabytes)
+        name = "" if self.spec.file is None else self.spec.file.name
+        megabytes = self.stage.capabilities.max_file_bytes // 1_000_000
+        self.trouble = self.stage.file_source.texts(key, name=name, megabytes=megabytes)

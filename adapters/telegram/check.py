@@ -11,7 +11,11 @@ from adapters.telegram.codec.addresses import TelegramBot
 from adapters.telegram.inbound.intake import TelegramWebhook
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited
 
-_ABSENT: Final = ("left", "kicked")
+_MEMBERSHIPS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("left", "kicked"), "It is not in chat {chat}: add it there"),
+    "restricted": "It is restricted in chat {chat}: allow it to write, send files and react there",
+    "member": "In chat {chat} it sees reactions only as an administrator",
+}
 
 
 async def found(ours: OurBot, webhook: TelegramWebhook | None, chats: Sequence[str], keep_hours: float) -> str:
@@ -27,7 +31,7 @@ async def found(ours: OurBot, webhook: TelegramWebhook | None, chats: Sequence[s
     notes = [
         *_privacy(bot),
         *await _webhook(api, webhook),
-        *_memberships(statuses),
+        *(_MEMBERSHIPS[status].format(chat=chat) for chat, status in statuses.items() if status in _MEMBERSHIPS),
         *_keeping(bot, statuses, keep_hours),
     ]
     return ". ".join([f"Telegram knows this bot{whose} as @{bot.username} ({bot.name})", *notes])
@@ -62,18 +66,6 @@ async def _status(api: TelegramApi, bot: TelegramBot, chat: int) -> str:
         return await api.membership(chat, bot.id)
     except AdapterError:
         return "left"
-
-
-def _memberships(statuses: Mapping[str, str]) -> list[str]:
-    notes = []
-    for chat, status in statuses.items():
-        if status in _ABSENT:
-            notes.append(f"It is not in chat {chat}: add it there")
-        elif status == "restricted":
-            notes.append(f"It is restricted in chat {chat}: allow it to write, send files and react there")
-        elif status == "member":
-            notes.append(f"In chat {chat} it sees reactions only as an administrator")
-    return notes
 
 
 def _keeping(bot: TelegramBot, statuses: Mapping[str, str], keep_hours: float) -> list[str]:

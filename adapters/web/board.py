@@ -103,7 +103,8 @@ class RoomBoard:
                     frames[title] = codec.room(head, person)
                 browser.push(frames[title])
             elif browser.room == room or (before is not None and before.lists(person)):
-                self._hub.send_away(browser, room)
+                if browser.room == room:
+                    self._hub.leave_room(browser)
                 browser.push(codec.frame("gone", room=room))
             if number % _SHOWN_AT_ONCE == _SHOWN_AT_ONCE - 1:
                 await anyio.lowlevel.checkpoint()

@@ -104,38 +104,37 @@ def direct_room(one: str, other: str) -> str:
     return DIRECT + hashlib.blake2b(names.encode(), digest_size=_ID_BYTES).hexdigest()
 
 
-class RoomCharters:
+class RoomCharters(Struct, frozen=True):
     """Raises StorageUnavailable from every async method."""
 
-    def __init__(self, records: ChangedTogether) -> None:
-        self._records = records
-        self.known: dict[str, RoomCharter] = {}
+    records: ChangedTogether
+    known: dict[str, RoomCharter] = field(default_factory=dict)
 
     async def get(self, room: str) -> RoomCharter:
         """The charter as it is now. Of a room that there may not be, nothing is remembered."""
-        kept = await self._records.get(room)
+        kept = await self.records.get(room)
         return charter_of(room, None) if kept is None and room not in self.known else self._remember(room, kept)
 
     async def know(self, room: str) -> RoomCharter:
         """The charter of a room that there is, as it is remembered, and from the store where it is not."""
-        return self.known.get(room) or self._remember(room, await self._records.get(room))
+        return self.known.get(room) or self._remember(room, await self.records.get(room))
 
     def tells_of(self, room: str, person_id: str) -> bool:
         """Whether a person may hear of a room, by what is remembered: nobody, of an unknown one."""
         return room in self.known and self.known[room].admits(person_id)
 
     async def all(self) -> Mapping[str, RoomCharter]:
-        return {room: self._remember(room, kept) for room, kept in (await self._records.all()).items()}
+        return {room: self._remember(room, kept) for room, kept in (await self.records.all()).items()}
 
     async def change(self, room: str, edit: Callable[[RoomCharter], RoomCharter]) -> RoomCharter:
         """Change a charter by a function of what is there now, which may be called again, and may raise."""
         for _ in range(_ATTEMPTS):
-            kept = await self._records.get(room)
+            kept = await self.records.get(room)
             now = charter_of(room, kept)
             wanted = edit(now)
             if wanted == now:
                 return self._remember(room, kept)
-            if await self._records.change({room: (kept, wanted.text())}):
+            if await self.records.change({room: (kept, wanted.text())}):
                 return self._remember(room, wanted.text())
         return await self.get(room)
 

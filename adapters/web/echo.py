@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 
 from adapters.web.codec import Presence, WebVisitor, common_length
 from runtime.core.clock import Clock, SystemClock
@@ -300,16 +300,15 @@ class _Told(Struct, frozen=True):
     until_s: float
 
 
-class Elsewhere:
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._rooms: dict[str, dict[str, _Told]] = {}
+class Elsewhere(Struct, frozen=True):
+    clock: Clock
+    _rooms: dict[str, dict[str, _Told]] = field(default_factory=dict)
 
     def told(self, node: str, room: str, presence: Presence) -> None:
         nodes = self._rooms.setdefault(room, {})
         nodes.pop(node, None)
         if presence.count:
-            nodes[node] = _Told(presence, self._clock.monotonic() + VALID_S)
+            nodes[node] = _Told(presence, self.clock.monotonic() + VALID_S)
         if not nodes:
             del self._rooms[room]
 
@@ -324,7 +323,7 @@ class Elsewhere:
 
     def forget_ended(self) -> Sequence[str]:
         """Forget what has run out; the rooms whose people have changed by that."""
-        now_s, changed = self._clock.monotonic(), list[str]()
+        now_s, changed = self.clock.monotonic(), list[str]()
         for room, nodes in list(self._rooms.items()):
             for node, told in list(nodes.items()):
                 if told.until_s <= now_s:

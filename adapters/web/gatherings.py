@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from adapters.records import Records
@@ -46,34 +46,33 @@ DIRECTORY_TABLE = "web:directory"
 MAX_LISTED = 2_000
 
 
-class PeopleDirectory:
+class PeopleDirectory(Struct, frozen=True):
     """Names by id. Raises StorageUnavailable."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
-        self._names: dict[str, str] = {}
+    records: Records
+    _names: dict[str, str] = field(default_factory=dict)
 
     async def calls_otherwise(self, person: WebVisitor) -> bool:
         """Whether somebody is known, by another name."""
         if self._names.get(person.id) == person.name:
             return False
-        return await self._records.get(person.id) not in (None, person.name)
+        return await self.records.get(person.id) not in (None, person.name)
 
     async def met(self, person: WebVisitor) -> None:
         if self._names.get(person.id) == person.name:
             return
-        known = await self._records.get(person.id)
-        if known is None and len(await self._records.all()) >= MAX_LISTED:
+        known = await self.records.get(person.id)
+        if known is None and len(await self.records.all()) >= MAX_LISTED:
             return
         if known != person.name:
-            await self._records.put(person.id, person.name)
+            await self.records.put(person.id, person.name)
         self._names[person.id] = person.name
 
     async def name_of(self, person_id: str) -> str | None:
-        return await self._records.get(person_id)
+        return await self.records.get(person_id)
 
     async def all(self) -> Sequence[WebVisitor]:
-        listed = [WebVisitor(id_, name) for id_, name in (await self._records.all()).items()]
+        listed = [WebVisitor(id_, name) for id_, name in (await self.records.all()).items()]
         return sorted(listed, key=lambda one: (one.name.casefold(), one.id))
 
 

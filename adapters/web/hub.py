@@ -148,15 +148,10 @@ class _Frames(Struct, frozen=True):
         return self._news[told]
 
 
-def _waits(_frame: str) -> bool:
-    """A page that takes nothing at once."""
-    return False
-
-
 class ConnectedPage:
     """One connected page, to which frames leave at once, or in order. Pushing never blocks or raises."""
 
-    def __init__(self, person: WebVisitor, send_at_once: Callable[[str], bool] = _waits) -> None:
+    def __init__(self, person: WebVisitor, send_at_once: Callable[[str], bool] = lambda _frame: False) -> None:
         self.person = person
         self._send_at_once = send_at_once
         self._sending = False
@@ -221,7 +216,9 @@ class Hub:
         self._browsers: dict[ConnectedPage, None] = {}
         self._pages_of: Counter[str] = Counter()
         self._rooms: dict[str, _Room] = {}
-        self.with_others: Callable[[str, Mapping[str, WebVisitor]], Presence] = _alone
+        self.with_others: Callable[[str, Mapping[str, WebVisitor]], Presence] = lambda _room, here: Presence(
+            tuple(here.values()), len(here)
+        )
         """All people of a room, with those here."""
         self.on_empty: Callable[[str], None] = lambda _room: None
         """Called when the last page has left a room."""
@@ -248,20 +245,15 @@ class Hub:
         del self._browsers[browser]
         _count_down(self._pages_of, browser.person.id)
         self.bulletin.leave(browser)
-        self._leave_room(browser)
+        self.leave_room(browser)
 
     def everybody(self) -> Sequence[ConnectedPage]:
         return list(self._browsers)
 
-    def send_away(self, browser: ConnectedPage, room: str) -> None:
-        """Show a page nothing more of a room, if it shows it."""
-        if browser.room == room:
-            self._leave_room(browser)
-
     def show(self, browser: ConnectedPage, room: str) -> None:
         if browser.room == room:
             return
-        self._leave_room(browser)
+        self.leave_room(browser)
         browser.room = room
         self._rooms.setdefault(room, _Room()).add(browser)
         self.bulletin.people_changed(room)
@@ -291,7 +283,7 @@ class Hub:
             if browser.person.id == person_id:
                 browser.push(frame)
 
-    def _leave_room(self, browser: ConnectedPage) -> None:
+    def leave_room(self, browser: ConnectedPage) -> None:
         room = browser.room
         if room is None:
             return
@@ -303,11 +295,6 @@ class Hub:
             self.on_empty(room)
             return
         self.bulletin.people_changed(room)
-
-
-def _alone(_room: str, here: Mapping[str, WebVisitor]) -> Presence:
-    """There is no other node."""
-    return Presence(tuple(here.values()), len(here))
 
 
 def _count_down(counts: Counter[str], key: str) -> None:

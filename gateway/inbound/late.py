@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 from anyio.abc import TaskGroup
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from adapters.adapter import Inbound
@@ -50,27 +50,26 @@ class _Waiting(Struct):
     watched: bool = False
 
 
-class LateMessages:
+class LateMessages(Struct, eq=False):
     """Counts the late messages of one platform, durably and each once, and says their number once a conversation.
 
     Messages outside of threads, and those that begin a thread of their own, are of one conversation: their channel.
     Raises StorageUnavailable, and nothing else.
     """
 
-    def __init__(self, records: Records, inbox: Inbox, clock: Clock, texts: Texts, max_age_s: float) -> None:
-        self._records = records
-        self._inbox = inbox
-        self._clock = clock
-        self._texts = texts
-        self._max_age_s = max_age_s
-        self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
-        self._tasks: TaskGroup | None = None
+    records: Records
+    inbox: Inbox
+    clock: Clock
+    texts: Texts
+    max_age_s: float
+    _waiting: OrderedDict[str, _Waiting] = field(default_factory=OrderedDict)
+    _tasks: TaskGroup | None = None
 
     async def run(self) -> None:
         """Tell conversations once it is quiet in them, until cancelled; at first those left by an earlier process."""
         try:
             async with anyio.create_task_group() as self._tasks:
-                kept = await self._records.all()
+                kept = await self.records.all()
                 for at in what_can_be_read(kept, lambda text: address_from(json.loads(text)["at"])).values():
                     self._expect(at)
                 await anyio.sleep_forever()
@@ -81,56 +80,56 @@ class LateMessages:
     async def takes(self, event: Inbound) -> bool:
         """Whether the event came too late; then it is counted, and needs no answer."""
         at = _place(event)
-        age_s = (self._clock.now() - event.sent_at).total_seconds()
-        if event.act not in _ANSWERED or age_s <= self._max_age_s:
+        age_s = (self.clock.now() - event.sent_at).total_seconds()
+        if event.act not in _ANSWERED or age_s <= self.max_age_s:
             if at.key in self._waiting and event.act in _ANSWERED:
                 await self._tell(at)
             return False
         if event.act == "message":
             kept = {"at": [at.platform, at.conversation, at.thread], "by": event.person_id}
-            await self._records.put(f"{at.key}\n{event.sent_at.timestamp():.6f}\n{event.event_id}", json.dumps(kept))
+            await self.records.put(f"{at.key}\n{event.sent_at.timestamp():.6f}\n{event.event_id}", json.dumps(kept))
             self._expect(at)
         return True
 
     def _expect(self, at: Address) -> None:
         waiting = self._waiting.setdefault(at.key, _Waiting(at, 0.0))
-        waiting.due_s = self._clock.monotonic() + QUIET_S
+        waiting.due_s = self.clock.monotonic() + QUIET_S
         if not waiting.watched and self._tasks is not None:
             waiting.watched = True
             self._tasks.start_soon(self._tell_when_quiet, waiting)
 
     async def _tell_when_quiet(self, waiting: _Waiting) -> None:
         while self._waiting.get(waiting.address.key) is waiting:
-            if self._clock.monotonic() >= waiting.due_s:
+            if self.clock.monotonic() >= waiting.due_s:
                 await self._tell(waiting.address)
                 return
-            await self._clock.sleep_until(waiting.due_s)
+            await self.clock.sleep_until(waiting.due_s)
 
     async def _tell(self, at: Address) -> None:
         """Say how many there were. A process that dies after that says it no second time."""
         self._waiting.pop(at.key, None)
-        kept = await self._records.all()
+        kept = await self.records.all()
         here = {name: text for name, text in kept.items() if name.rpartition("\n")[0].rpartition("\n")[0] == at.key}
         late = what_can_be_read(here, lambda text: str(json.loads(text)["by"]))
         if not late:
             return
         event_id = min(late).rpartition("\n")[2]
-        notice = InboxEvent(f"late.{event_id}", at, "", "", self._text(late), self._clock.now(), NOTICE, private=False)
+        notice = InboxEvent(f"late.{event_id}", at, "", "", self._text(late), self.clock.now(), NOTICE, private=False)
         try:
-            await self._inbox.add(notice)
+            await self.inbox.add(notice)
         except InboxFull:
             self._expect(at)
             return
         for name in late:
-            await self._records.remove(name)
+            await self.records.remove(name)
 
     def _text(self, late: Mapping[str, str]) -> str:
         people = len(set(late.values()))
         if len(late) == 1:
-            return self._texts("late.one")
+            return self.texts("late.one")
         if people == 1:
-            return self._texts("late.of_one", messages=len(late))
-        return self._texts("late.several", messages=len(late), people=people)
+            return self.texts("late.of_one", messages=len(late))
+        return self.texts("late.several", messages=len(late), people=people)
 
 
 def _place(event: Inbound) -> Address:
@@ -139,24 +138,23 @@ def _place(event: Inbound) -> Address:
     return replace(event.address, thread=None) if begins else event.address
 
 
-class AbsenceNotices:
+class AbsenceNotices(Struct, eq=False):
     """Tells each conversation once an absence, and nobody in one that is short."""
 
-    def __init__(self, roster: ClusterRoster, clock: Clock, say: Say, texts: Texts, bus: Bus) -> None:
-        self._roster = roster
-        self._clock = clock
-        self._say = say
-        self._texts = texts
-        self._bus = bus
-        self._recent: OrderedDict[str, tuple[Address, float]] = OrderedDict()
-        self._written = anyio.Event()
+    roster: ClusterRoster
+    clock: Clock
+    say: Say
+    texts: Texts
+    bus: Bus
+    _recent: OrderedDict[str, tuple[Address, float]] = field(default_factory=OrderedDict)
+    _written: anyio.Event = field(default_factory=anyio.Event)
 
     def note(self, event: InboxEvent) -> None:
         """Somebody did something that is now kept."""
         if event.kind in _UNANSWERED:
             return
         where = event.place or event.address
-        self._recent[where.key] = (where, self._clock.monotonic())
+        self._recent[where.key] = (where, self.clock.monotonic())
         self._recent.move_to_end(where.key)
         if len(self._recent) > _MAX_REMEMBERED:
             self._recent.popitem(last=False)
@@ -165,24 +163,24 @@ class AbsenceNotices:
     async def run(self) -> None:
         while True:
             await self._until(absent=True)
-            began_s = self._clock.monotonic()
+            began_s = self.clock.monotonic()
             async with beside() as tasks:
                 tasks.start_soon(self._tell, began_s)
                 await self._until(absent=False)
             self._recent.clear()
-            if (seconds := self._clock.monotonic() - began_s) >= NOTICE_AFTER_S:
-                self._bus.publish(AgentsPresent(seconds))
+            if (seconds := self.clock.monotonic() - began_s) >= NOTICE_AFTER_S:
+                self.bus.publish(AgentsPresent(seconds))
 
     async def _until(self, *, absent: bool) -> None:
         while True:
-            seen = self._roster.stirs
-            if (self._roster.nodes == 0) is absent:
+            seen = self.roster.stirs
+            if (self.roster.nodes == 0) is absent:
                 return
-            await self._roster.stirred(seen, _LOOK_S)
+            await self.roster.stirred(seen, _LOOK_S)
 
     async def _tell(self, began_s: float) -> None:
-        await self._clock.sleep_until(began_s + NOTICE_AFTER_S)
-        self._bus.publish(AgentsAbsent())
+        await self.clock.sleep_until(began_s + NOTICE_AFTER_S)
+        self.bus.publish(AgentsAbsent())
         told: set[str] = set()
         while True:
             self._written = anyio.Event()
@@ -190,5 +188,5 @@ class AbsenceNotices:
                 key, (where, at_s) = self._recent.popitem(last=False)
                 if at_s >= began_s - RECENTLY_S and key not in told and len(told) < _MAX_REMEMBERED:
                     told.add(key)
-                    await self._say(where, self._texts("inbound.nobody"))
+                    await self.say(where, self.texts("inbound.nobody"))
             await self._written.wait()

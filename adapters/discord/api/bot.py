@@ -82,13 +82,6 @@ class DiscordServer(Struct, frozen=True):
     permissions: int
 
 
-class ShardAdvice(Struct, frozen=True):
-    """The number of connections that Discord recommends, and the number that may start at once every five seconds."""
-
-    shards: int
-    at_once: int
-
-
 class DiscordApi:
     """One bot's calls, one attempt each. Errors: those of the port and of `calls`; AuthFailed only from `identity`."""
 
@@ -112,10 +105,11 @@ class DiscordApi:
                 DiscordServer(str(each["id"]), str(each["name"]), int(each.get("permissions", 0))) for each in found
             ]
 
-    async def sharding(self) -> ShardAdvice:
+    async def sharding(self) -> tuple[int, int]:
+        """The number of connections that Discord recommends, and how many may start at once every five seconds."""
         with self._calls.told("how many connections are wanted", at_setup=True):
             found: Any = await self._calls.rest.request(Route("GET", "/gateway/bot"))
-            return ShardAdvice(int(found["shards"]), int(found["session_start_limit"]["max_concurrency"]))
+            return int(found["shards"]), int(found["session_start_limit"]["max_concurrency"])
 
     async def offer_commands(self, application_id: str, commands: Sequence[Mapping[str, Any]]) -> None:
         """Replace the bot's commands in all servers and private conversations."""

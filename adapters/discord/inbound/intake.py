@@ -108,7 +108,7 @@ class DiscordIntake:
             case "INTERACTION_CREATE":
                 item = await self._ours.menu.item(data, us)
                 if item is not None:
-                    yield item, partial(_now, partial(self._ours.menu.safe, data))
+                    yield item, partial(self._ours.menu.safe, data)
             case "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_REACTION_ADD" | "MESSAGE_REACTION_REMOVE":
                 item = await self._changed(heard, us)
                 if item is not None:
@@ -188,10 +188,6 @@ class DiscordIntake:
     def _heard(self, heard: ShardEvent) -> None:
         if heard.name == "INTERACTION_CREATE" and self._tasks is not None:
             self._ours.menu.heard(heard.data, self._tasks)
-
-
-async def _now(call: Callable[[], None]) -> None:
-    call()
 
 
 async def _nothing() -> None:

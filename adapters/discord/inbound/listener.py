@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import anyio
 import discord
-from msgspec import Struct
+from msgspec import Struct, field
 
-from adapters.discord.api.bot import THREAD_BITS, DiscordApi, ShardAdvice
+from adapters.discord.api.bot import THREAD_BITS, DiscordApi
 from adapters.discord.api.calls import NO_ANSWER
 from adapters.discord.inbound.decode import MessagePlace
 from adapters.discord.inbound.shard import BETWEEN_SESSIONS_S, Shard, ShardEvent, ShardSession, Starts
@@ -45,29 +45,26 @@ class LastSaid(Struct, frozen=True):
     message: str
 
 
-class DiscordListener:
+class DiscordListener(Struct, eq=False):
     """Events in the order of their arrival. `heard` is called with each at once, and must not wait."""
 
-    def __init__(
-        self, session: ShardSession, api: DiscordApi, clock: PlatformClock, heard: Callable[[ShardEvent], None]
-    ) -> None:
-        self._session = session
-        self._api = api
-        self._clock = clock
-        self._heard = heard
-        self._buffer: deque[ShardEvent] = deque()
-        self._failure: AuthFailed | None = None
-        self._filled = anyio.Event()
-        self._lost = False
-        self._shards: list[Shard] = []
-        self.settled = anyio.Event()
-        """Set once Discord sends events or has refused us."""
+    session: ShardSession
+    api: DiscordApi
+    clock: PlatformClock
+    heard: Callable[[ShardEvent], None]
+    _buffer: deque[ShardEvent] = field(default_factory=deque)
+    _failure: AuthFailed | None = None
+    _filled: anyio.Event = field(default_factory=anyio.Event)
+    _lost: bool = False
+    _shards: list[Shard] = field(default_factory=list)
+    settled: anyio.Event = field(default_factory=anyio.Event)
+    """Set once Discord sends events or has refused us."""
 
     async def run(self) -> None:
         """Listen until cancelled, or until Discord refuses the bot: then `next` raises that."""
         while self._failure is None:
             try:
-                await self._listen(await PlatformPatience(self._clock, NO_ANSWER).until_answered(self._api.sharding))
+                await self._listen(*await PlatformPatience(self.clock, NO_ANSWER).until_answered(self.api.sharding))
             except AuthFailed as error:
                 self._fail(error)
 
@@ -112,11 +109,10 @@ class DiscordListener:
             return MessagePlace(role=role, name_of=name_of, opens=_may_open_threads(channel, guild), begun=begun)
         return MessagePlace(parent=str(channel.parent_id), ours=_is_ours(channel), role=role, name_of=name_of)
 
-    async def _listen(self, wanted: ShardAdvice) -> None:
+    async def _listen(self, wanted: int, at_once: int) -> None:
         """Return when Discord wants more connections than there are. Raises AuthFailed when it refuses the bot."""
-        count = self._session.shards or wanted.shards
-        starts = Starts(self._clock, wanted.at_once)
-        self._shards = [Shard(self._session, self._clock, starts, self._take, number, count) for number in range(count)]
+        count, starts = self.session.shards or wanted, Starts(self.clock, at_once)
+        self._shards = [Shard(self.session, self.clock, starts, self._take, number, count) for number in range(count)]
         refusals: list[int] = []
         async with anyio.create_task_group() as tasks:
 
@@ -126,22 +122,22 @@ class DiscordListener:
 
             for shard in self._shards:
                 tasks.start_soon(run, shard)
-        if refusals and not (refusals[0] == _TOO_FEW and self._session.shards is None):
+        if refusals and not (refusals[0] == _TOO_FEW and self.session.shards is None):
             raise AuthFailed(_REFUSED.get(refusals[0], f"Discord refuses the connection with code {refusals[0]}"))
         self.settled.set()  # it has answered
         _log.warning("Discord wants more connections for this bot")
-        await self._clock.sleep_until(self._clock.monotonic() + BETWEEN_SESSIONS_S)
+        await self.clock.sleep_until(self.clock.monotonic() + BETWEEN_SESSIONS_S)
 
     def _take(self, heard: ShardEvent) -> None:
         self.settled.set()
         if self._lost:
             return
-        if len(self._buffer) >= self._session.buffer_size:
+        if len(self._buffer) >= self.session.buffer_size:
             _log.warning("Discord sends more than fits; the rest is read from history later")
             self._lost = True
             return
         self._buffer.append(heard)
-        self._heard(heard)
+        self.heard(heard)
         self._wake()
 
     def _fail(self, failure: AuthFailed) -> None:

@@ -175,7 +175,7 @@ class InteractionMenu(Struct, frozen=True):
         self.receipts.settle(interaction, None)
         return None
 
-    def safe(self, interaction: Mapping[str, Any]) -> None:
+    async def safe(self, interaction: Mapping[str, Any]) -> None:
         text = self.texts("sessions.taken")
         if kind_of(interaction) == "start":
             thread = self._begun.get(str(interaction["id"]))
