@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
-from adapters.capabilities import Budget, Capabilities
+from adapters.capabilities import Budget, Capabilities, Draws
 from adapters.decoding import check_forms
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice, Mark, Rating
@@ -70,6 +70,14 @@ Admits = Callable[[Inbound], Awaitable[str | None]]
 
 async def everybody_may(_: Inbound) -> str | None:
     return None
+
+
+HandsOver = Callable[[Any], Awaitable[None]]
+"""Shows the object of a platform's library to extensions, before anything is heard. Never raises."""
+
+
+async def to_nobody(_: object) -> None:
+    """Show it to nobody."""
 
 
 class FileData(Struct, frozen=True):
@@ -137,7 +145,7 @@ class Adapter(Protocol):
 class CountsByMethod(Protocol):
     """The platform limits each method separately, so that `budget` alone would be too coarse."""
 
-    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
+    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Draws:
         """The buckets (key, size) of a call of this kind, in place of the conversation's and the bot's.
 
         `speaker` matters on platforms where agents have buckets of their own.
@@ -342,3 +350,40 @@ class HoldsConnections(Protocol):
 
     async def aclose(self) -> None:
         """Close the connections, once nothing more is to be sent."""
+
+
+@runtime_checkable
+class ShowsAnswered(Protocol):
+    """Shows in the text of some messages what they answer, as long as they are there."""
+
+    def answers(self, message: str, answered: str, /) -> None:
+        """A message of ours that is about to be changed answers that one. Another process may have posted it."""
+
+
+@runtime_checkable
+class KnowsWork(Protocol):
+    """Says with its messages whether more is to come."""
+
+    def works(self, to: Address, speaker: Speaker, active: bool, /) -> None:
+        """A speaker works on an answer there, or has stopped."""
+
+
+@runtime_checkable
+class CanReadBack(Protocol):
+    """The platform can be asked what was said in a conversation."""
+
+    async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
+        """What was said in a conversation before the message `before`, as it is now: what the place began with, and the
+        latest, oldest first.
+
+        Nobody is addressed by any of it, and there are no commands in it. What a bot said has no `person_id`. Raises
+        AdapterError.
+        """
+
+
+@runtime_checkable
+class CanWriteAlone(Protocol):
+    """The bot can begin to write to people in private."""
+
+    async def private_with(self, to: Address, person_id: str, /) -> Address | None:
+        """The bot's conversation with one of the people of a conversation alone, if any. Raises AdapterError."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -33,6 +33,10 @@ class Budget(Struct, frozen=True):
     burst: float
     shared: bool = False
     window: CallWindow | None = None
+
+
+Draws: TypeAlias = Sequence[tuple[str, Budget]]
+"""The buckets of a call, by key with their sizes."""
 
 
 class StreamLimits(Struct, frozen=True):

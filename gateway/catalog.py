@@ -8,8 +8,7 @@ from functools import partial
 
 from msgspec import Struct, field
 
-from adapters.adapter import Adapter, Admits, everybody_may
-from adapters.asides import HandsOver
+from adapters.adapter import Adapter, Admits, HandsOver, everybody_may
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import AccessRules

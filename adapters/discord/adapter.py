@@ -13,8 +13,7 @@ import anyio
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from adapters.adapter import Admits, FileData, Inbound, everybody_may
-from adapters.asides import HandsOver, to_nobody
+from adapters.adapter import Admits, FileData, HandsOver, Inbound, everybody_may, to_nobody
 from adapters.capabilities import Budget
 from adapters.discord.api.bot import DiscordApi, DiscordServer, invitation, missing
 from adapters.discord.api.calls import NO_ANSWER, DiscordCalls

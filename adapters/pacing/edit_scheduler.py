@@ -11,11 +11,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import ClassVar, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
-from adapters.capabilities import Budget
+from adapters.capabilities import Budget, Draws
 from adapters.pacing.constants import RETRIES_AT_ONCE, RETRY_FIRST_S, RETRY_MAX_S, SCARCE, TIMER_MIN_S, TYPING_LEAVES
 from adapters.pacing.frame_policy import AreaPolicy, FramePolicy, Supply
 from adapters.pacing.lanes import FloodMemory, Lanes
@@ -23,6 +25,7 @@ from adapters.pacing.live_text import FrameSource, Lane, LiveCall, LiveText
 from runtime.core.clock import Clock
 from runtime.core.errors import BadMarkup, NotDelivered, OutcomeUncertain, RateLimited, StreamOver
 
+_Made: TypeAlias = Callable[[], Awaitable[None]]
 _EPSILON = 1e-9
 _LOOKS = 3
 """The times that a text is looked at in one pass because its frame draws from other buckets than expected."""
@@ -111,14 +114,7 @@ class EditScheduler:
         self._seat(text, text.home)
         return text
 
-    async def spare(
-        self,
-        key: str,
-        budget: Budget,
-        call: Callable[[], Awaitable[None]],
-        *,
-        draws: Sequence[tuple[str, Budget]] | None = None,
-    ) -> bool:
+    async def spare(self, key: str, budget: Budget, call: _Made, *, draws: Draws | None = None) -> bool:
         """Make an optional call if its buckets stay half full and no text waits: whether it was made."""
         lanes = (self._lanes.lane(key, budget), self._lanes.total) if draws is None else self._lanes.of(draws)
         may = all(lane.mirror.can_take() and (lane is self._lanes.total or _has_spare(lane)) for lane in lanes)
@@ -135,14 +131,7 @@ class EditScheduler:
             self._answered(lanes, outcome)
         return True
 
-    async def make(
-        self,
-        key: str,
-        budget: Budget,
-        call: Callable[[], Awaitable[None]],
-        *,
-        draws: Sequence[tuple[str, Budget]] | None = None,
-    ) -> bool:
+    async def make(self, key: str, budget: Budget, call: _Made, *, draws: Draws | None = None) -> bool:
         """Make a call that must be made, in its turn among the finished texts; False when it raised NotDelivered.
 
         It is repeated after RateLimited and OutcomeUncertain, so it has to be idempotent. Raises everything else.
@@ -302,15 +291,13 @@ class EditScheduler:
         text.lanes = None
 
 
-class _OneCall:
+class _OneCall(Struct):
     """A text without characters: one call, and it is over."""
 
-    conversation = None
-
-    def __init__(self, call: Callable[[], Awaitable[None]], draws: Sequence[tuple[str, Budget]] | None) -> None:
-        self._call = call
-        self._draws = draws
-        self._made = False
+    conversation: ClassVar[None] = None
+    _call: _Made
+    _draws: Draws | None
+    _made: bool = False
 
     def frame(self, _final: bool, /) -> LiveCall | None:
         return None if self._made else LiveCall(0, self._make, draws=self._draws)

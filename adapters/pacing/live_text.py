@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import anyio
 from msgspec import Struct, field
 
-from adapters.capabilities import Budget
+from adapters.capabilities import Draws
 from adapters.pacing.bucket import BucketMirror
 from adapters.pacing.constants import (
     ACTIVE_S,
@@ -110,7 +110,7 @@ class LiveCall(Struct, frozen=True):
     covers: int
     call: Callable[[], Awaitable[bool | None]]
     idempotent: bool = True
-    draws: Sequence[tuple[str, Budget]] | None = None
+    draws: Draws | None = None
 
 
 class FrameSource(Protocol):

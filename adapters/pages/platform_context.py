@@ -22,9 +22,9 @@ from adapters.adapter import (
     CanUpload,
     CountsByMethod,
     FileData,
+    ShowsAnswered,
 )
-from adapters.asides import ShowsAnswered
-from adapters.capabilities import Budget, Capabilities, Measure, StreamLimits
+from adapters.capabilities import Capabilities, Draws, Measure, StreamLimits
 from adapters.markdown.paging import PageCut
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.recent import RecentValues
@@ -184,7 +184,7 @@ class PlatformContext:
     def stream_limits(self) -> StreamLimits | None:
         return self.capabilities.stream if self.streamer is not None else None
 
-    def draws(self, spec: PageSpec, call: Call) -> Sequence[tuple[str, Budget]] | None:
+    def draws(self, spec: PageSpec, call: Call) -> Draws | None:
         """The buckets of a call; None means the conversation's and the bot's."""
         if isinstance(self.adapter, CountsByMethod):
             return self.adapter.draws(spec.address, call, speaker=spec.speaker)

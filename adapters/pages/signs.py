@@ -27,9 +27,9 @@ from adapters.adapter import (
     CanShowTask,
     CanShowTyping,
     CountsByMethod,
+    KnowsWork,
 )
-from adapters.asides import KnowsWork
-from adapters.capabilities import Budget
+from adapters.capabilities import Draws
 from adapters.pacing.constants import TYPING_EARLY_S, TYPING_LINGERS_S
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.recent import RecentValues
@@ -308,9 +308,7 @@ class PlatformReactions:
         return await self._scheduler.make(key, budget, call, draws=_draws(self._adapter, address, "react"))
 
 
-def _draws(
-    adapter: Adapter, to: Address, call: Call, speaker: Speaker | None = None
-) -> Sequence[tuple[str, Budget]] | None:
+def _draws(adapter: Adapter, to: Address, call: Call, speaker: Speaker | None = None) -> Draws | None:
     return adapter.draws(to, call, speaker=speaker) if isinstance(adapter, CountsByMethod) else None
 
 

@@ -9,9 +9,8 @@ from contextlib import asynccontextmanager
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
-from adapters.asides import HandsOver, to_nobody
-from adapters.capabilities import Budget
+from adapters.adapter import Admits, Call, HandsOver, HttpAnswer, HttpRequest, Inbound, everybody_may, to_nobody
+from adapters.capabilities import Budget, Draws
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.retrying import PlatformPatience
@@ -165,7 +164,7 @@ class SlackAdapter(SlackSender):
         size = CAPABILITIES.private_budget if is_private(to) else CAPABILITIES.group_budget
         return f"{PLATFORM}:{to.conversation}", size
 
-    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
+    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Draws:
         """Slack limits methods separately: posts by channel, all others by workspace."""
         return draws(team_of(to), to.conversation, call)
 

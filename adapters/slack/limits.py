@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from adapters.adapter import Call
-from adapters.capabilities import Budget, Capabilities, StreamLimits
+from adapters.capabilities import Budget, Capabilities, Draws, StreamLimits
 from runtime.core.message import Mark
 
 MAX_SECTION_UNITS = 3000
@@ -82,7 +82,7 @@ CAPABILITIES = Capabilities(
 )
 
 
-def draws(team: str, conversation: str, call: Call) -> Sequence[tuple[str, Budget]]:
+def draws(team: str, conversation: str, call: Call) -> Draws:
     """The buckets of a call: its channel's for a post, else its method's in the workspace."""
     if call == "send":
         return ((f"slack:{conversation}", _POSTS),)

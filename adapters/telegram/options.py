@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from adapters.asides import HandsOver, to_nobody
+from adapters.adapter import HandsOver, to_nobody
 from adapters.telegram.codec.markup import Rich
 
 

@@ -19,8 +19,7 @@ from typing import Any, Final, TypeVar
 import anyio
 from msgspec import Struct
 
-from adapters.adapter import Adapter
-from adapters.asides import HandsOver
+from adapters.adapter import Adapter, HandsOver
 from adapters.records import Records
 from gateway.built_in_calls import SIGNATURES
 from gateway.packaged import GROUP, installed

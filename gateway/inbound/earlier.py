@@ -15,8 +15,7 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from adapters.adapter import Adapter, Inbound
-from adapters.asides import CanReadBack
+from adapters.adapter import Adapter, CanReadBack, Inbound
 from gateway.access.admission import PlatformAccess
 from gateway.access.people import Role
 from gateway.inbound.sanitizing import says_something, shortened, tidied

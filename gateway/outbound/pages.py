@@ -12,8 +12,7 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from adapters.adapter import Adapter, CanAnswerAlone, CanDownload, CanOpenThread, CanTellAlone, FileData
-from adapters.asides import CanWriteAlone
+from adapters.adapter import Adapter, CanAnswerAlone, CanDownload, CanOpenThread, CanTellAlone, CanWriteAlone, FileData
 from adapters.pages.presenter import PagePresenter
 from adapters.pages.signs import PlatformReactions, TypingIndicator
 from adapters.retrying import MayFail

@@ -16,8 +16,7 @@ import anyio
 import discord
 from msgspec import Struct
 
-from adapters.adapter import NOT_UNDERSTOOD
-from adapters.asides import HandsOver, to_nobody
+from adapters.adapter import NOT_UNDERSTOOD, HandsOver, to_nobody
 from adapters.discord.api.calls import DiscordRest
 from adapters.discord.codec.addresses import snowflake
 from adapters.platform_clock import PlatformClock

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NoReturn
 from msgspec import Struct
 
 from adapters.adapter import Call, FileData
-from adapters.capabilities import Budget
+from adapters.capabilities import Draws
 from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import DiscordCalls, HookGone, NoVoiceHere, PlaceGone, TooOld
 from adapters.discord.api.webhooks import HookApi, WebhookSpot
@@ -88,7 +88,7 @@ class DiscordSender:
         self._lines = RecentValues[str, str](MAX_LINES)
         self._answered = RecentValues[str, str](MAX_LINES)
 
-    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
+    def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Draws:
         """Separate buckets for posting and editing, and for each webhook. A webhook's calls do not count as the bot's;
         its posts count for its channel as well. A route's limit is the documented one until answers have told it.
         """

@@ -30,8 +30,7 @@ from slack_sdk.signature import Clock as SlackClock
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest
-from adapters.asides import HandsOver
+from adapters.adapter import NOT_UNDERSTOOD, HandsOver, HttpAnswer, HttpRequest
 from adapters.slack.api.calls import SlackTransport
 from adapters.slack.api.workspaces import SlackWorkspaces
 from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from adapters.asides import CanWriteAlone
+from adapters.adapter import CanWriteAlone
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import MessageGone, NotDelivered
 from tests.contract.stands.kinds import stand_of

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from adapters.adapter import Inbound
-from adapters.asides import CanReadBack
+from adapters.adapter import CanReadBack, Inbound
 from runtime.core.address import GATEWAY, Address, Speaker
 from tests.contract.stands.kinds import stand_of
 from tests.contract.stands.stand import Stand, Who
