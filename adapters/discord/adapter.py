@@ -41,7 +41,6 @@ from runtime.core.texts import Texts, english
 _log = logging.getLogger(__name__)
 
 MAX_TOLD: Final = 5
-"""The number of servers whose missing permissions are listed."""
 
 
 class DiscordOptions(Struct, frozen=True):

@@ -29,7 +29,6 @@ class MarkdownWriter(ABC):
     """Writes tokens one after the other. Line breaks between blocks wait for the text that follows."""
 
     INDENT: ClassVar[str]
-    """The indentation of a list inside a list."""
     BULLET: ClassVar[str] = "•"
 
     def __init__(self, *, quoted: bool = False) -> None:

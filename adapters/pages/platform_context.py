@@ -123,7 +123,6 @@ def listed(text: str, choices: Sequence[Choice]) -> str:
 
 
 OWNED_MAX = 4096
-"""The number of newest messages whose page is remembered."""
 Load = Callable[[Attachment], Awaitable[FileData]]
 """The content of a file to send. Raises NotDelivered when it no longer exists."""
 OnVisible: TypeAlias = Callable[[Address, Speaker], None]

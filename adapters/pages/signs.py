@@ -45,7 +45,6 @@ NOTE_AFTER_S = 10.0
 NOTE_AGAIN_S = 2.0
 """The time after which a status message that had no room beside other calls is tried again, in seconds. Chosen."""
 REFUSING_MAX = 1000
-"""The number of remembered conversations that refused a reaction. Chosen."""
 OnDone = Callable[[bool], None]
 """Hears that the newest mark of a message was set or refused (True), or could not be tried (False)."""
 OnRefused = Callable[[Address, Mark | None], None]

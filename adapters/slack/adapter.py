@@ -24,7 +24,7 @@ from adapters.slack.inbound.deliveries import SlackDeliveries
 from adapters.slack.inbound.event_socket import NOT_HEARD, EventSocket
 from adapters.slack.inbound.oauth import AppKeys, InstallationStore, InstallFlow
 from adapters.slack.inbound.receiver import SlackReceiver
-from adapters.slack.limits import CAPABILITIES, draws
+from adapters.slack.limits import CAPABILITIES, METHODS, POSTS
 from adapters.slack.manifest import ESSENTIAL, lacking
 from adapters.slack.outbound.answers import SlackThreads
 from adapters.slack.outbound.sender import SlackSender
@@ -166,7 +166,10 @@ class SlackAdapter(SlackSender):
 
     def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Draws:
         """Slack limits methods separately: posts by channel, all others by workspace."""
-        return draws(team_of(to), to.conversation, call)
+        if call == "send":
+            return ((f"slack:{to.conversation}", POSTS),)
+        method, size = METHODS[call]
+        return ((f"slack:{team_of(to)}:{method}", size),)
 
     async def check(self) -> str:
         """Whether the settings are accepted. Raises AuthFailed for an app that cannot hear or speak."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from adapters.adapter import Call
-from adapters.capabilities import Budget, Capabilities, Draws, StreamLimits
+from adapters.capabilities import Budget, Capabilities, StreamLimits
 from runtime.core.message import Mark
 
 MAX_SECTION_UNITS = 3000
@@ -25,7 +25,7 @@ MAX_BUTTON_LABEL: Final = 75
 """Characters on a button (Block Kit reference, button element)."""
 MAX_FILE_BYTES: Final = 100 * 1024 * 1024
 """Slack takes files of 1 GB; they pass through memory here, so a tenth of that."""
-_POSTS = Budget(rate_per_s=1.0, burst=3.0, shared=True)
+POSTS = Budget(rate_per_s=1.0, burst=3.0, shared=True)
 _UPDATES = Budget(rate_per_s=40 / 60, burst=5.0, shared=True)
 _APPENDS = Budget(rate_per_s=80 / 60, burst=10.0, shared=True)
 _OPENINGS = Budget(rate_per_s=16 / 60, burst=4.0, shared=True)
@@ -58,7 +58,7 @@ CAPABILITIES = Capabilities(
     idempotent_send=True,
     typing_lasts_s=30.0,
     private_budget=Budget(rate_per_s=1.0, burst=3.0),
-    group_budget=_POSTS,
+    group_budget=POSTS,
     total_budget=_UPDATES,
     deletes=True,
     reactions=True,
@@ -80,11 +80,3 @@ CAPABILITIES = Capabilities(
         "are tier 2, of which streams for short texts would use up too much. Choices: Block Kit reference, actions."
     ),
 )
-
-
-def draws(team: str, conversation: str, call: Call) -> Draws:
-    """The buckets of a call: its channel's for a post, else its method's in the workspace."""
-    if call == "send":
-        return ((f"slack:{conversation}", _POSTS),)
-    method, size = METHODS[call]
-    return ((f"slack:{team}:{method}", size),)

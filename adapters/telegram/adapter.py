@@ -87,7 +87,7 @@ class TelegramAdapter:
             self._intake = TelegramIntake(feed, self._clock, tasks, albums, self._numbers, self._memory, self._alone)
             items = feed.items()
             for bot, receiver in self._receivers.items():
-                await self._listen(self._intake, bot, receiver, tasks.start_soon)
+                await self._listen(self._intake, bot, receiver)
             try:
                 yield items
             finally:
@@ -278,9 +278,7 @@ class TelegramAdapter:
         hears_topics = self._options.listen == "sessions"
         return {bot: TelegramReceiver(identity, us, hears_topics) for bot, identity in known.items()}
 
-    async def _listen(
-        self, intake: TelegramIntake, bot: OurBot, receiver: TelegramReceiver, start: Callable[..., object]
-    ) -> None:
+    async def _listen(self, intake: TelegramIntake, bot: OurBot, receiver: TelegramReceiver) -> None:
         """Start receiving the bot's updates, by requests or by polls, and show its commands."""
         hook = self._webhook(bot)
         if hook is not None:
@@ -291,7 +289,7 @@ class TelegramAdapter:
         with MayFail(_log.warning, "Telegram does not show the commands"):
             await self._offer_commands(bot)
         if hook is None:
-            start(intake.poll, bot, receiver)
+            intake.tasks.start_soon(intake.poll, bot, receiver)
 
     async def _offer_commands(self, bot: OurBot) -> None:
         codes = {language: language.partition("-")[0] for language in self._options.translations}

@@ -133,7 +133,7 @@ class RoomGatherings(Struct, frozen=True):
         await self._check_room_for(person)
         await self.board.alter(room, lambda _: RoomCharter(title, "private", person.id, {person.id: person.name}))
         made = f"{person.name} made this private room. Only invited people see it{self._but}. Agents hear it."
-        await self._note(room, made)
+        await self.note(room, made)
         browser.push(codec.frame("opened", room=room))
 
     async def _direct(self, browser: ConnectedPage, other: str, agent: str) -> None:
@@ -148,7 +148,7 @@ class RoomGatherings(Struct, frozen=True):
         changed: dict[str, Any] = {"kind": "direct", "people": people, "agent": agent, "archived": False}
         await self.board.alter(room, lambda now: replace(now, made_by=now.made_by or person.id, **changed))
         if not await self.board.has(room):
-            await self._note(room, f"Only {person.name} and {name} see this room{self._but}.")
+            await self.note(room, f"Only {person.name} and {name} see this room{self._but}.")
         browser.push(codec.frame("opened", room=room))
 
     @property
@@ -187,14 +187,14 @@ class RoomGatherings(Struct, frozen=True):
             return replace(now, people={**now.people, other: name})
 
         await self.board.alter(room, with_them)
-        await self._note(room, f"{person.name} invited {name}.")
+        await self.note(room, f"{person.name} invited {name}.")
 
     async def _leave(self, person: WebVisitor, room: str) -> None:
         charter = await self.board.charters.get(room)
         if room == FIRST_ROOM or charter.kind == "direct":
             raise _NotDone("This room cannot be left.")
         if charter.kind == "private":
-            await self._note(room, f"{person.name} left.")
+            await self.note(room, f"{person.name} left.")
 
         def without_them(now: RoomCharter) -> RoomCharter:
             if now.kind == "open":
@@ -208,13 +208,13 @@ class RoomGatherings(Struct, frozen=True):
         wanted = _title(title)
         await self._check_may_change(person, room)
         await self.board.alter(room, lambda now: replace(now, title=wanted))
-        await self._note(room, f"{person.name} renamed this room to {wanted}.")
+        await self.note(room, f"{person.name} renamed this room to {wanted}.")
 
     async def _archive(self, person: WebVisitor, room: str, *, archived: bool) -> None:
         await self._check_may_change(person, room)
         await self.board.alter(room, lambda now: replace(now, archived=archived))
         done = "archived this room" if archived else "took this room out of the archive"
-        await self._note(room, f"{person.name} {done}.")
+        await self.note(room, f"{person.name} {done}.")
 
     async def _may_change(self, person: WebVisitor, room: str, charter: RoomCharter) -> bool:
         """Whether somebody may rename and archive: who made the room, and owners."""
@@ -233,7 +233,8 @@ class RoomGatherings(Struct, frozen=True):
         if len(charters) >= MAX_CHARTERS:
             raise _NotDone(f"There are {MAX_CHARTERS:,} rooms already. Use one of them.")
 
-    async def _note(self, room: str, text: str) -> None:
+    async def note(self, room: str, text: str) -> None:
+        """Say what happened to a room, in it."""
         await self.board.post(room, RoomPost(str(uuid4()), "", "Parley", "notice", text, self.clock.now()))
 
 

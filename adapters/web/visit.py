@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
-from uuid import uuid4
 
 import anyio
 from msgspec import Struct
@@ -41,7 +40,6 @@ from adapters.web.requests import (
 )
 from runtime.core.errors import StorageUnavailable
 from runtime.core.files import MAX_FILE_BYTES
-from runtime.core.room import RoomPost
 
 MAX_ROOMS = 200
 MAX_ROOMS_OF_ONE = 20
@@ -238,8 +236,6 @@ class PageVisit:
                 return
             if not self._may_act(Open(name)):
                 return
-            text = f"{person.name} opened this room."
             await self._house.gatherings.opened(room, person)
-            post = RoomPost(str(uuid4()), "", "Parley", "notice", text, self._house.ledger.clock.now())
-            await self._board.post(room, post)
+            await self._house.gatherings.note(room, f"{person.name} opened this room.")
         self._browser.push(codec.frame("opened", room=room))

@@ -100,9 +100,7 @@ class DiscordRest(HTTPClient):
         self._calls: aiohttp.ClientSession | None = None
         self._clock = clock
 
-    async def request(
-        self, route: Route, *, files: Any = None, form: Any = None, file: FileData | None = None, **kwargs: Any
-    ) -> Any:
+    async def request(self, route: Route, *, file: FileData | None = None, **kwargs: Any) -> Any:
         """The JSON or text of the answer. `json`, `params` and our `file` are sent, discord.py's `files` are not."""
         wait_s = self._waits.wait_s(route.key, route.major_parameters)
         if wait_s > 0:

@@ -14,7 +14,6 @@ from adapters.discord.codec.payload import MENU, labels
 from runtime.core.texts import Texts
 
 COMMAND_TEXT = "text"
-"""The name of a command's only option."""
 SESSION = "session"
 """The command about sessions, with several parts: start, stop, who, iam, invite."""
 MAX_COMMANDS = 100

@@ -54,7 +54,6 @@ ANSWER_WITHIN_S: Final = 14 * 60.0
 MAX_ANSWERED: Final = 1_000
 """The number of people in channels whose latest commands are remembered; others are answered for all to see."""
 MAX_COMMANDS: Final = 5
-"""The number of commands of one person in one channel that wait for answers."""
 
 
 class _Receipt(Struct):

@@ -35,7 +35,6 @@ REFUSED_FOR_S: Final = 600.0
 CLOCKS_APART_S: Final = 60.0
 """The largest assumed lead of our clock over Discord's, beyond what its answers tell, in a search for our posts."""
 MAX_PAGES_SEARCHED: Final = 10
-"""The number of pages of history that are searched for one such post."""
 MAX_POSTED: Final = 10_000
 
 _log = logging.getLogger(__name__)
@@ -46,7 +45,6 @@ _UNKEPT: Final = "What is about to be posted cannot be kept"
 KEPT_ANSWERED: Final = 50
 """The number of answered posts that are still remembered: the process may die before it records an answer."""
 MAX_ELSEWHERE: Final = 10_000
-"""The number of remembered posts that another process may have made."""
 KEPT_FOR: Final = timedelta(days=7)
 
 

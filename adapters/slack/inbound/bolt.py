@@ -47,7 +47,6 @@ HEARD: Final = (
     "reaction_added",
     "reaction_removed",
 )
-"""The events that mean something to Parley."""
 LISTENERS_WITHIN_S: Final = 2.5
 """The time in which all listeners of extensions end: Slack waits three seconds, and sends again."""
 RETRY_HEADER: Final = "x-slack-retry-num"

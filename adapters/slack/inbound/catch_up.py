@@ -269,11 +269,9 @@ class SlackCatchUp:
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            page = await self._asked(partial(workspace.api.page, channel, thread, after, cursor))
-            if page is None:
-                break
-            found += page[0]
-            cursor = page[1]
+            page = partial(workspace.api.page, channel, thread, after, cursor)
+            messages, cursor = await self._asked(page) or ((), None)
+            found += messages
             if not cursor:
                 break
         return found

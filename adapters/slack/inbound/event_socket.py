@@ -106,7 +106,10 @@ class EventSocket(Struct, eq=False):
         async for message in socket:
             if message.type is not aiohttp.WSMsgType.TEXT:
                 return
-            frame = _parsed(message.data)
+            frame = _object_in(message.data)
+            if frame is None:
+                _log.warning("A frame of Slack's is not understood and is ignored")
+                continue
             if frame.get("type") == "disconnect":
                 return
             try:
@@ -151,21 +154,13 @@ def _bolt_request(frame: SocketModeRequest) -> AsyncBoltRequest:
 
 def _payload(response: BoltResponse) -> dict[str, Any] | None:
     """What Slack shall do or show, which is JSON, or show, which is a text."""
-    try:
-        payload = json.loads(response.body)
-    except (ValueError, RecursionError):
-        payload = None
-    if isinstance(payload, dict):
-        return payload
-    return {"text": response.body} if response.body else None
+    payload = _object_in(response.body)
+    return payload if payload is not None else {"text": response.body} if response.body else None
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _object_in(text: str) -> dict[str, Any] | None:
     try:
-        message = json.loads(text)
+        found = json.loads(text)
     except (ValueError, RecursionError):
-        message = None
-    if isinstance(message, dict):
-        return message
-    _log.warning("A frame of Slack's is not understood and is ignored")
-    return {}
+        return None
+    return found if isinstance(found, dict) else None

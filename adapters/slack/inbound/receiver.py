@@ -20,7 +20,7 @@ from adapters.recent import RecentValues
 from adapters.retrying import MayFail
 from adapters.slack.api.streams import StreamReader
 from adapters.slack.api.workspaces import SlackWorkspace, SlackWorkspaces
-from adapters.slack.codec.addresses import SlackBot, SlackPerson
+from adapters.slack.codec.addresses import SlackPerson
 from adapters.slack.codec.events import SlackHappening, address_of, happening_in, inbound_of, mentions
 from adapters.slack.codec.interactions import pressed
 from adapters.slack.inbound.catch_up import ChannelMarks, microseconds
@@ -42,7 +42,6 @@ _NOT_DONE: Final = "Something beside a message could not be done on Slack"
 _log = logging.getLogger(__name__)
 
 MOST_ENTITIES: Final = 3
-"""The number of things named; Slack has the most relevant ones first."""
 _NAMES_KEPT: Final = 1_000
 _TYPE: Final = "slack#/types/"
 
@@ -197,7 +196,6 @@ class SlackReceiver:
         return Heard(replace(inbound, message_id=None), afterwards=rest)
 
     async def _happened(self, delivery: Delivery, happening: SlackHappening, workspace: SlackWorkspace) -> Heard:
-        bot = workspace.bot
         for stamp in (happening.ts, happening.thread):
             microseconds(stamp or "0")  # refused here, not where it is compared with others
         if not happening.thread_told:
@@ -212,7 +210,7 @@ class SlackReceiver:
             event_id = message_id({"channel": happening.channel, "ts": happening.ts})
         addressed = await self._is_addressed(happening, workspace, fresh=not delivery.again)
         people = await self._people_in(happening, workspace)
-        inbound = inbound_of(happening, event_id, bot, people, self._commanding.commands, addressed=addressed)
+        inbound = inbound_of(happening, event_id, workspace.bot, people, self._commanding.commands, addressed=addressed)
         if happening.act != "message":
             return Heard(inbound)
         if happening.direct:
@@ -221,19 +219,16 @@ class SlackReceiver:
         at = inbound.address
         ours = at.thread if addressed else None
         return replace(
-            self._said(happening, inbound, begins=begins, bot=bot, workspace=workspace),
+            self._said(happening, inbound, begins=begins, workspace=workspace),
             taken=partial(self._marks.taken, at.conversation, happening.ts, ours),
         )
 
-    def _said(
-        self, happening: SlackHappening, inbound: Inbound, *, begins: bool, bot: SlackBot, workspace: SlackWorkspace
-    ) -> Heard:
+    def _said(self, happening: SlackHappening, inbound: Inbound, *, begins: bool, workspace: SlackWorkspace) -> Heard:
         if begins and inbound.command not in (None, *_BEGINNING):
             at = self._threads.latest(inbound.address.conversation, happening.user)
             return Heard(inbound if at is None else replace(inbound, address=at))
-        self._threads.heard(
-            inbound.address, happening.ts, StreamReader(happening.user, happening.user_team or bot.team_id)
-        )
+        reader = StreamReader(happening.user, happening.user_team or workspace.bot.team_id)
+        self._threads.heard(inbound.address, happening.ts, reader)
         key = inbound.address.key
         titled = not begins and key not in self._threads.untitled
         if titled or happening.thread is None or not inbound.text:

@@ -101,16 +101,15 @@ class AnswerBlocks:
         rated = final and self._thumbs and bool(speaker.id) and workspace.takes("thumbs")
         below = [[feedback_block(self._texts)], []] if rated else [[]]
         tries = [(blocks, thumbs) for blocks in forms for thumbs in below]
-        for blocks, thumbs in tries[:-1]:
+        while True:
+            blocks, thumbs = tries.pop(0)
             try:
                 answer = await call([*blocks, *thumbs])
+                break
             except BadMarkup as error:
+                if not tries:
+                    raise
                 _log.info("Slack does not take a block here", extra={"error": str(error)})
-                continue
-            break
-        else:
-            blocks, thumbs = tries[-1]
-            answer = await call([*blocks, *thumbs])
         if thumbs != below[0]:
             workspace.refuses("thumbs")
         if blocks != forms[0]:

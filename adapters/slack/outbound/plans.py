@@ -24,7 +24,6 @@ from runtime.core.texts import Texts
 
 MAX_PLANS: Final = 1_000
 MAX_TASKS: Final = 20
-"""The tasks of a plan that are shown, the latest; Slack names no limit."""
 _IN = "#"
 
 Post = Callable[[list[dict[str, Any]]], Awaitable[str]]
