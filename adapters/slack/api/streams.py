@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from adapters.slack.api.calls import SlackCalls, told
 from adapters.slack.api.web import nonce_data, under_name
 from adapters.slack.codec.addresses import AuthorFace
-
-TaskStatus = Literal["in_progress", "complete"]
 
 
 class StreamReader(Struct, frozen=True):
@@ -21,40 +19,25 @@ class StreamReader(Struct, frozen=True):
     team: str
 
 
-class StreamTask(Struct, frozen=True):
-    """An activity of an agent, shown in its stream; the same id replaces it."""
-
-    id: str
-    title: str
-    status: TaskStatus
-
-    @property
-    def chunk(self) -> Mapping[str, Any]:
-        return {"type": "task_update", "id": self.id, "title": self.title, "status": self.status}
+Doing: TypeAlias = Mapping[str, Any]
+"""An activity of an agent, or the title above them, as a chunk of its stream."""
 
 
-class TaskPlan(Struct, frozen=True):
-    """The title above an agent's tasks, for its work as a whole."""
-
-    title: str
-
-    @property
-    def chunk(self) -> Mapping[str, Any]:
-        return {"type": "plan_update", "title": self.title}
+def plan_chunk(title: str) -> Doing:
+    return {"type": "plan_update", "title": title}
 
 
-Doing: TypeAlias = StreamTask | TaskPlan
+def task_chunk(id_: str, title: str, *, done: bool = False) -> Doing:
+    """An activity; the same id replaces it."""
+    return {"type": "task_update", "id": id_, "title": title, "status": "complete" if done else "in_progress"}
 
 
 class StreamEnd(Struct, frozen=True):
     """What a stream ends with. `works_on`: its agent goes on; else Slack takes the stop button away."""
 
-    works_on: bool = False
-    doings: Sequence[Doing] = ()
+    works_on: bool
+    doings: Sequence[Doing]
     blocks: Sequence[Mapping[str, Any]] = ()
-
-
-NO_MORE = StreamEnd()
 
 
 class StreamApi:
@@ -106,4 +89,4 @@ def _content(text: str, doings: Sequence[Doing]) -> dict[str, Any]:
     if not doings:
         return {"markdown_text": text or None}
     told_text = [{"type": "markdown_text", "text": text}] if text else []
-    return {"chunks": [*told_text, *(doing.chunk for doing in doings)]}
+    return {"chunks": [*told_text, *doings]}

@@ -15,7 +15,6 @@ from adapters.adapter import FileData
 from adapters.recent import RecentValues, SingleMarks
 from adapters.retrying import MayFail
 from adapters.slack.api.calls import MissingScope, StillStreaming
-from adapters.slack.api.streams import StreamEnd
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import SlackWorkspace, SlackWorkspaces
 from adapters.slack.codec.addresses import AuthorFace, blocks_of, channel_of, shown_name, task_card, team_of
@@ -24,7 +23,7 @@ from adapters.slack.limits import MARKS
 from adapters.slack.manifest import OWN_NAMES
 from adapters.slack.outbound.answers import REMEMBERED, AgentIcons, AnswerBlocks, SlackThreads, check_shown
 from adapters.slack.outbound.plans import Plans, SlackIndicators, is_planned
-from adapters.slack.outbound.streaming import Streams
+from adapters.slack.outbound.streaming import SlackText, Streams
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
@@ -63,9 +62,10 @@ class SlackSender:
     ) -> str:
         """Send a message, after a search for one that an earlier attempt may have posted."""
         workspace = await self._workspaces.of(team_of(to))
-        message = await self._posted_before(to, text, speaker, nonce, workspace)
+        said = SlackText(to, text, speaker, nonce, workspace)
+        message = await self._posted_before(said)
         if message is None:
-            message = await self._post(to, text, speaker, nonce, workspace, final=final)
+            message = await self._post(said, final=final)
         elif nonce in self._adopted:
             shown = partial(workspace.api.edit, channel_of(to), message)
             await self._answers.show(_said(text, speaker, workspace), speaker, workspace, shown, final=final)
@@ -172,7 +172,7 @@ class SlackSender:
         if card is not None and is_planned(card):
             await self._plans.change(to, card, doing, speaker, workspace)
             return card
-        post = partial(self._post_card, to, doing, nonce=nonce, workspace=workspace)
+        post = partial(self._post_card, SlackText(to, doing, speaker, nonce, workspace))
         try:
             if card is None and workspace.takes("plans") and self._plans.has(to):
                 try:
@@ -188,24 +188,16 @@ class SlackSender:
             raise NotDelivered(f"Slack has no task cards here: {error}") from error
         return card
 
-    async def _post_card(
-        self,
-        to: Address,
-        doing: str,
-        speaker: Speaker,
-        blocks: list[dict[str, Any]],
-        *,
-        nonce: str,
-        workspace: SlackWorkspace,
-    ) -> str:
+    async def _post_card(self, said: SlackText, speaker: Speaker, blocks: list[dict[str, Any]]) -> str:
         """Post a card or plan; one whose posting was unclear is edited."""
-        if (card := await self._posted_before(to, doing, speaker, nonce, workspace)) is not None:
-            await workspace.api.edit(channel_of(to), card, blocks)
+        to, api = said.to, said.workspace.api
+        if (card := await self._posted_before(replace(said, speaker=speaker))) is not None:
+            await api.edit(channel_of(to), card, blocks)
             return card
-        self._doubtful.keep(nonce, True)
-        face = self._face(to, speaker, workspace)
-        answer = await workspace.api.send(channel_of(to), to.thread, blocks, face, nonce)
-        self._doubtful.forget(nonce)
+        self._doubtful.keep(said.nonce, True)
+        face = self._face(to, speaker, said.workspace)
+        answer = await api.send(channel_of(to), to.thread, blocks, face, said.nonce)
+        self._doubtful.forget(said.nonce)
         self._threads.spoke(to, str(answer["ts"]))
         return str(answer["ts"])
 
@@ -214,11 +206,11 @@ class SlackSender:
     ) -> str:
         """Open a stream. One that an earlier attempt may have opened is looked for, and goes on by edits."""
         workspace = await self._workspaces.of(team_of(to))
-        if await self._posted_before(to, text, speaker, nonce, workspace) is not None:
+        said = SlackText(to, text, speaker, nonce, workspace)
+        if await self._posted_before(said) is not None:
             raise StreamOver("The message is there already")
-        recipient = self._threads.recipient(to)
         with self._in_doubt(nonce):
-            message = await self._streams.open(to, text, speaker, nonce, workspace, recipient)
+            message = await self._streams.open(said, self._threads.recipient(to))
         self._doubtful.forget(nonce)
         self._unless.forget(nonce)
         self._threads.spoke(to, message)
@@ -233,7 +225,8 @@ class SlackSender:
     async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
         """Close the stream. From now on the message carries its nonce."""
         workspace = await self._workspaces.of(team_of(to))
-        close = partial(self._streams.close, to, message, text, workspace, StreamEnd(self._signs.works_on(to)))
+        works_on = self._signs.works_on(to)
+        close = partial(self._streams.close, to, message, text, workspace, works_on=works_on)
         await self._answers.show(lambda _tables: [], speaker, workspace, close, final=True)
         self._streams.answered(to, speaker)
         await self._signs.rest(to, workspace)
@@ -273,17 +266,16 @@ class SlackSender:
             await self._streams.end_for_edits(to, message, nonce, workspace, works_on=self._signs.works_on(to))
             return await workspace.api.edit(channel_of(to), message, blocks)
 
-    async def _posted_before(
-        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: SlackWorkspace
-    ) -> str | None:
+    async def _posted_before(self, said: SlackText) -> str | None:
         """The message, if it already exists after an unclear outcome, ours or an earlier process's."""
+        to, nonce, workspace = said.to, said.nonce, said.workspace
         if nonce not in self._doubtful and to.key in self._threads.spoken_in:
             return None
         since_s = self._clock.now().timestamp() - LOOK_BACK_S
 
         def is_it(message: Mapping[str, Any]) -> bool:
             ours = message.get("bot_id") == workspace.bot.bot_id and to.thread is not None
-            return nonce_of(message) == nonce or (ours and self._streams.is_likely(message, text, to, speaker))
+            return nonce_of(message) == nonce or (ours and self._streams.is_likely(message, said))
 
         try:
             history = workspace.api.messages(channel_of(to), to.thread, since_s)
@@ -303,24 +295,21 @@ class SlackSender:
         self._doubtful.keep(nonce, True)
         return message
 
-    async def _post(
-        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: SlackWorkspace, *, final: bool
-    ) -> str:
+    async def _post(self, said: SlackText, *, final: bool) -> str:
         try:
-            return await self._post_once(to, text, speaker, nonce, workspace, final=final)
+            return await self._post_once(said, final=final)
         except MissingScope as error:
-            if error.needed != OWN_NAMES or not workspace.takes("names"):
+            if error.needed != OWN_NAMES or not said.workspace.takes("names"):
                 raise
-            workspace.refuses("names")
-        return await self._post_once(to, text, speaker, nonce, workspace, final=final)
+            said.workspace.refuses("names")
+        return await self._post_once(said, final=final)
 
-    async def _post_once(
-        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: SlackWorkspace, *, final: bool
-    ) -> str:
-        said, face = _said(text, speaker, workspace), self._face(to, speaker, workspace)
-        post = partial(workspace.api.send, channel_of(to), to.thread, face=face, nonce=nonce)
-        with self._in_doubt(nonce):
-            answer, blocks = await self._answers.show(said, speaker, workspace, post, final=final)
+    async def _post_once(self, said: SlackText, *, final: bool) -> str:
+        to, speaker, workspace = said.to, said.speaker, said.workspace
+        face, shown = self._face(to, speaker, workspace), _said(said.text, speaker, workspace)
+        post = partial(workspace.api.send, channel_of(to), to.thread, face=face, nonce=said.nonce)
+        with self._in_doubt(said.nonce):
+            answer, blocks = await self._answers.show(shown, speaker, workspace, post, final=final)
         if final:
             check_shown(answer, blocks, to.thread)
         return str(answer["ts"])

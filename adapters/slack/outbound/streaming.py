@@ -12,10 +12,9 @@ from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from adapters.recent import RecentValues
-from adapters.slack.api.streams import NO_MORE, Doing, StreamEnd, StreamReader, StreamTask, TaskPlan
+from adapters.slack.api.streams import Doing, StreamEnd, StreamReader, plan_chunk, task_chunk
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import SlackWorkspace
 from adapters.slack.codec.addresses import channel_of, is_private, shown_name, team_of
@@ -32,6 +31,16 @@ MAX_PLAN_TITLE: Final = 100
 """The number of characters shown of a plan's title; Slack names no limit."""
 
 
+class SlackText(Struct, frozen=True):
+    """A text to post, with its place, speaker and workspace."""
+
+    to: Address
+    text: str
+    speaker: Speaker
+    nonce: str
+    workspace: SlackWorkspace
+
+
 class OpenStream(Struct):
     """A stream that takes text: `sent` characters of what was given are shown; `planned`: it has a title."""
 
@@ -40,7 +49,8 @@ class OpenStream(Struct):
     nonce: str
     given: str = ""
     sent: int = 0
-    task: StreamTask | None = None
+    task: tuple[str, str] | None = None
+    """The id and the title of what its speaker does."""
     tasks: int = 0
     planned: bool = False
 
@@ -60,23 +70,16 @@ class Streams(Struct):
     _open: dict[str, OpenStream] = field(default_factory=dict)
     _plans: RecentValues[str, str] = field(default_factory=lambda: RecentValues[str, str](MAX_OPEN))
 
-    async def open(
-        self,
-        to: Address,
-        text: str,
-        speaker: Speaker,
-        nonce: str,
-        workspace: SlackWorkspace,
-        recipient: StreamReader | None,
-    ) -> str:
+    async def open(self, said: SlackText, recipient: StreamReader | None) -> str:
         """Open a stream. Raises StreamOver where none is available: outside threads, or without a particular reader."""
+        to, speaker, workspace = said.to, said.speaker, said.workspace
         if to.thread is None or not workspace.takes("streams") or not (is_private(to) or recipient):
             raise StreamOver("Slack streams only in threads, and in channels only for a person who was heard there")
         face = self._faces.of(to, speaker) if workspace.takes("names") else None
         if face is None and speaker.id:
             raise StreamOver("Slack streams have no room for a speaker's name here; scope chat:write.customize")
-        opened = OpenStream(to.key, speaker.id, nonce)
-        shown = opened.takes(text, team_of(to))
+        opened = OpenStream(to.key, speaker.id, said.nonce)
+        shown = opened.takes(said.text, team_of(to))
         person = None if is_private(to) else recipient
         plan = self._plan(to, speaker) if workspace.takes("tasks") else ()
         start = partial(workspace.streams.start, channel_of(to), to.thread, shown, face, person)
@@ -111,15 +114,15 @@ class Streams(Struct):
         message: str,
         text: str,
         workspace: SlackWorkspace,
-        end: StreamEnd = NO_MORE,
-        blocks: Sequence[Mapping[str, Any]] = (),
+        blocks: Sequence[Mapping[str, Any]],
+        *,
+        works_on: bool,
     ) -> None:
-        """Close the stream, which then shows everything that was given, how it ends, and the blocks below."""
+        """Close the stream, which then shows everything that was given, and the blocks below."""
         opened = self._known(message)
-        done = () if opened.task is None else (_ended(opened.task),)
+        last = harmless(opened.given + text, team_of(to), opened.sent)
+        end = StreamEnd(works_on, _done(opened), blocks)
         with self._unless_over(message):
-            last = harmless(opened.given + text, team_of(to), opened.sent)
-            end = replace(end, doings=done, blocks=blocks)
             await workspace.streams.stop(channel_of(to), message, last, opened.nonce, end)
         self._open.pop(message, None)
 
@@ -132,15 +135,13 @@ class Streams(Struct):
         if not found or not workspace.takes("tasks"):
             return False
         message, opened = found[-1], self._open[found[-1]]
-        if doing is None or (opened.task is not None and opened.task.title == doing):
+        if doing is None or (opened.task is not None and opened.task[1] == doing):
             return True
-        begun = StreamTask(f"{opened.nonce}-{opened.tasks}", doing, "in_progress")
-        before: list[Doing] = [] if opened.planned else [*self._plan(to, speaker)]
-        if opened.task is not None:
-            before.append(_ended(opened.task))
+        begun = f"{opened.nonce}-{opened.tasks}", doing
+        before = [*(() if opened.planned else self._plan(to, speaker)), *_done(opened)]
         try:
             with self._unless_over(message):
-                await workspace.streams.append(channel_of(to), message, "", [*before, begun])
+                await workspace.streams.append(channel_of(to), message, "", [*before, task_chunk(*begun)])
         except (StreamOver, BadMarkup) as error:
             if not _refuses_tasks(error):
                 raise
@@ -169,24 +170,23 @@ class Streams(Struct):
         """The speaker has answered: the next activity starts something new."""
         self._plans.forget(_who(to, speaker))
 
-    def _plan(self, to: Address, speaker: Speaker) -> tuple[TaskPlan, ...]:
+    def _plan(self, to: Address, speaker: Speaker) -> Sequence[Doing]:
         title = self._plans.get(_who(to, speaker))
-        return () if title is None else (TaskPlan(title),)
+        return () if title is None else (plan_chunk(title),)
 
     async def end_for_edits(
         self, to: Address, message: str, nonce: str, workspace: SlackWorkspace, *, works_on: bool
     ) -> None:
         """Close a stream of any process, so that its message can be edited; of ours, with its activity completed."""
-        opened = self._open.pop(message, None)
-        done = () if opened is None or opened.task is None else (_ended(opened.task),)
+        done = _done(self._open.pop(message, None))
         with suppress(StreamOver):
-            await workspace.streams.stop(channel_of(to), message, "", nonce, StreamEnd(works_on, doings=done))
+            await workspace.streams.stop(channel_of(to), message, "", nonce, StreamEnd(works_on, done))
 
-    def is_likely(self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker) -> bool:
+    def is_likely(self, message: Mapping[str, Any], said: SlackText) -> bool:
         """Whether a message of ours is a stream with this start, left open by a call of unknown outcome."""
-        same = message.get("username") == shown_name(speaker)
+        same = message.get("username") == shown_name(said.speaker)
         shown = str(message.get("text") or "")[:LIKENESS_CHARS]
-        begins = bool(shown) and harmless(text, team_of(to)).startswith(shown)
+        begins = bool(shown) and harmless(said.text, team_of(said.to)).startswith(shown)
         return same and begins and nonce_of(message) is None and str(message["ts"]) not in self._open
 
     def _known(self, message: str) -> OpenStream:
@@ -213,5 +213,5 @@ def _refuses_tasks(error: Exception) -> bool:
     return any(code in str(error) for code in ("invalid_chunks", "no_text"))
 
 
-def _ended(task: StreamTask) -> StreamTask:
-    return StreamTask(task.id, task.title, "complete")
+def _done(opened: OpenStream | None) -> Sequence[Doing]:
+    return () if opened is None or opened.task is None else (task_chunk(*opened.task, done=True),)
