@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from adapters.adapter import Admits, FileData, HandsOver, Inbound, everybody_may, to_nobody
 from adapters.capabilities import Budget
-from adapters.discord.api.bot import DiscordApi, DiscordServer, invitation, missing
+from adapters.discord.api.bot import DiscordApi, invitation, missing
 from adapters.discord.api.calls import NO_ANSWER, DiscordCalls
 from adapters.discord.api.webhooks import InteractionApi
 from adapters.discord.codec.addresses import PLATFORM, DiscordBot, address_of, channel_id_of, is_private, number_of
@@ -221,8 +221,8 @@ async def _health(api: DiscordApi) -> str:
         raise NotDelivered(f"{error}. So Parley cannot tell whether the token is valid") from error
     if not reads:
         raise AuthFailed(INTENT_HELP)
-    lacking = [text for server in servers if (text := _lacking(server, essential=False))]
-    crippled = [text for server in servers if (text := _lacking(server, essential=True))]
+    lacking = [text for server in servers if (text := _lacking(*server, essential=False))]
+    crippled = [text for server in servers if (text := _lacking(*server, essential=True))]
     link = invitation(us.application_id).link
     if crippled:
         told = "; ".join(crippled[:MAX_TOLD])
@@ -232,6 +232,6 @@ async def _health(api: DiscordApi) -> str:
     return f"Discord knows this bot as {us.name}, {where}{notes}. To add it to a server: {link}"
 
 
-def _lacking(server: DiscordServer, *, essential: bool) -> str:
-    names = [right.name for right in missing(server.permissions) if right.essential or not essential]
-    return f"In {server.name} the bot lacks {', '.join(names)}" if names else ""
+def _lacking(server: str, permissions: int, *, essential: bool) -> str:
+    names = [right.name for right in missing(permissions) if right.essential or not essential]
+    return f"In {server} the bot lacks {', '.join(names)}" if names else ""

@@ -295,38 +295,34 @@ class Echo:
             self._followers.pop(room, None)
 
 
-class _Told(Struct, frozen=True):
-    presence: Presence
-    until_s: float
-
-
 class Elsewhere(Struct, frozen=True):
     clock: Clock
-    _rooms: dict[str, dict[str, _Told]] = field(default_factory=dict)
+    _rooms: dict[str, dict[str, tuple[Presence, float]]] = field(default_factory=dict)
+    """What each node has told of a room, and until when that holds."""
 
     def told(self, node: str, room: str, presence: Presence) -> None:
         nodes = self._rooms.setdefault(room, {})
         nodes.pop(node, None)
         if presence.count:
-            nodes[node] = _Told(presence, self.clock.monotonic() + VALID_S)
+            nodes[node] = (presence, self.clock.monotonic() + VALID_S)
         if not nodes:
             del self._rooms[room]
 
     def with_these(self, room: str, here: Mapping[str, WebVisitor]) -> Presence:
         """All people of a room, with those who look at it here, each once."""
         people, present = dict(here), len(here)
-        for told in self._rooms.get(room, {}).values():
-            new = [one for one in told.presence.people if one.id not in people]
+        for told, _ in self._rooms.get(room, {}).values():
+            new = [one for one in told.people if one.id not in people]
             people |= {one.id: one for one in new}
-            present += told.presence.count - len(told.presence.people) + len(new)
+            present += told.count - len(told.people) + len(new)
         return Presence(tuple(people.values()), present)
 
     def forget_ended(self) -> Sequence[str]:
         """Forget what has run out; the rooms whose people have changed by that."""
         now_s, changed = self.clock.monotonic(), list[str]()
         for room, nodes in list(self._rooms.items()):
-            for node, told in list(nodes.items()):
-                if told.until_s <= now_s:
+            for node, (_, until_s) in list(nodes.items()):
+                if until_s <= now_s:
                     self.told(node, room, Presence((), 0))
                     changed.append(room)
         return changed

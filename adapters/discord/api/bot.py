@@ -74,14 +74,6 @@ _MESSAGE: Final = "/channels/{channel_id}/messages/{message_id}"
 _MARK: Final = _MESSAGE + "/reactions/{emoji}/@me"
 
 
-class DiscordServer(Struct, frozen=True):
-    """A server of the bot, and the permissions of its roles there, as bits."""
-
-    id: str
-    name: str
-    permissions: int
-
-
 class DiscordApi:
     """One bot's calls, one attempt each. Errors: those of the port and of `calls`; AuthFailed only from `identity`."""
 
@@ -96,14 +88,13 @@ class DiscordApi:
             reads = bool(int(application.get("flags", 0)) & _READS_MESSAGES)
             return DiscordBot(str(user["id"]), str(application["id"]), str(user["username"])), reads
 
-    async def servers(self) -> list[DiscordServer]:
+    async def servers(self) -> list[tuple[str, int]]:
+        """The bot's servers by name, with the permissions of its roles there, as bits."""
         with self._calls.told("in which servers the bot is", at_setup=True):
             found: Any = await self._calls.rest.request(
                 Route("GET", "/users/@me/guilds"), params={"limit": str(_GUILDS)}
             )
-            return [
-                DiscordServer(str(each["id"]), str(each["name"]), int(each.get("permissions", 0))) for each in found
-            ]
+            return [(str(each["name"]), int(each.get("permissions", 0))) for each in found]
 
     async def sharding(self) -> tuple[int, int]:
         """The number of connections that Discord recommends, and how many may start at once every five seconds."""

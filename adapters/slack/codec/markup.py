@@ -18,7 +18,7 @@ from adapters.capabilities import measure_utf16
 from adapters.markdown.reading import parsed
 from adapters.markdown.tables import Cell, TableTokens, table_of
 from adapters.markdown.writer import MarkdownWriter, MarkKind, is_link
-from adapters.slack.codec.mentions import SCHEMES, escape, full_width, link_target, person_of
+from adapters.slack.codec.mentions import FULL_WIDTH, SCHEMES, escape, link_target, person_of
 from adapters.slack.limits import MAX_TABLE_CHARS, MAX_TABLE_COLUMNS, MAX_TABLE_ROWS
 
 _EDGE = "\u200b"
@@ -40,7 +40,7 @@ def render(markdown: str, room: int) -> str:
     for shown in (_formatted(source), escape(source)):
         if shown and measure_utf16(shown) <= room:
             return shown
-    return full_width(source)
+    return source.translate(FULL_WIDTH)
 
 
 def render_parts(markdown: str, room: int) -> list[str | dict[str, Any]]:

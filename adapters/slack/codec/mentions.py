@@ -34,17 +34,12 @@ _PERSON = re.compile(r"person:slack:([TE][A-Z0-9]+):([UW][A-Z0-9]+)")
 
 SCHEMES = frozenset({"http", "https", "mailto", "tel", "slack"})
 _ASTERISK_OPERATOR = "\u2217"
-_FULL_WIDTH = str.maketrans("&<>", "\uff06\uff1c\uff1e")
+FULL_WIDTH = str.maketrans("&<>", "\uff06\uff1c\uff1e")
 
 
 def escape(text: str) -> str:
     """Text that Slack shows literally (docs.slack.dev/messaging/formatting-message-text, escaping)."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def full_width(text: str) -> str:
-    """Text with full-width forms instead of characters that need escapes."""
-    return text.translate(_FULL_WIDTH)
 
 
 def bold(text: str) -> str:
