@@ -276,7 +276,7 @@ class PageOperations:
     async def _begin(self, number: int, text: str) -> PagePart:
         part, doubter = self.parts.setdefault(number, PagePart()), self._stage.doubter
         if doubter is not None:
-            doubter.unless(self._nonce(number), lambda: self._stage.is_away(self._spec))
+            doubter.unless(self._nonce(number), lambda: not self._stage.scheduler.may_show(self._spec.conversation))
         if not part.opened:
             if self._spec.stands and doubter is not None:
                 doubter.doubt(self._nonce(number))

@@ -207,10 +207,6 @@ class PlatformContext:
     def is_busy(self, address: Address) -> bool:
         return address.key in self._lines
 
-    def is_away(self, spec: PageSpec) -> bool:
-        """Whether another node may have the page's conversation by now."""
-        return not self.scheduler.may_show(spec.conversation)
-
     def begun(self, spec: PageSpec) -> None:
         """The page has its first message, all of them if it is complete, or needs none: the next one may start."""
         line = self._lines.get(spec.address.key)

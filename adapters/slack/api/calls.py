@@ -118,7 +118,7 @@ class SlackCalls:
         self.token = token
         self._on_refused = on_refused
         # The library's own retries would post again after an answer that was lost.
-        self._client = AsyncWebClient(token, base_url=transport.base_url, retry_handlers=[], logger=_quiet_logger())
+        self._client = AsyncWebClient(token, base_url=transport.base_url, retry_handlers=[], logger=quiet_logger("sdk"))
 
     @property
     def client(self) -> AsyncWebClient:
@@ -181,9 +181,9 @@ def header_of(answer: Any, name: str) -> str | None:
     return next((value for key, value in headers.items() if key.casefold() == name), None)
 
 
-def _quiet_logger() -> logging.Logger:
-    """The library compares `logger.level`, which a child of a silent logger does not inherit, with DEBUG."""
-    logger = logging.getLogger("adapters.slack.sdk")
+def quiet_logger(name: str) -> logging.Logger:
+    """A library's, whose notes quote requests. The SDK compares `level`, which no child inherits, with DEBUG."""
+    logger = logging.getLogger(f"adapters.slack.{name}")
     logger.setLevel(logging.WARNING)
     return logger
 

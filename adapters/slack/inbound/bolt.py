@@ -31,7 +31,7 @@ from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.adapter import NOT_UNDERSTOOD, HandsOver, HttpAnswer, HttpRequest
-from adapters.slack.api.calls import SlackTransport
+from adapters.slack.api.calls import SlackTransport, quiet_logger
 from adapters.slack.api.workspaces import SlackWorkspaces
 from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION
 from adapters.slack.codec.interactions import ANSWER_FORM, FEEDBACK_ACTION, FORM, SLASH_COMMAND
@@ -91,7 +91,7 @@ class BoltApp:
         """Where deliveries go; None while nobody listens."""
         self.app = AsyncApp(
             name="parley",
-            logger=_quiet_logger(),
+            logger=quiet_logger("bolt"),
             client=AsyncWebClient(base_url=transport.base_url, timeout=int(transport.call_timeout_s)),
             signing_secret=signing_secret or "",
             request_verification_enabled=False,
@@ -221,7 +221,7 @@ class _Signatures(AsyncRequestVerification):
     """Bolt's check, by our clock. What is no time or no signature at all is not valid."""
 
     def __init__(self, signing_secret: str, clock: Clock) -> None:
-        super().__init__(signing_secret, _quiet_logger())
+        super().__init__(signing_secret, quiet_logger("bolt"))
         self._checks = _Verifier(signing_secret, _Now(clock))
 
     @property
@@ -259,7 +259,7 @@ class _Lazily(AsyncLazyListenerRunner):
     """Runs the lazy listeners of extensions in our tasks, which end with the connection."""
 
     def __init__(self) -> None:
-        self.logger = _quiet_logger()
+        self.logger = quiet_logger("bolt")
         self.tasks: TaskGroup | None = None
 
     def start(self, function: Callable[..., Awaitable[None]], request: AsyncBoltRequest) -> None:
@@ -267,13 +267,6 @@ class _Lazily(AsyncLazyListenerRunner):
             _log.warning("A lazy listener is left out, since Slack is not connected")
         else:
             self.tasks.start_soon(to_runnable_function, function, self.logger, request)
-
-
-def _quiet_logger() -> logging.Logger:
-    """Bolt's notes quote requests; its warnings and errors do not."""
-    logger = logging.getLogger("adapters.slack.bolt")
-    logger.setLevel(logging.WARNING)
-    return logger
 
 
 async def answer_http(bolt: BoltApp, request: HttpRequest) -> HttpAnswer:
