@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from msgspec import Struct, field
 
 from adapters.adapter import Inbound
+from adapters.recent import RecentValues
 from adapters.records import Records, readable, what_can_be_read
 from gateway.access.people import Role
 from gateway.models.answers import answers_on
@@ -33,7 +34,7 @@ _TASK_KNOWN_S = 7 * DAY_S
 """How long what a task has spent is remembered, from its first answer of a model."""
 
 _MAX_SPEAKERS = 10_000
-"""The number of conversations whose last speaker is remembered; the oldest are forgotten first."""
+"""The number of conversations whose last speaker is remembered."""
 
 Scope = Literal["person", "conversation"]
 _Measure = Literal["messages", "usd", "tokens"]
@@ -85,7 +86,7 @@ class UsageLimits(Struct, eq=False):
     texts: Texts
     clock: Clock
     people: PersonLimits | None = None
-    _speakers: dict[str, str] = field(default_factory=dict)
+    _speakers: RecentValues[str, str] = field(default_factory=lambda: RecentValues(_MAX_SPEAKERS))
 
     async def _of(self, person_id: str | None) -> Sequence[_Limit]:
         own = await self.people.of(person_id) if self.people is not None and person_id is not None else {}
@@ -93,7 +94,7 @@ class UsageLimits(Struct, eq=False):
 
     async def take(self, event: Inbound, role: Role) -> _Over | None:
         """Count a message that an agent will answer. Returns the reason if a limit is reached, counting nothing."""
-        self._note_speaker(event)
+        self._speakers.keep(event.address.key, event.person_id)
         limits = () if role is Role.OWNER else await self._of(event.person_id)
         if not limits:
             return None
@@ -176,12 +177,6 @@ class UsageLimits(Struct, eq=False):
         hours = math.ceil(seconds / 3600)
         key = f"limits.{limit.scope}_{what}_{window}"
         return self.texts(key, limit=f"{limit.at_most:g}", seconds=seconds, hours=hours)
-
-    def _note_speaker(self, event: Inbound) -> None:
-        self._speakers.pop(event.address.key, None)
-        if len(self._speakers) >= _MAX_SPEAKERS:
-            del self._speakers[next(iter(self._speakers))]
-        self._speakers[event.address.key] = event.person_id
 
 
 def _of_task(task: str, measure: str) -> str:
