@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runtime.core.errors import ParleyError
+from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from gateway.settings.tree import Settings
     from runtime.language.compiler import CompileResult
-    from runtime.language.diagnostics import Diagnostic
 
 
 def extension_names(settings: Settings) -> Collection[str]:
@@ -40,9 +42,7 @@ def checked(program: Sequence[Path], calls: Collection[str] = ()) -> tuple[Seque
     """
     import anyio
 
-    from runtime.core.errors import ParleyError
     from runtime.language.compiler import compile_program
-    from runtime.language.diagnostics import ProgramRejected
     from runtime.language.lowering.rules import RulesLowerer
 
     async def compiled() -> CompileResult:
@@ -63,14 +63,10 @@ def checked(program: Sequence[Path], calls: Collection[str] = ()) -> tuple[Seque
 
 
 def _failure(program: Sequence[Path], message: str, hint: str = "") -> Diagnostic:
-    from runtime.language.diagnostics import Diagnostic, Span
-
     return Diagnostic(message, Span(str(program[0]), 1), hint=hint)
 
 
 def refuse_errors(program: Sequence[Path], calls: Collection[str]) -> None:
     """Raise ProgramRejected for a program with errors, also where it could be compiled."""
-    from runtime.language.diagnostics import ProgramRejected
-
     if errors := [one for one in checked(program, calls)[0] if one.severity == "error"]:
         raise ProgramRejected(errors)

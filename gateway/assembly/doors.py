@@ -22,23 +22,10 @@ from adapters.web.adapter import WebAdapter
 from adapters.web.codec import WebVisitor
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import AccessRequest
+from gateway.assembly import stores
 from gateway.assembly.announcement import listed_under, url_here
 from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.parts import open_archive, open_storage, own_folder
-from gateway.assembly.stores import (
-    drains_in,
-    feed_in,
-    links_in,
-    news_by,
-    people_in,
-    person_limits_in,
-    pins_in,
-    records_in,
-    shards_in,
-    snapshots_in,
-    tell_later,
-    versions_in,
-)
 from gateway.assembly.web_chat import barred_from, log_in_of, owner_asked
 from gateway.capabilities import FEATURES
 from gateway.clients.bus import PREFIX as BUS
@@ -93,7 +80,7 @@ def bus_of(foundation: GatewayFoundation, tasks: TaskGroup) -> ClientBus | None:
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.is_overseen:
         return None
-    feed, inbox = feed_in(connection, clock), foundation.database.inbox
+    feed, inbox = stores.feed_in(connection, clock), foundation.database.inbox
     tasks.start_soon(feed.run)
     admission = ClientAdmission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store, catalog = foundation.database.tapes, foundation.database.catalog
@@ -163,7 +150,7 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
 
 
 def _moments(ground: GatewayFoundation, database: GatewayDatabase) -> TapeMoments:
-    return TapeMoments(database.tapes, snapshots_in(ground.connection))
+    return TapeMoments(database.tapes, stores.snapshots_in(ground.connection))
 
 
 def _console_of(
@@ -173,18 +160,18 @@ def _console_of(
     own, clock = ground.settings.console, ground.clock
     if not ground.settings.has_console:
         return None
-    logins = ConsoleLogins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), clock)
-    links = links_in(ground.connection, clock)
+    logins = ConsoleLogins(own.passwords(), stores.records_in(ground.connection, LOGINS_TABLE), clock)
+    links = stores.links_in(ground.connection, clock)
     return ConsoleDoor(logins, links, owner, clock, ground.bus.publish, own.acts, own.private)
 
 
 def bus_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequence[BaseRoute]:
     connection, clock = ground.connection, ground.clock
-    database, shards = ground.database, shards_in(connection)
+    database, shards = ground.database, stores.shards_in(connection)
 
     moments = _moments(ground, database)
     platforms = ground.platforms or SharedPlatforms(
-        SeenPlatforms(ground.bus), records_in(connection, PLATFORMS_TABLE), "", clock
+        SeenPlatforms(ground.bus), stores.records_in(connection, PLATFORMS_TABLE), "", clock
     )
 
     async def delete(session: SessionId) -> bool:
@@ -200,16 +187,16 @@ def bus_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequence
         return _together([await one.status(ground) for one in FEATURES])
 
     async def tell_approved(request: AccessRequest) -> None:
-        await tell_later(connection, request, ground.texts("access.approved"))
+        await stores.tell_later(connection, request, ground.texts("access.approved"))
 
     door = FeatureDoor(
         *(admission.gateway_reader, admission.gateway_writer, ClosedRooms(database.catalog, database.tapes), moments)
     )
     catalog, tapes, inbox, programs = database.catalog, database.tapes, database.inbox, ground.programs
-    people, drains, engine = people_in(connection, clock), drains_in(connection), ground.engine
+    people, drains, engine = stores.people_in(connection, clock), stores.drains_in(connection), ground.engine
     seen = ground.services or SharedServices(
         (None if engine is None else engine.seen) or ServiceTallies(ground.bus),
-        records_in(connection, SERVICES_TABLE),
+        stores.records_in(connection, SERVICES_TABLE),
         "",
         clock,
     )
@@ -228,11 +215,11 @@ def bus_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequence
             *(delete, file_of, shards.nodes.living, TalkMaker(file_of), programs),
         ),
         DecisionRoutes(door, people, database.letters, tell_approved),
-        PeopleRoutes(door, people, person_limits_in(connection), database.erasure.person),
+        PeopleRoutes(door, people, stores.person_limits_in(connection), database.erasure.person),
         ProgramRoutes(
-            *(door, catalog, tapes, programs, SeenRefusals(ground.bus), records_in(connection, VERSIONS_TABLE)),
-            *(of_features, news_by(connection, "console", PROGRAM_NEWS), pins_in(connection, clock)),
-            news_by(connection, "console", PIN_NEWS),
+            *(door, catalog, tapes, programs, SeenRefusals(ground.bus), stores.records_in(connection, VERSIONS_TABLE)),
+            *(of_features, stores.news_by(connection, "console", PROGRAM_NEWS), stores.pins_in(connection, clock)),
+            stores.news_by(connection, "console", PIN_NEWS),
         ),
         ModelRoutes(
             *(door, None if engine is None else engine.llm, seen, shards.processes, ground.bus.publish, of_models),
@@ -265,7 +252,7 @@ def tape_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequenc
     """The routes of the tape service that show what went on in a session."""
     database, calls = ground.database, RedisModelCalls(ground.connection)
     moments = _moments(ground, database)
-    versions = versions_in(ground.connection, ground.clock)
+    versions = stores.versions_in(ground.connection, ground.clock)
     return SessionViews(admission, database.catalog, database.tapes, moments, ground.programs, versions, calls).routes()
 
 

@@ -24,18 +24,10 @@ from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import UsageLimits
 from gateway.models.opening import check_programs
+from gateway.programs import versions as kept
 from gateway.programs.loading import ServedPrograms, completed
 from gateway.programs.reloading import PROGRAM_NEWS, ProgramReloading, ProgramSet, TellOwners, watch
 from gateway.programs.second_reader import SecondReader, SecondReading
-from gateway.programs.versions import (
-    PIN_NEWS,
-    PINS_TABLE,
-    TEXTS_TABLE,
-    VERSIONS_TABLE,
-    KeptVersions,
-    PinnedPrograms,
-    VersionPins,
-)
 from gateway.service import ServedPlatform
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
@@ -49,13 +41,13 @@ from runtime.language.remote import servers_of
 
 async def versions_of(
     settings: Settings, records: Callable[[str], ChangedTogether], programs: ServedPrograms, tell: Tell, *, serves: bool
-) -> tuple[KeptVersions | None, PinnedPrograms]:
+) -> tuple[kept.KeptVersions | None, kept.PinnedPrograms]:
     """The versions of programs, of which these are served from now on, None on a front; and those that are served in
     the place of what the files have.
     """
-    taken, texts, clock = records(VERSIONS_TABLE), records(TEXTS_TABLE), SystemClock()
-    versions = KeptVersions(taken, texts, clock, partial(completed, settings))
-    pinned = PinnedPrograms(VersionPins(records(PINS_TABLE), taken, clock), versions, programs)
+    taken, texts, clock = records(kept.VERSIONS_TABLE), records(kept.TEXTS_TABLE), SystemClock()
+    versions = kept.KeptVersions(taken, texts, clock, partial(completed, settings))
+    pinned = kept.PinnedPrograms(kept.VersionPins(records(kept.PINS_TABLE), taken, clock), versions, programs)
     served, held = await pinned.served(pinned.read)
     try:
         settings.participants.check(served.values())
@@ -96,13 +88,12 @@ def _check_servers(before: Iterable[Program], now: Iterable[Program]) -> None:
             )
 
 
-class NodeReloads:
+class NodeReloads(Struct, frozen=True):
     """The reloads of this node, and those that an owner wants of all nodes; `pins` are news of what is rolled back."""
 
-    def __init__(self, reloading: ProgramReloading, news: RoomNews, pins: RoomNews) -> None:
-        self.reloading = reloading
-        self._news = news
-        self._pins = pins
+    reloading: ProgramReloading
+    _news: RoomNews
+    _pins: RoomNews
 
     async def answer(self, given: GivenCommand) -> CommandAnswer:
         """The answer to /reload, of which every node hears. Errors and keys are for owners alone to read."""
@@ -152,7 +143,7 @@ def reloading_of(
         await to_thread.run_sync(refuse_errors, files, names)
 
     made.check, made.apply, made.look = check, affected.apply, look
-    reloads = NodeReloads(made, news(PROGRAM_NEWS), news(PIN_NEWS))
+    reloads = NodeReloads(made, news(PROGRAM_NEWS), news(kept.PIN_NEWS))
     tasks.start_soon(reloads.follow)
     tasks.start_soon(reloads.follow_pins)
     if isinstance(foundation.debugger, DevBoard):

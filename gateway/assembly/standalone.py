@@ -175,32 +175,27 @@ class _Store(MemorySessionStore):
         return bool(await self._entries.read(dict.fromkeys(range(SHARDS), "0"), wait_s=0))
 
 
+@dataclass(eq=False)
 class _Standalone:
     """One conversation with its tasks, from its first message to its program's end."""
 
-    def __init__(
-        self,
-        around: NodeContext,
-        inbox: MemoryInbox,
-        store: _Store,
-        leases: MemoryLeaseStore,
-        failures: list[str],
-    ) -> None:
-        self._around = around
-        self._inbox = inbox
-        self._store = store
-        self._leases = leases
-        self._held: dict[int, Lease] = {}
-        self._sent = 0
-        self._failures = failures
-        self._of_others: list[str] = []
-        """Failures of agents other than the entry's: people read them beside the messages, and the entry continues."""
-        self._waits: dict[str, str] = {}
-        """The participants for which the frames of the entry's agent wait."""
+    _around: NodeContext
+    _inbox: MemoryInbox
+    _store: _Store
+    _leases: MemoryLeaseStore
+    _failures: list[str]
+    _held: dict[int, Lease] = field(default_factory=dict)
+    _sent: int = 0
+    _of_others: list[str] = field(default_factory=list)
+    """Failures of agents other than the entry's: people read them beside the messages, and the entry continues."""
+    _waits: dict[str, str] = field(default_factory=dict)
+    """The participants for which the frames of the entry's agent wait."""
+
+    def __post_init__(self) -> None:
         for kind in _FAILURES:
-            around.bus.hear(kind, self._note_failure)
-        around.bus.hear(FrameWaiting, self._note_wait)
-        around.bus.hear(FrameResumed, self._note_going_on)
+            self._around.bus.hear(kind, self._note_failure)
+        self._around.bus.hear(FrameWaiting, self._note_wait)
+        self._around.bus.hear(FrameResumed, self._note_going_on)
 
     async def live(self, text: str, read_line: ReadLine | None) -> StandaloneOutcome:
         for shard in range(SHARDS):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.assembly.checking import extension_names
+from gateway.assembly.checking import checked, extension_names
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
@@ -96,7 +96,6 @@ def _look_first(files: Sequence[Path], place: tuple[str, int] | None = None, rol
 
 def _tell_errors(settings: Settings, files: Sequence[Path]) -> None:
     """Say what cannot work in the programs, which start nevertheless: the rest of them may."""
-    from gateway.assembly.checking import checked
     from gateway.programs.loading import routes_of
 
     for program in routes_of(settings, files).files.values():

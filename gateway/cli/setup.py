@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain_errors, say
+from runtime.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from adapters.discord.api.bot import BotInvitation
@@ -89,7 +90,6 @@ async def _asked(settings: Settings) -> BotInvitation:
     from adapters.discord.api.calls import DiscordCalls
     from adapters.platform_clock import PlatformClock
     from runtime.core.clock import SystemClock
-    from runtime.core.errors import ConfigError
 
     own = settings.discord
     if own.token is None:

@@ -28,11 +28,10 @@ a second before a retry.
 """
 
 
-class NodeDrains:
+class NodeDrains(Struct, frozen=True):
     """Marks nodes by their names. Raises StorageUnavailable."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    _records: Records
 
     async def marked(self) -> Collection[str]:
         """The nodes that are to be empty, living or not."""

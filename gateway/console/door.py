@@ -151,12 +151,11 @@ class ConsoleLogins:
             await self._records.remove(name)
 
 
-class LoginLinks:
+class LoginLinks(Struct, frozen=True):
     """Links for an owner, each to be followed once. Raises StorageUnavailable."""
 
-    def __init__(self, records: ChangedTogether, clock: Clock) -> None:
-        self._records = records
-        self._clock = clock
+    _records: ChangedTogether
+    _clock: Clock
 
     async def new(self) -> str:
         for name, kept in (await self._records.all()).items():

@@ -280,12 +280,11 @@ class DevBoard:
         self.touch()
 
 
-class _Steps:
+class _Steps(Struct, frozen=True):
     """Notes that a session has moved on. See `runtime.execution.session_context.StepWatcher`."""
 
-    def __init__(self, board: DevBoard, watched: WatchedSession) -> None:
-        self._board = board
-        self._watched = watched
+    _board: DevBoard
+    _watched: WatchedSession
 
     async def about_to_step(self, frame: Frame, /) -> None:
         self._board.ran(self._watched, frame.state)

@@ -29,16 +29,7 @@ from runtime.core.texts import Texts
 from runtime.events.frames import AskedPrompt, LLMAnswered, LLMBrokeOff, LLMFailed
 from runtime.events.happening import Tell
 from runtime.events.service import ModelKeyRefused, ModelNotOffered
-from runtime.llm.client import (
-    EMBED,
-    SPEAK,
-    TRANSCRIBE,
-    ChatMessage,
-    CompletionRequest,
-    LLMClient,
-    Usage,
-    VoiceRecording,
-)
+from runtime.llm import client
 from runtime.llm.models import SERVICES
 from runtime.stores.kept import KeptCalls, ModelCall
 
@@ -68,9 +59,9 @@ def answers_on(bus: Bus) -> AbstractAsyncContextManager[EventStream]:
 
 
 def counted(  # noqa: PLR0913 - as the event
-    llm: LLMClient,
+    llm: client.LLMClient,
     purpose: str,
-    usage: Usage,
+    usage: client.Usage,
     seconds: float,
     payer: BilledPerson | None = None,
     *,
@@ -96,7 +87,7 @@ def counted(  # noqa: PLR0913 - as the event
 class BilledModel(Struct, frozen=True):
     """A model that is asked outside of steps. `may_ask` says why none is asked for somebody in a conversation."""
 
-    llm: LLMClient
+    llm: client.LLMClient
     may_ask: Callable[[Address, str | None], Awaitable[str | None]]
     tell: Tell
     clock: Clock
@@ -105,7 +96,9 @@ class BilledModel(Struct, frozen=True):
         """Why it may not be asked now."""
         return await self.may_ask(payer.address, payer.person)
 
-    async def answer(self, request: CompletionRequest, payer: BilledPerson, read: Callable[[str], _Read]) -> _Read:
+    async def answer(
+        self, request: client.CompletionRequest, payer: BilledPerson, read: Callable[[str], _Read]
+    ) -> _Read:
         """All that it says, as `read` has it; it is counted for who pays. Raises LLMError, and as `read`."""
         begun_s = self.clock.monotonic()
         async with self.llm.stream(request) as completion:
@@ -170,12 +163,11 @@ def in_words(amounts: ModelAmounts, texts: Texts) -> str:
     return texts("usage.estimated", amounts=told, count=f"{amounts.estimated:,}") if amounts.estimated else told
 
 
-class CallKeeper:
+class CallKeeper(Struct, frozen=True):
     """Keeps what models were asked in sessions, and what each session has cost. What a node has not kept when
     it dies is lost, but no answer is."""
 
-    def __init__(self, calls: KeptCalls) -> None:
-        self._calls = calls
+    _calls: KeptCalls
 
     async def follow(self, bus: Bus) -> None:
         """Keep what comes, until cancelled."""
@@ -229,12 +221,11 @@ def call_of(what: LLMAnswered | LLMBrokeOff, prompt: AskedPrompt, at: datetime) 
     )
 
 
-class ModelTroubles:
+class ModelTroubles(Struct, frozen=True):
     """Tells owners. The id of a notice has its day, so that all nodes together say it once."""
 
-    def __init__(self, owners: OwnerNotices, clock: Clock) -> None:
-        self._owners = owners
-        self._clock = clock
+    _owners: OwnerNotices
+    _clock: Clock
 
     def start(self, bus: Bus, tasks: TaskGroup) -> None:
         """Tell of all of them in `tasks`."""
@@ -263,25 +254,28 @@ class ModelTroubles:
             await self._owners.tell(notice, "models.failed", error=why[:_SHOWN_CHARS])
 
 
-def question_for(names: Sequence[str]) -> CompletionRequest:
+def question_for(names: Sequence[str]) -> client.CompletionRequest:
     """What a model of these names is asked: one that listens, a second of silence; one that speaks or tells meanings,
     a word."""
-    if SERVICES[TRANSCRIBE] in names:
-        silence = VoiceRecording("silence.wav", "audio/wav", base64.b64encode(_silence()).decode("ascii"))
-        return CompletionRequest((), TRANSCRIBE, recording=silence)
-    if SERVICES[SPEAK] in names:
-        return CompletionRequest((ChatMessage("user", "Yes."),), SPEAK)
-    if SERVICES[EMBED] in names:
-        return CompletionRequest((ChatMessage("user", "Yes."),), EMBED)
-    return CompletionRequest((ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
+    if SERVICES[client.TRANSCRIBE] in names:
+        silence = client.VoiceRecording("silence.wav", "audio/wav", base64.b64encode(_silence()).decode("ascii"))
+        return client.CompletionRequest((), client.TRANSCRIBE, recording=silence)
+    if SERVICES[client.SPEAK] in names:
+        return client.CompletionRequest((client.ChatMessage("user", "Yes."),), client.SPEAK)
+    if SERVICES[client.EMBED] in names:
+        return client.CompletionRequest((client.ChatMessage("user", "Yes."),), client.EMBED)
+    return client.CompletionRequest((client.ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
 
 
-def _uncounted(_: Usage) -> None:
+def _uncounted(_: client.Usage) -> None:
     """Where nothing is counted."""
 
 
 async def ask(
-    model: LLMClient, request: CompletionRequest, within_s: float, count: Callable[[Usage], None] = _uncounted
+    model: client.LLMClient,
+    request: client.CompletionRequest,
+    within_s: float,
+    count: Callable[[client.Usage], None] = _uncounted,
 ) -> str:
     """Ask a model once; a line that says that it answers. `count` is told what was used, however it ends. Raises
     LLMError, and TimeoutError.

@@ -28,13 +28,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, StorageError
 from runtime.core.message import Choice
 from runtime.core.texts import Texts
-from runtime.events.service import (
-    ProgramRefused,
-    ProgramReloaded,
-    ProgramRolledBack,
-    ProgramsUnwatched,
-    SettingsReloaded,
-)
+from runtime.events import service as happened
 from runtime.language.diagnostics import Span
 from runtime.language.program import Program
 
@@ -167,7 +161,7 @@ class ProgramReloading(Struct, eq=False):
             try:
                 done = await self._reload()
             except StorageError as error:
-                self._bus.publish(ProgramRefused(SETTINGS, str(error)))
+                self._bus.publish(happened.ProgramRefused(SETTINGS, str(error)))
                 done = ReloadResult(refused={SETTINGS: str(error)})
             self.done.tell(done)
             return done
@@ -193,9 +187,9 @@ class ProgramReloading(Struct, eq=False):
         self.apply(new)
         self._settings = new
         for name in changed:
-            self._bus.publish(ProgramReloaded(name, programs[name].digest[:8]))
+            self._bus.publish(happened.ProgramReloaded(name, programs[name].digest[:8]))
         if differ != Changes():
-            self._bus.publish(SettingsReloaded(list(differ.in_force), list(differ.wait)))
+            self._bus.publish(happened.SettingsReloaded(list(differ.in_force), list(differ.wait)))
         versions = {name: pin.version[:SHOWN] for name, pin in held.items()}
         return await self._refuse(refused, ReloadResult(changed, versions, settings=differ))
 
@@ -205,13 +199,13 @@ class ProgramReloading(Struct, eq=False):
             try:
                 await self._keep_to_pins()
             except StorageError as error:
-                self._bus.publish(ProgramRefused(SETTINGS, str(error)))
+                self._bus.publish(happened.ProgramRefused(SETTINGS, str(error)))
 
     async def _keep_to_pins(self) -> None:
         programs, held = await self._held(self._settings, self._routes, self._programs.pinned.read)
         for name in await self._serve(programs):
             version, pin = programs[name].digest[:SHOWN], held.get(name)
-            self._bus.publish(ProgramRolledBack(name, version, "" if pin is None else pin.by))
+            self._bus.publish(happened.ProgramRolledBack(name, version, "" if pin is None else pin.by))
             if pin is None:
                 hour = int(self._clock.now().timestamp() // _TOLD_EVERY_S)
                 await self._tell(f"forward.{version}.{hour}", "reload.rolled_forward", program=name, version=version)
@@ -233,7 +227,7 @@ class ProgramReloading(Struct, eq=False):
         except ParleyError as error:
             await self._programs.pinned.give_up(held)
             for name in held:
-                self._bus.publish(ProgramRefused(name, f"it cannot be rolled back: {error}"))
+                self._bus.publish(happened.ProgramRefused(name, f"it cannot be rolled back: {error}"))
             return dict(read), {}
         return programs, held
 
@@ -267,7 +261,7 @@ class ProgramReloading(Struct, eq=False):
     async def _refuse(self, refused: Mapping[str, str], done: ReloadResult | None = None) -> ReloadResult:
         """Say what is wrong: each time in the log, to the owners once."""
         for name, error in refused.items():
-            self._bus.publish(ProgramRefused(name, error))
+            self._bus.publish(happened.ProgramRefused(name, error))
             if self._refused.get(name) != error:
                 known = hashlib.sha256(f"{name} {error}".encode()).hexdigest()[:16]
                 hour = int(self._clock.now().timestamp() // _TOLD_EVERY_S)
@@ -304,7 +298,7 @@ async def watch(reloading: ProgramReloading, bus: Bus, *beside: Path) -> None:
             else:
                 return
         except OSError as error:
-            bus.publish(ProgramsUnwatched(str(error)))
+            bus.publish(happened.ProgramsUnwatched(str(error)))
             return
 
 

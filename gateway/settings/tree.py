@@ -26,6 +26,7 @@ from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
 from gateway.features.tasks.settings import TaskSettings
 from gateway.features.voice.settings import VoiceSettings
+from gateway.settings import operation, sources
 from gateway.settings.clients import (
     ClientSettings,
     ConsoleSettings,
@@ -45,34 +46,7 @@ from gateway.settings.execution import (
 from gateway.settings.forms import FilePath, HttpUrl, SettingsSection, begins_with, check_readable, text_of
 from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
 from gateway.settings.models import ModelTable, check_models
-from gateway.settings.operation import (
-    AccessSettings,
-    AgentSettings,
-    ContextSettings,
-    EncryptionSettings,
-    ExtensionSettings,
-    LimitSettings,
-    MetricsSettings,
-    NodeSettings,
-    RetentionSettings,
-    Sections,
-    TracingSettings,
-    added_fields,
-)
 from gateway.settings.platforms import DiscordSettings, PlatformSettings, SlackSettings, TelegramSettings, WebSettings
-from gateway.settings.sources import (
-    FILE_TABLES,
-    Layer,
-    config_path,
-    default_data_dir,
-    environment_layer,
-    flag_layer,
-    merged,
-    nested,
-    refuse_secrets_for_files,
-    toml_layer,
-    variable_name,
-)
 from runtime.core.errors import ConfigError
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
@@ -80,7 +54,7 @@ INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "models", "tasks.places", *FILE_TABLES})
+TABLES = frozenset({"access.groups", "models", "tasks.places", *sources.FILE_TABLES})
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models", "publishers"})
 """Sections with a table for each name that the user chooses."""
@@ -108,28 +82,28 @@ class Settings(BaseModel):
     feedback: bool = True
     texts_dir: FilePath | None = None
     redis_url: RedisUrl | None = None
-    data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
+    data_dir: FilePath = Field(default_factory=lambda: sources.default_data_dir(os.environ))
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
     programs: ProgramSettings = Field(default_factory=ProgramSettings)
-    extensions: ExtensionSettings = Field(default_factory=ExtensionSettings)
-    access: AccessSettings = Field(default_factory=AccessSettings)
+    extensions: operation.ExtensionSettings = Field(default_factory=operation.ExtensionSettings)
+    access: operation.AccessSettings = Field(default_factory=operation.AccessSettings)
     web: WebSettings = Field(default_factory=WebSettings)
     console: ConsoleSettings = Field(default_factory=ConsoleSettings)
     telegram: TelegramSettings = Field(default_factory=TelegramSettings)
     slack: SlackSettings = Field(default_factory=SlackSettings)
     discord: DiscordSettings = Field(default_factory=DiscordSettings)
-    limits: LimitSettings = Field(default_factory=LimitSettings)
-    context: ContextSettings = Field(default_factory=ContextSettings)
+    limits: operation.LimitSettings = Field(default_factory=operation.LimitSettings)
+    context: operation.ContextSettings = Field(default_factory=operation.ContextSettings)
     files: FileSettings = Field(default_factory=FileSettings)
     voice: VoiceSettings = Field(default_factory=VoiceSettings)
     meetings: MeetingSettings = Field(default_factory=MeetingSettings)
     tasks: TaskSettings = Field(default_factory=TaskSettings)
     schedules: ScheduleSettings = Field(default_factory=ScheduleSettings)
     memory: MemorySettings = Field(default_factory=MemorySettings)
-    nodes: NodeSettings = Field(default_factory=NodeSettings)
-    agents: AgentSettings = Field(default_factory=AgentSettings)
+    nodes: operation.NodeSettings = Field(default_factory=operation.NodeSettings)
+    agents: operation.AgentSettings = Field(default_factory=operation.AgentSettings)
     remote: RemoteSettings = Field(default_factory=RemoteSettings)
     tools: ToolSettings = Field(default_factory=ToolSettings)
     participants: ParticipantSettings = Field(default_factory=ParticipantSettings)
@@ -138,14 +112,14 @@ class Settings(BaseModel):
     mcp: McpSettings = Field(default_factory=McpSettings)
     a2a: A2aSettings = Field(default_factory=A2aSettings)
     tapes: TapeSettings = Field(default_factory=TapeSettings)
-    retention: RetentionSettings = Field(default_factory=RetentionSettings)
+    retention: operation.RetentionSettings = Field(default_factory=operation.RetentionSettings)
     reports: ReportSettings = Field(default_factory=ReportSettings)
-    encryption: EncryptionSettings = Field(default_factory=EncryptionSettings)
+    encryption: operation.EncryptionSettings = Field(default_factory=operation.EncryptionSettings)
     execution: ExecutionSettings = Field(default_factory=ExecutionSettings)
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     logs: LogSettings = Field(default_factory=LogSettings)
-    tracing: TracingSettings = Field(default_factory=TracingSettings)
-    metrics: MetricsSettings = Field(default_factory=MetricsSettings)
+    tracing: operation.TracingSettings = Field(default_factory=operation.TracingSettings)
+    metrics: operation.MetricsSettings = Field(default_factory=operation.MetricsSettings)
 
     @property
     def asks_alone(self) -> bool:
@@ -175,7 +149,7 @@ def load(
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
-    sections: Sections | None = None,
+    sections: operation.Sections | None = None,
 ) -> Settings:
     """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
     `sections` are those of extensions.
@@ -183,19 +157,19 @@ def load(
     Raises ConfigError: the key, its place, its value (masked where secret) and what to do."""
     variables = os.environ if environment is None else environment
     here = Path.cwd() if directory is None else directory
-    toml = config_path(config, variables, here)
+    toml = sources.config_path(config, variables, here)
     layers = (
-        flag_layer(flags or {}),
-        environment_layer("environment", variables),
-        environment_layer(str(dotenv_file(here, variables)), _dotenv(here, variables)),
-        toml_layer(toml),
-        Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
+        sources.flag_layer(flags or {}),
+        sources.environment_layer("environment", variables),
+        sources.environment_layer(str(dotenv_file(here, variables)), _dotenv(here, variables)),
+        sources.toml_layer(toml),
+        sources.Layer("defaults", {"data_dir": sources.default_data_dir(variables)}, str),
     )
-    fields = {} if sections is None else added_fields(layers, sections, Settings.model_fields)
+    fields = {} if sections is None else operation.added_fields(layers, sections, Settings.model_fields)
     tree = create_model("Settings", __base__=Settings, **fields) if fields else Settings
     _refuse_secrets(layers[3], tree)
     for layer in layers:
-        refuse_secrets_for_files(layer)
+        sources.refuse_secrets_for_files(layer)
         layer.check(keys(tree), tables=TABLES, named_tables=NAMED_TABLES)
     settings = _built([_with_tables(layer, here, toml) for layer in layers], tree)
     if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
@@ -306,7 +280,7 @@ def _is_providers(name: str) -> bool:
     return not name.startswith("PARLEY_") and (name.endswith("_API_KEY") or name == "OLLAMA_HOST")
 
 
-def _with_tables(layer: Layer, here: Path, toml: Path | None) -> Layer:
+def _with_tables(layer: sources.Layer, here: Path, toml: Path | None) -> sources.Layer:
     """The layer with its schedules and routes read, the programs of routes relative to its file."""
     if "cron" in layer.values:
         layer = replace(layer, values={**layer.values, "cron": read_cron(layer.values["cron"], place=layer.place)})
@@ -317,31 +291,31 @@ def _with_tables(layer: Layer, here: Path, toml: Path | None) -> Layer:
     return replace(layer, values={**layer.values, "route": routes})
 
 
-def _refuse_secrets(toml: Layer, tree: type[Settings]) -> None:
+def _refuse_secrets(toml: sources.Layer, tree: type[Settings]) -> None:
     for key in secret_keys(tree):
         if key in toml.values:
             raise ConfigError(
                 f'{toml.place}: "{key}" is a secret and does not belong in this file; '
-                f"set {variable_name(key)} in the environment or .env, or name a file with {key}_file."
+                f"set {sources.variable_name(key)} in the environment or .env, or name a file with {key}_file."
             )
     for key, value in toml.values.items():
         if key.endswith("_url") and _PASSWORD.search(str(value)):
             raise ConfigError(
                 f'{toml.place}: "{key}" carries a password, which does not belong in this file; '
-                f"set {variable_name(key)} in the environment or .env."
+                f"set {sources.variable_name(key)} in the environment or .env."
             )
 
 
-def _built(layers: Sequence[Layer], tree: type[Settings]) -> Settings:
+def _built(layers: Sequence[sources.Layer], tree: type[Settings]) -> Settings:
     sections: dict[str, Any] = {name: {} for name, _ in _sections(tree)}
-    values = reduce(merged, (nested(layer.values) for layer in reversed(layers)), sections)
+    values = reduce(sources.merged, (sources.nested(layer.values) for layer in reversed(layers)), sections)
     try:
         return _with_secret_files(tree.model_validate(values))
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(layers, problem, tree) for problem in error.errors())) from error
 
 
-def _explain(layers: Sequence[Layer], problem: Any, tree: type[Settings]) -> str:
+def _explain(layers: Sequence[sources.Layer], problem: Any, tree: type[Settings]) -> str:
     key = ".".join(str(part) for part in problem["loc"] if isinstance(part, str))
     layer = next((layer for layer in layers if key in layer.values), layers[-1])
     text = problem["msg"].removeprefix("Value error, ")

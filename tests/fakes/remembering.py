@@ -46,4 +46,4 @@ def memories_of(
 ) -> Memories:
     """The memories of a node, on for these programs; for the one called `test` where none is named."""
     silence = silence or Silence(MemoryRecords())
-    return Memories(store, clock, dict.fromkeys(programs or ("test",), True).get, silence, limits)
+    return Memories(store, clock, dict.fromkeys(programs or ("test",), True).get, silence, limits or MemorySettings())

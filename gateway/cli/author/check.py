@@ -12,6 +12,7 @@ import typer
 from msgspec.structs import replace
 
 from gateway.assembly.checking import checked, extension_names
+from gateway.cli.author.compile import tell_costs
 from gateway.cli.output.diagnosis import counted, overview
 from gateway.cli.output.terminal import (
     BAD_INPUT,
@@ -127,7 +128,6 @@ def _read_again(settings: Settings, program: Program) -> Sequence[Diagnostic]:
     import anyio
     from rich.console import Console
 
-    from gateway.cli.author.compile import tell_costs
     from gateway.models.opening import open_models
     from gateway.programs.second_reader import SecondReader
 

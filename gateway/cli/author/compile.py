@@ -21,6 +21,7 @@ from gateway.cli.output.terminal import (
     plain_errors,
     say,
 )
+from runtime.language.diagnostics import ProgramRejected
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
@@ -52,8 +53,6 @@ def compile_programs(  # noqa: PLR0913 - options of a command
 ) -> None:
     """Show PROGRAM as PBAsm, and what is wrong with it and where (exit code 2)."""
     import anyio
-
-    from runtime.language.diagnostics import ProgramRejected
 
     with plain_errors():
         settings = load_settings(config, {"compiler": compiler})

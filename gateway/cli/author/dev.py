@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from gateway.assembly.checking import extension_names
+from gateway.assembly.checking import checked, extension_names
 from gateway.cli.author.exec import Lines
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 from gateway.cli.run import serve_until_stopped
@@ -58,7 +58,6 @@ def dev(
     config = None if config is None else config.absolute()
     script = _talk_script(model)
     files = entered(folder)
-    from gateway.assembly.checking import checked
     from gateway.dev.board import DevBoard
 
     with plain_errors():
@@ -231,7 +230,6 @@ def chat(
     import anyio
 
     from adapters.web.codec import WebVisitor
-    from gateway.assembly.checking import checked
     from gateway.dev.board import DevBoard
     from gateway.dev.terminal_page import TerminalPage
     from gateway.models.opening import default_model

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.author.compile import compiled
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors
 from runtime.core.errors import ProgramError
 
@@ -79,8 +80,6 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 
 def _compiled(settings: Settings, program: Path) -> Program:
     import anyio
-
-    from gateway.cli.author.compile import compiled
 
     return anyio.run(compiled, settings, [program], lambda _progress: None).program
 

@@ -11,8 +11,9 @@ import typer
 
 from gateway.cli.output.diagnosis import counted
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, note, plain_errors, say
-from runtime.core.errors import ConfigError
+from runtime.core.errors import ConfigError, ParleyError
 from runtime.core.near_names import file_advice
+from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
 
 _ENDINGS = (".pb", ".playbooks", ".test.md")
 _NAMED = "Name a program, a talk file or a folder."
@@ -33,8 +34,6 @@ def fmt(
     Exit codes: 0 done, 1 with --check if a file is not formatted, 2 a file is wrong; all others are still formatted.
     """
     import anyio
-
-    from runtime.core.errors import ParleyError
 
     with plain_errors():
         files = _layout_files(paths or [Path()])
@@ -85,7 +84,6 @@ def _below(folder: Path) -> list[Path]:
 async def laid_out(path: Path, content: bytes) -> str:
     """The text of a program or of talks, laid out. Raises ProgramRejected where that cannot be done."""
     from gateway.talks.parsing.document import formatted_talks
-    from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
     from runtime.language.formatting import formatted_program
     from runtime.language.syntax.source import MAX_FILE_BYTES, TALKS, is_compiled
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
+from runtime.core.errors import ConfigError, ProgramError
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
@@ -51,7 +52,6 @@ def hold_talks(  # noqa: PLR0913 - options of a command
     Exit codes: 0 all passed, 1 some failed, 2 a talk, a program or an option is wrong, 130 Ctrl-C.
     """
     from gateway.talks.running import TalkPlan, talk_files
-    from runtime.core.errors import ConfigError
 
     with plain_errors():
         settings = load_settings(config, {"model": model})
@@ -99,7 +99,6 @@ def _need_model(settings: Settings) -> None:
     import anyio
 
     from gateway.models.opening import default_model
-    from runtime.core.errors import ConfigError
     from runtime.llm.choice import NoModel
 
     found = anyio.run(default_model, settings)
@@ -137,7 +136,6 @@ def _loaded(files: Sequence[Path]) -> tuple[list[LoadedTalks], bool]:
     import anyio
 
     from gateway.talks.running import TalkLoader
-    from runtime.core.errors import ConfigError, ProgramError
 
     found: list[LoadedTalks] = []
     wrong = False
@@ -176,7 +174,6 @@ def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[StepC
 def _write(junit: Path, results: Sequence[TalkResult]) -> None:
     """Raises ConfigError."""
     from gateway.talks.results import write_junit
-    from runtime.core.errors import ConfigError
 
     try:
         write_junit(junit, results)

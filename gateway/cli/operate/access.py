@@ -11,6 +11,7 @@ import typer
 
 from gateway.cli.operate.database import checked_person, nothing_kept, with_database
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, say
+from runtime.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +141,6 @@ async def _link(database: GatewayDatabase, role: str, hours: int, person: str | 
     from gateway.web.identity import ReservedNames
     from gateway.web.logins.team import NotAdmitted
     from runtime.core.clock import SystemClock
-    from runtime.core.errors import ConfigError
 
     team = team_in(database.settings, database.connection, SystemClock(), ReservedNames())
     try:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from datetime import UTC
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
@@ -139,8 +140,6 @@ def say_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def when(time: datetime) -> str:
-    from datetime import UTC
-
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 

@@ -4,6 +4,7 @@ which content is encrypted where it is stored.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from gateway.cli.operate.database import JsonOption, say_json, say_table, size, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
+from runtime.core.errors import ConfigError, FileUnreadable
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -90,8 +92,6 @@ def rotate(config: ConfigOption = None) -> None:
 
 def _keys_file(config: Path | None) -> Path | None:
     """The file of the settings, which need not be there yet. Raises ConfigError."""
-    from runtime.core.errors import FileUnreadable
-
     try:
         return load_settings(config).encryption.keys_file
     except FileUnreadable as error:
@@ -103,7 +103,6 @@ def _keys_file(config: Path | None) -> Path | None:
 def _written_with(path: Path, line: str, last: bool) -> int:
     """Rewrite a file of keys with one more, and return the number of others."""
     import os
-    from contextlib import suppress
 
     from gateway.assembly.parts import key_ids
 
@@ -156,7 +155,6 @@ def backup(
 ) -> None:
     """Write everything that a gateway keeps to FILE, while it runs or not; or restore that, while none runs."""
     from gateway.assembly.parts import back_up, restore
-    from runtime.core.errors import ConfigError
 
     with plain_errors():
         if replace and not restored:

@@ -9,35 +9,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, contextmanager
 from typing import Any, Self
 
+from a2a import types
 from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.request_handler import RequestHandler, validate_request_params
-from a2a.types import (
-    AgentCard,
-    CancelTaskRequest,
-    DeleteTaskPushNotificationConfigRequest,
-    GetExtendedAgentCardRequest,
-    GetTaskPushNotificationConfigRequest,
-    GetTaskRequest,
-    ListTaskPushNotificationConfigsRequest,
-    ListTaskPushNotificationConfigsResponse,
-    ListTasksRequest,
-    ListTasksResponse,
-    SendMessageConfiguration,
-    SendMessageRequest,
-    SubscribeToTaskRequest,
-    Task,
-    TaskPushNotificationConfig,
-    TaskState,
-)
+from a2a.utils import errors
 from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
-from a2a.utils.errors import (
-    A2AError,
-    InternalError,
-    InvalidParamsError,
-    TaskNotCancelableError,
-    TaskNotFoundError,
-    UnsupportedOperationError,
-)
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 from google.protobuf.timestamp_pb2 import Timestamp
 from msgspec import Struct
@@ -46,19 +22,7 @@ from starlette.exceptions import HTTPException
 
 from gateway.clients.requests import BusClient
 from gateway.clients.tasks.service import ClientTask, TaskService
-from gateway.features.a2a.messages import (
-    GrowingTexts,
-    Mark,
-    Named,
-    Skill,
-    Update,
-    exposed,
-    order_of,
-    skills_of,
-    task_of,
-    text_of,
-    updates_of,
-)
+from gateway.features.a2a import messages
 from gateway.features.a2a.push import Pushes
 from runtime.core.address import CLIENT, session_of
 from runtime.core.ids import SessionId
@@ -73,11 +37,11 @@ _SETTLE_S = 10.0
 
 _GRACE_S = 30.0
 
-_ERRORS: Mapping[int, type[A2AError]] = {
-    404: TaskNotFoundError,
-    410: TaskNotFoundError,
-    409: UnsupportedOperationError,
-    503: InternalError,
+_ERRORS: Mapping[int, type[errors.A2AError]] = {
+    404: errors.TaskNotFoundError,
+    410: errors.TaskNotFoundError,
+    409: errors.UnsupportedOperationError,
+    503: errors.InternalError,
 }
 
 MAX_LOOKED_AT = 1_000
@@ -93,7 +57,7 @@ class _Sent(Struct, frozen=True):
 
     task: ClientTask
     answered: str | None
-    named: Named
+    named: messages.Named
 
 
 class TaskRequests(RequestHandler):
@@ -105,7 +69,7 @@ class TaskRequests(RequestHandler):
         self._pushes = pushes
 
     @validate_request_params
-    async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task:
+    async def on_message_send(self, params: types.SendMessageRequest, context: ServerCallContext) -> types.Task:
         """Take a message, and give the task once it is over or asks; at once if the client wants that."""
         with _translated():
             validate_history_length(params.configuration)
@@ -114,12 +78,12 @@ class TaskRequests(RequestHandler):
             if not params.configuration.return_immediately:
                 within_s = self._tasks.door.limits.within_s
                 task = await self._tasks.wait(task, within_s + _GRACE_S, answered=sent.answered)
-            return apply_history_length(task_of(task, sent.named), params.configuration)
+            return apply_history_length(messages.task_of(task, sent.named), params.configuration)
 
     @validate_request_params
     async def on_message_send_stream(
-        self, params: SendMessageRequest, context: ServerCallContext
-    ) -> AsyncGenerator[Update]:
+        self, params: types.SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[messages.Update]:
         """The same as a stream: the task, and what is new of it, until it is over or asks."""
         with _translated():
             validate_history_length(params.configuration)
@@ -129,26 +93,28 @@ class TaskRequests(RequestHandler):
 
     @validate_request_params
     async def on_subscribe_to_task(
-        self, params: SubscribeToTaskRequest, context: ServerCallContext
-    ) -> AsyncGenerator[Update]:
+        self, params: types.SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[messages.Update]:
         """A task with everything up to now, and what is new of it."""
         with _translated():
             task = await self._found(context, params.id)
             if task.over:
-                raise UnsupportedOperationError("The task has ended.")
+                raise errors.UnsupportedOperationError("The task has ended.")
             answered = None if task.question is None else task.question.ask
-            async for update in self._stream(_Sent(task, answered, Named.of(task))):
+            async for update in self._stream(_Sent(task, answered, messages.Named.of(task))):
                 yield update
 
     @validate_request_params
-    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
+    async def on_get_task(self, params: types.GetTaskRequest, context: ServerCallContext) -> types.Task:
         with _translated():
             validate_history_length(params)
             task = await self._found(context, params.id)
-            return apply_history_length(task_of(task, Named.of(task)), params)
+            return apply_history_length(messages.task_of(task, messages.Named.of(task)), params)
 
     @validate_request_params
-    async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+    async def on_list_tasks(
+        self, params: types.ListTasksRequest, context: ServerCallContext
+    ) -> types.ListTasksResponse:
         """The client's own tasks, the most recently active first."""
         validate_history_length(params)
         if params.HasField("page_size"):
@@ -156,20 +122,20 @@ class TaskRequests(RequestHandler):
         return await self._listing.page(_client(context), params)
 
     @validate_request_params
-    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
+    async def on_cancel_task(self, params: types.CancelTaskRequest, context: ServerCallContext) -> types.Task:
         with _translated():
             task = await self._found(context, params.id, "write")
             if task.over:
-                raise TaskNotCancelableError
+                raise errors.TaskNotCancelableError
             await self._tasks.cancel(task)
             answered = None if task.question is None else task.question.ask
             task = await self._tasks.wait(task, _SETTLE_S, answered=answered)
-            return task_of(task, Named.of(task))
+            return messages.task_of(task, messages.Named.of(task))
 
     @validate_request_params
     async def on_create_task_push_notification_config(
-        self, params: TaskPushNotificationConfig, context: ServerCallContext
-    ) -> TaskPushNotificationConfig:
+        self, params: types.TaskPushNotificationConfig, context: ServerCallContext
+    ) -> types.TaskPushNotificationConfig:
         """Have what is new of a task sent to a URL."""
         with _translated():
             self._pushes.check(params)
@@ -178,38 +144,38 @@ class TaskRequests(RequestHandler):
 
     @validate_request_params
     async def on_get_task_push_notification_config(
-        self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
-    ) -> TaskPushNotificationConfig:
+        self, params: types.GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> types.TaskPushNotificationConfig:
         with _translated():
             task = await self._found(context, params.task_id)
             for config in await self._pushes.of(_client(context), task):
                 if config.id == params.id:
                     return config
-            raise TaskNotFoundError("The task has no such notification.")
+            raise errors.TaskNotFoundError("The task has no such notification.")
 
     @validate_request_params
     async def on_list_task_push_notification_configs(
-        self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
-    ) -> ListTaskPushNotificationConfigsResponse:
+        self, params: types.ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> types.ListTaskPushNotificationConfigsResponse:
         with _translated():
             task = await self._found(context, params.task_id)
-            return ListTaskPushNotificationConfigsResponse(configs=await self._pushes.of(_client(context), task))
+            return types.ListTaskPushNotificationConfigsResponse(configs=await self._pushes.of(_client(context), task))
 
     @validate_request_params
     async def on_delete_task_push_notification_config(
-        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+        self, params: types.DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
         with _translated():
             task = await self._found(context, params.task_id)
             await self._pushes.forget(_client(context), task, params.id)
 
     async def on_get_extended_agent_card(
-        self, params: GetExtendedAgentCardRequest, context: ServerCallContext
-    ) -> AgentCard:
+        self, params: types.GetExtendedAgentCardRequest, context: ServerCallContext
+    ) -> types.AgentCard:
         """There is one card for all."""
-        raise UnsupportedOperationError("There is one card for all.")
+        raise errors.UnsupportedOperationError("There is one card for all.")
 
-    async def _send(self, params: SendMessageRequest, context: ServerCallContext) -> _Sent:
+    async def _send(self, params: types.SendMessageRequest, context: ServerCallContext) -> _Sent:
         client, message = _client(context), params.message
         if params.configuration.HasField("task_push_notification_config"):
             self._pushes.check(params.configuration.task_push_notification_config)
@@ -218,55 +184,57 @@ class TaskRequests(RequestHandler):
             await self._pushes.keep(client, sent.task, params.configuration.task_push_notification_config)
         return sent
 
-    async def _order(self, client: BusClient, params: SendMessageRequest) -> _Sent:
+    async def _order(self, client: BusClient, params: types.SendMessageRequest) -> _Sent:
         """Order a task. The message's id names the order: the same one again is the same task."""
         message = params.message
         key = {"key": f"a2a {message.message_id}"}
-        order = order_of(message, self._skills(client), key)
+        order = messages.order_of(message, self._skills(client), key)
         id_, _ = await self._tasks.order(client, order, context=message.context_id or None)
         task = await self._tasks.own(id_)
-        return _Sent(task, None, Named.of(task, message.context_id or None))
+        return _Sent(task, None, messages.Named.of(task, message.context_id or None))
 
-    async def _answer(self, client: BusClient, params: SendMessageRequest) -> _Sent:
+    async def _answer(self, client: BusClient, params: types.SendMessageRequest) -> _Sent:
         message = params.message
         task = await self._tasks.find(client, SessionId(message.task_id), "write")
         task = await self._tasks.begun(task, _SETTLE_S)
-        named = Named.of(task)
+        named = messages.Named.of(task)
         if message.context_id and message.context_id != named.context:
-            raise InvalidParamsError("The task belongs to another context.")
+            raise errors.InvalidParamsError("The task belongs to another context.")
         question = task.question
-        if await self._tasks.speak(client, task, message.message_id, text_of(message)):
+        if await self._tasks.speak(client, task, message.message_id, messages.text_of(message)):
             task = await self._tasks.heard(task, _SETTLE_S)
         return _Sent(task, None if question is None else question.ask, named)
 
-    async def _stream(self, sent: _Sent, limits: SendMessageConfiguration | None = None) -> AsyncIterator[Update]:
-        task, told, growing = sent.task, Mark.of(sent.task), GrowingTexts(sent.task)
-        yield apply_history_length(task_of(task, sent.named), limits)
+    async def _stream(
+        self, sent: _Sent, limits: types.SendMessageConfiguration | None = None
+    ) -> AsyncIterator[messages.Update]:
+        task, told, growing = sent.task, messages.Mark.of(sent.task), messages.GrowingTexts(sent.task)
+        yield apply_history_length(messages.task_of(task, sent.named), limits)
         if _rests(task, sent.answered):
             return
         async with aclosing(self._tasks.changes(task)) as changes:
             async for now in changes:
                 for piece in growing.updates(now, sent.named.context):
                     yield piece
-                for update in updates_of(now, sent.named, told):
+                for update in messages.updates_of(now, sent.named, told):
                     yield update
-                told = Mark.of(now)
+                told = messages.Mark.of(now)
                 if _rests(now, sent.answered):
                     return
 
     async def _found(self, context: ServerCallContext, id_: str, action: str = "read") -> ClientTask:
         if context.tenant:
-            raise InvalidParamsError("There are no tenants here.")
+            raise errors.InvalidParamsError("There are no tenants here.")
         task = await self._tasks.find(_client(context), SessionId(id_), action)
         task = await self._tasks.begun(task, _SETTLE_S)
         program = self._tasks.program(task)
-        if program is not None and not exposed(program):
-            raise TaskNotFoundError
+        if program is not None and not messages.exposed(program):
+            raise errors.TaskNotFoundError
         return task
 
-    def _skills(self, client: BusClient) -> Mapping[str, Skill]:
+    def _skills(self, client: BusClient) -> Mapping[str, messages.Skill]:
         programs = {program.name: program for program, _, _ in self._tasks.orderable(client)}
-        return skills_of(programs.values())
+        return messages.skills_of(programs.values())
 
 
 def _rests(task: ClientTask, answered: str | None) -> bool:
@@ -286,17 +254,16 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except HTTPException as error:
-        raise _ERRORS.get(error.status_code, InvalidParamsError)(error.detail) from error
+        raise _ERRORS.get(error.status_code, errors.InvalidParamsError)(error.detail) from error
 
 
-class TaskListing:
+class TaskListing(Struct, frozen=True):
     """Finds the tasks that a client has ordered, among the sessions."""
 
-    def __init__(self, tasks: TaskService, catalog: SessionCatalog) -> None:
-        self._tasks = tasks
-        self._catalog = catalog
+    _tasks: TaskService
+    _catalog: SessionCatalog
 
-    async def page(self, client: BusClient, wanted: ListTasksRequest) -> ListTasksResponse:
+    async def page(self, client: BusClient, wanted: types.ListTasksRequest) -> types.ListTasksResponse:
         """The tasks that fit, the most recently active first. Raises InvalidParamsError for a wrong page."""
         size = wanted.page_size if wanted.HasField("page_size") else DEFAULT_LIST_TASKS_PAGE_SIZE
         place = _Place.of(wanted.page_token)
@@ -307,9 +274,9 @@ class TaskListing:
 
         found, rest = await self._among(place.mark, fitting)
         shown = found[place.skip : place.skip + size]
-        response = ListTasksResponse(page_size=size, total_size=place.before + len(found))
+        response = types.ListTasksResponse(page_size=size, total_size=place.before + len(found))
         for task in shown:
-            made = apply_history_length(task_of(task, Named.of(task)), wanted)
+            made = apply_history_length(messages.task_of(task, messages.Named.of(task)), wanted)
             if not wanted.include_artifacts:
                 made.ClearField("artifacts")
             response.tasks.append(made)
@@ -323,7 +290,7 @@ class TaskListing:
         try:
             return await among_sessions(self._catalog, mark, MAX_LOOKED_AT, choose, MAX_LOOKED_AT)
         except ValueError as error:
-            raise InvalidParamsError("There is no such page.") from error
+            raise errors.InvalidParamsError("There is no such page.") from error
 
     async def _own(self, client: BusClient, known: KnownSession) -> ClientTask | None:
         """The task of this client that a session is, if it is one."""
@@ -333,7 +300,7 @@ class TaskListing:
         found = await self._tasks.own(task)
         program, home = self._tasks.program(found), found.view.home
         own = home is not None and (home.platform, home.conversation) == (CLIENT, client.name)
-        return found if own and program is not None and exposed(program) else None
+        return found if own and program is not None and messages.exposed(program) else None
 
 
 class _Place(Struct, frozen=True):
@@ -356,16 +323,16 @@ class _Place(Struct, frozen=True):
         skip, split, mark = rest.partition("~")
         numbers = whole_number(before, _MOST), whole_number(skip, MAX_LOOKED_AT)
         if not split or numbers[0] is None or numbers[1] is None:
-            raise InvalidParamsError("There is no such page.")
+            raise errors.InvalidParamsError("There is no such page.")
         return cls(numbers[0], numbers[1], mark)
 
 
-def _fits(task: ClientTask, wanted: ListTasksRequest) -> bool:
-    made = Named.of(task)
+def _fits(task: ClientTask, wanted: types.ListTasksRequest) -> bool:
+    made = messages.Named.of(task)
     if wanted.context_id and made.context != wanted.context_id:
         return False
-    shown = task_of(task, made).status
-    if wanted.status != TaskState.TASK_STATE_UNSPECIFIED and shown.state != wanted.status:
+    shown = messages.task_of(task, made).status
+    if wanted.status != types.TaskState.TASK_STATE_UNSPECIFIED and shown.state != wanted.status:
         return False
     if wanted.HasField("status_timestamp_after"):
         return _moment(shown.timestamp) >= _moment(wanted.status_timestamp_after)

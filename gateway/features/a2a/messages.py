@@ -13,26 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from a2a.types import (
-    AgentCapabilities,
-    AgentCard,
-    AgentExtension,
-    AgentInterface,
-    AgentSkill,
-    Artifact,
-    HTTPAuthSecurityScheme,
-    Message,
-    Part,
-    Role,
-    SecurityRequirement,
-    SecurityScheme,
-    StringList,
-    Task,
-    TaskArtifactUpdateEvent,
-    TaskState,
-    TaskStatus,
-    TaskStatusUpdateEvent,
-)
+from a2a import types
 from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, TransportProtocol
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
@@ -45,21 +26,21 @@ from runtime.core.json_text import with_whole_numbers
 from runtime.language.program import PlaybookSpec, Program
 from runtime.tape.state import tasks as task_state
 
-Update = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
+Update = types.Task | types.TaskStatusUpdateEvent | types.TaskArtifactUpdateEvent
 
 SKILL = "skill"
 """In the metadata of a message: the id of the skill that is wanted."""
 
 RESULT = "result"
 
-_STATES: Mapping[task_state.TaskStatus, TaskState] = {
-    "submitted": TaskState.TASK_STATE_SUBMITTED,
-    "working": TaskState.TASK_STATE_WORKING,
-    "input_required": TaskState.TASK_STATE_INPUT_REQUIRED,
-    "completed": TaskState.TASK_STATE_COMPLETED,
-    "failed": TaskState.TASK_STATE_FAILED,
-    "canceled": TaskState.TASK_STATE_CANCELED,
-    "rejected": TaskState.TASK_STATE_REJECTED,
+_STATES: Mapping[task_state.TaskStatus, types.TaskState] = {
+    "submitted": types.TaskState.TASK_STATE_SUBMITTED,
+    "working": types.TaskState.TASK_STATE_WORKING,
+    "input_required": types.TaskState.TASK_STATE_INPUT_REQUIRED,
+    "completed": types.TaskState.TASK_STATE_COMPLETED,
+    "failed": types.TaskState.TASK_STATE_FAILED,
+    "canceled": types.TaskState.TASK_STATE_CANCELED,
+    "rejected": types.TaskState.TASK_STATE_REJECTED,
 }
 
 UTTERANCE = "urn:parley:utterance"
@@ -99,30 +80,30 @@ def exposed(program: Program) -> bool:
     return program.metadata.get(_FLAG) is True
 
 
-def card_of(skills: Mapping[str, Skill], base_url: str, *, pushes: bool) -> AgentCard:
+def card_of(skills: Mapping[str, Skill], base_url: str, *, pushes: bool) -> types.AgentCard:
     interfaces = ((TransportProtocol.JSONRPC, JSONRPC), (TransportProtocol.HTTP_JSON, REST))
-    return AgentCard(
+    return types.AgentCard(
         name="Parley",
         description="Agents written in natural language. Each skill is a playbook, executed as a task.",
         version=VERSION,
         supported_interfaces=[
-            AgentInterface(
+            types.AgentInterface(
                 url=f"{base_url}{path}", protocol_binding=binding.value, protocol_version=PROTOCOL_VERSION_CURRENT
             )
             for binding, path in interfaces
         ],
-        capabilities=AgentCapabilities(
+        capabilities=types.AgentCapabilities(
             streaming=True,
             push_notifications=pushes,
             extended_agent_card=False,
-            extensions=[AgentExtension(uri=ONCE, description="The same messageId again is the same task.")],
+            extensions=[types.AgentExtension(uri=ONCE, description="The same messageId again is the same task.")],
         ),
         security_schemes={
-            _SCHEME: SecurityScheme(
-                http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer", description="A client's token.")
+            _SCHEME: types.SecurityScheme(
+                http_auth_security_scheme=types.HTTPAuthSecurityScheme(scheme="Bearer", description="A client's token.")
             )
         },
-        security_requirements=[SecurityRequirement(schemes={_SCHEME: StringList()})],
+        security_requirements=[types.SecurityRequirement(schemes={_SCHEME: types.StringList()})],
         default_input_modes=[TEXT, JSON],
         default_output_modes=[TEXT, JSON],
         skills=[_described(skill) for skill in skills.values()],
@@ -134,7 +115,7 @@ def _skills(program: Program) -> Iterator[Skill]:
         yield from (Skill(program.name, agent.name, playbook) for playbook in agent.playbooks if playbook.public)
 
 
-def _described(skill: Skill) -> AgentSkill:
+def _described(skill: Skill) -> types.AgentSkill:
     playbook = skill.playbook
     takes = ", ".join(
         param.name
@@ -143,7 +124,7 @@ def _described(skill: Skill) -> AgentSkill:
         for param in playbook.params
     )
     about = playbook.description or f"{playbook.name} of {skill.agent}."
-    return AgentSkill(
+    return types.AgentSkill(
         id=skill.id,
         name=f"{skill.agent}: {playbook.name}",
         description=f"{about}\nArguments: {takes}." if takes else about,
@@ -177,13 +158,13 @@ class Named(msgspec.Struct, frozen=True):
         kept = context if home is None else home.thread
         return cls(task.id, kept or task.id)
 
-    def message(self, id_: str, role: Role, *parts: Part) -> Message:
-        return Message(message_id=id_, task_id=self.task, context_id=self.context, role=role, parts=parts)
+    def message(self, id_: str, role: types.Role, *parts: types.Part) -> types.Message:
+        return types.Message(message_id=id_, task_id=self.task, context_id=self.context, role=role, parts=parts)
 
 
-def task_of(task: ClientTask, named: Named) -> Task:
+def task_of(task: ClientTask, named: Named) -> types.Task:
     """A task with all that was said in it, and its result."""
-    found = Task(id=named.task, context_id=named.context, status=_status(task, named))
+    found = types.Task(id=named.task, context_id=named.context, status=_status(task, named))
     found.history.extend(_said(named, said) for said in task.view.said)
     found.artifacts.extend(_artifact(task, page, text) for page, text in task.view.growing.items())
     found.artifacts.extend(_artifacts(task))
@@ -196,26 +177,28 @@ def updates_of(task: ClientTask, named: Named, told: Mark) -> Iterator[Update]:
     changed = (now.status, now.ask) != (told.status, told.ask)
     if changed and now.status == "working":
         changed = False
-        yield TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=_status(task, named))
+        yield types.TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=_status(task, named))
     for said in task.view.said:
         if said.own and said.seq > told.seq:
-            status = _stamped(TaskStatus(state=TaskState.TASK_STATE_WORKING, message=_said(named, said)), said.at)
-            yield TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=status)
+            status = _stamped(
+                types.TaskStatus(state=types.TaskState.TASK_STATE_WORKING, message=_said(named, said)), said.at
+            )
+            yield types.TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=status)
     if changed:
         for artifact in _artifacts(task):
-            yield TaskArtifactUpdateEvent(
+            yield types.TaskArtifactUpdateEvent(
                 task_id=named.task, context_id=named.context, artifact=artifact, last_chunk=True
             )
-        yield TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=_status(task, named))
+        yield types.TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=_status(task, named))
 
 
-def text_of(message: Message) -> str:
+def text_of(message: types.Message) -> str:
     """The words of a message, and the data that it has instead. Raises ContentTypeNotSupportedError."""
     text, data = _content(message)
     return text or (json.dumps(data, ensure_ascii=False) if data else "")
 
 
-def order_of(message: Message, skills: Mapping[str, Skill], within: Mapping[str, Any]) -> dict[str, Any]:
+def order_of(message: types.Message, skills: Mapping[str, Skill], within: Mapping[str, Any]) -> dict[str, Any]:
     """The order that a message is, to one of the skills. `within` is more of the order.
 
     Data are arguments by name; a text is the first parameter that they do not have. Raises InvalidParamsError.
@@ -236,7 +219,7 @@ def order_of(message: Message, skills: Mapping[str, Skill], within: Mapping[str,
     }
 
 
-def _wanted(message: Message, skills: Mapping[str, Skill]) -> Skill:
+def _wanted(message: types.Message, skills: Mapping[str, Skill]) -> Skill:
     named = MessageToDict(message.metadata).get(SKILL)
     if named is None and len(skills) == 1:
         return next(iter(skills.values()))
@@ -249,7 +232,7 @@ def _wanted(message: Message, skills: Mapping[str, Skill]) -> Skill:
     return skill
 
 
-def _content(message: Message) -> tuple[str, dict[str, Any]]:
+def _content(message: types.Message) -> tuple[str, dict[str, Any]]:
     texts: list[str] = []
     data: dict[str, Any] = {}
     for part in message.parts:
@@ -266,43 +249,43 @@ def _content(message: Message) -> tuple[str, dict[str, Any]]:
     return "\n".join(texts), data
 
 
-def _status(task: ClientTask, named: Named) -> TaskStatus:
-    status = TaskStatus(state=_STATES[task.view.status])
+def _status(task: ClientTask, named: Named) -> types.TaskStatus:
+    status = types.TaskStatus(state=_STATES[task.view.status])
     if task.question is not None:
         status.message.CopyFrom(_asked(named, task.question))
     elif task.view.error is not None:
-        part = Part(text=task.view.error)
-        told = named.message(f"{named.task}.error", Role.ROLE_AGENT, part)
+        part = types.Part(text=task.view.error)
+        told = named.message(f"{named.task}.error", types.Role.ROLE_AGENT, part)
         if task.view.error_type:
             told.metadata.update({"error_type": task.view.error_type, "raised_at": task.view.raised_at})
         status.message.CopyFrom(told)
     return _stamped(status, task.view.changed_at)
 
 
-def _stamped(status: TaskStatus, at: datetime | None) -> TaskStatus:
+def _stamped(status: types.TaskStatus, at: datetime | None) -> types.TaskStatus:
     if at is not None:
         status.timestamp.FromDatetime(at)
     return status
 
 
-def _asked(named: Named, question: QuestionOfTask) -> Message:
-    parts = [Part(text=question.text)]
+def _asked(named: Named, question: QuestionOfTask) -> types.Message:
+    parts = [types.Part(text=question.text)]
     if question.options:
-        parts.append(Part(data=_value({"options": list(question.options)})))
-    return named.message(question.ask, Role.ROLE_AGENT, *parts)
+        parts.append(types.Part(data=_value({"options": list(question.options)})))
+    return named.message(question.ask, types.Role.ROLE_AGENT, *parts)
 
 
-def _said(named: Named, said: TaskUtterance) -> Message:
-    role = Role.ROLE_AGENT if said.own else Role.ROLE_USER
-    return named.message(said.id or f"{named.task}.{said.page or said.seq}", role, Part(text=said.text))
+def _said(named: Named, said: TaskUtterance) -> types.Message:
+    role = types.Role.ROLE_AGENT if said.own else types.Role.ROLE_USER
+    return named.message(said.id or f"{named.task}.{said.page or said.seq}", role, types.Part(text=said.text))
 
 
-def _artifacts(task: ClientTask) -> list[Artifact]:
+def _artifacts(task: ClientTask) -> list[types.Artifact]:
     if task.view.status != "completed" or task.view.value is None:
         return []
     value = task.view.value
-    part = Part(text=value) if isinstance(value, str) else Part(data=_value(value))
-    return [Artifact(artifact_id=RESULT, name=RESULT, parts=[part])]
+    part = types.Part(text=value) if isinstance(value, str) else types.Part(data=_value(value))
+    return [types.Artifact(artifact_id=RESULT, name=RESULT, parts=[part])]
 
 
 def _value(data: Any) -> Value:
@@ -322,7 +305,7 @@ class GrowingTexts:
 
     def updates(
         self, task: ClientTask, context: str, *, finished_alone: bool = False
-    ) -> Iterator[TaskArtifactUpdateEvent]:
+    ) -> Iterator[types.TaskArtifactUpdateEvent]:
         """The pieces that are new, and the last ones of texts that are finished; with `finished_alone` only those."""
         for page, text in () if finished_alone else task.view.growing.items():
             if self._told.get(page) != text:
@@ -334,18 +317,20 @@ class GrowingTexts:
                 yield self._update(task, context, said.page, said.text, last=True)
                 del self._told[said.page]
 
-    def _update(self, task: ClientTask, context: str, page: str, text: str, *, last: bool) -> TaskArtifactUpdateEvent:
+    def _update(
+        self, task: ClientTask, context: str, page: str, text: str, *, last: bool
+    ) -> types.TaskArtifactUpdateEvent:
         """A piece to append, or the whole text where what was told is not its beginning."""
         told = self._told.get(page)
         append = told is not None and text.startswith(told)
         piece = text[len(told) :] if told is not None and append else text
         artifact = _artifact(task, page, piece)
-        return TaskArtifactUpdateEvent(
+        return types.TaskArtifactUpdateEvent(
             task_id=task.id, context_id=context, artifact=artifact, append=append, last_chunk=last
         )
 
 
-def _artifact(task: ClientTask, page: str, text: str) -> Artifact:
-    made = Artifact(artifact_id=f"{task.id}.{page}", name=_NAME, parts=[Part(text=text)])
+def _artifact(task: ClientTask, page: str, text: str) -> types.Artifact:
+    made = types.Artifact(artifact_id=f"{task.id}.{page}", name=_NAME, parts=[types.Part(text=text)])
     made.metadata.CopyFrom(ParseDict({UTTERANCE: True}, Struct()))
     return made

@@ -40,14 +40,13 @@ class Rated(Struct, frozen=True):
     rating: str
 
 
-class Feedback:
+class Feedback(Struct, frozen=True):
     """Keeps the ratings of `KEPT_DAYS`. A later one by the same person of the same message takes the place of the
     earlier one, and one that was taken back is gone. What a node has not kept when it dies is on the tape alone.
     """
 
-    def __init__(self, records: Records, clock: Clock) -> None:
-        self._records = records
-        self._clock = clock
+    _records: Records
+    _clock: Clock
 
     async def follow(self, bus: Bus) -> None:
         async with bus.events(AnswerRated.name, capacity=_UNHEARD) as ratings:

@@ -24,17 +24,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gateway.feature import FeatureGround, ServingGround, TriedGround
+from gateway.features.files import reading
 from gateway.features.files.calls import FileCalls
 from gateway.features.files.describing import FileDescriber
-from gateway.features.files.reading import (
-    TEXT_TYPE,
-    UNKNOWN_TYPE,
-    FileReader,
-    FileRemark,
-    Reading,
-    ReadLimits,
-    ReadPart,
-)
 from gateway.features.files.settings import FileSettings
 from gateway.inbound.usage_limits import DAY_S, UsageCounters
 from gateway.models.answers import BilledPerson
@@ -59,7 +51,7 @@ PAUSES_S: Final = (1.0, 4.0)
 """The pauses before a file is asked for again, when its platform does not give it."""
 
 _MIB: Final = 1024 * 1024
-_TYPES: Final = {"image": PICTURE_TYPE, "text": TEXT_TYPE}
+_TYPES: Final = {"image": PICTURE_TYPE, "text": reading.TEXT_TYPE}
 
 _ROOT = Path(__file__).parents[3]
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from gateway.features.files.worker.main import main; main()"
@@ -94,7 +86,7 @@ class StoredFileIntake(Struct, frozen=True):
 
     _files: FileAccess
     _store: FileStore
-    _reader: FileReader
+    _reader: reading.FileReader
     _counters: UsageCounters
     _limits: FileSettings
     _texts: Callable[[str], Texts]
@@ -130,7 +122,7 @@ class StoredFileIntake(Struct, frozen=True):
         taken = [TakenFile(replace(file, parts=(), note=said)) for file in files]
         return [replace(taken[0], remarks=(said,)), *taken[1:]]
 
-    async def _too_many_today(self, address: Address, person: str, once: str) -> FileRemark | None:
+    async def _too_many_today(self, address: Address, person: str, once: str) -> reading.FileRemark | None:
         own, now_s = self._limits, self._clock.now().timestamp()
         hours = math.ceil((DAY_S - now_s % DAY_S) / 3600)
         for whose, limit, key in (
@@ -140,12 +132,12 @@ class StoredFileIntake(Struct, frozen=True):
             name = f"files:{whose}:{int(now_s // DAY_S)}"
             told = f"{whose}/{address.key}/{once}"
             if limit and await self._counters.add(name, 1, once=told, ttl_s=2 * DAY_S) > limit:
-                return FileRemark(key, {"limit": limit, "hours": hours})
+                return reading.FileRemark(key, {"limit": limit, "hours": hours})
         return None
 
     async def _taken(self, address: Address, file: Attachment, person: str | None) -> TakenFile:
         data = await self._fetched(address, file)
-        if isinstance(data, FileRemark):
+        if isinstance(data, reading.FileRemark):
             return self._refused(address, file, data)
         read = await self._reader.read(data, file.media_type)
         url = file.url
@@ -160,45 +152,45 @@ class StoredFileIntake(Struct, frozen=True):
         known = replace(file, media_type=read.media_type, url=url, size_bytes=len(data))
         return TakenFile(replace(known, parts=tuple(parts), note=" ".join(said)), said, read.seconds)
 
-    async def _fetched(self, address: Address, file: Attachment) -> bytes | FileRemark:
+    async def _fetched(self, address: Address, file: Attachment) -> bytes | reading.FileRemark:
         for pause_s in (*PAUSES_S, None):
             try:
                 return await self._files.fetch(address, file, max_bytes=MAX_FILE_BYTES)
             except NotDelivered:
-                return FileRemark("gone", {"limit": MAX_FILE_BYTES // _MIB})
+                return reading.FileRemark("gone", {"limit": MAX_FILE_BYTES // _MIB})
             except AdapterError:
                 if pause_s is None:
                     break
                 await self._clock.sleep_until(self._clock.monotonic() + pause_s)
-        return FileRemark("unreachable", {"platform": address.platform.capitalize()})
+        return reading.FileRemark("unreachable", {"platform": address.platform.capitalize()})
 
-    def _refused(self, address: Address, file: Attachment, remark: FileRemark) -> TakenFile:
+    def _refused(self, address: Address, file: Attachment, remark: reading.FileRemark) -> TakenFile:
         said = self._sentence(address, file, remark)
         return TakenFile(replace(file, parts=(), note=said), (said,))
 
-    def _sentence(self, address: Address, file: Attachment, remark: FileRemark) -> str:
+    def _sentence(self, address: Address, file: Attachment, remark: reading.FileRemark) -> str:
         return self._texts(address.platform)(f"files.{remark.key}", name=file.name, **remark.values)
 
 
-def _too_large(file: Attachment) -> FileRemark | None:
+def _too_large(file: Attachment) -> reading.FileRemark | None:
     size_bytes = file.size_bytes or 0
     if size_bytes <= MAX_FILE_BYTES:
         return None
-    return FileRemark("too_large", {"mib": math.ceil(size_bytes / _MIB), "limit": MAX_FILE_BYTES // _MIB})
+    return reading.FileRemark("too_large", {"mib": math.ceil(size_bytes / _MIB), "limit": MAX_FILE_BYTES // _MIB})
 
 
 class WorkerReader:
     """A `FileReader` whose files are decoded elsewhere: whatever a file does to its worker, the host goes on."""
 
-    def __init__(self, environment: Mapping[str, str], limits: ReadLimits | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str], limits: reading.ReadLimits | None = None) -> None:
         """`environment` is everything that workers see of it."""
         self._environment = dict(environment)
-        self._limits = limits or ReadLimits()
+        self._limits = limits or reading.ReadLimits()
         self._at_once = anyio.Semaphore(AT_ONCE)
         self.jailed: bool | None = None
         """Whether the last worker had a jail around it; None before the first."""
 
-    async def read(self, data: bytes, media_type: str, /) -> Reading:
+    async def read(self, data: bytes, media_type: str, /) -> reading.Reading:
         head = {"type": media_type, "limits": plain_data(self._limits)}
         given = json.dumps(head).encode() + b"\n" + data
         async with self._at_once:
@@ -241,16 +233,16 @@ class WorkerReader:
                 await worker.aclose()
         return None if worker.returncode else bytes(written)
 
-    def _reading(self, written: bytes) -> Reading:
+    def _reading(self, written: bytes) -> reading.Reading:
         line, _, rest = written.partition(b"\n")
         head: Mapping[str, Any] = json.loads(line)
         self.jailed = bool(head["jailed"])
         parts, begin = [], 0
         for kind, page, size in head["parts"]:
-            parts.append(ReadPart(kind, rest[begin : begin + size], page))
+            parts.append(reading.ReadPart(kind, rest[begin : begin + size], page))
             begin += size
-        remarks = tuple(FileRemark(key, values) for key, values in head["remarks"])
-        return Reading(head["type"], tuple(parts), remarks, head["seconds"])
+        remarks = tuple(reading.FileRemark(key, values) for key, values in head["remarks"])
+        return reading.Reading(head["type"], tuple(parts), remarks, head["seconds"])
 
 
 async def _give(worker: Process, given: bytes) -> None:
@@ -260,9 +252,9 @@ async def _give(worker: Process, given: bytes) -> None:
         await worker.stdin.aclose()
 
 
-def _failed() -> Reading:
+def _failed() -> reading.Reading:
     """The worker took too long, needed too much, or broke."""
-    return Reading(UNKNOWN_TYPE, (), (FileRemark("not_readable"),))
+    return reading.Reading(reading.UNKNOWN_TYPE, (), (reading.FileRemark("not_readable"),))
 
 
 class SessionFiles(SessionPart):
@@ -322,7 +314,7 @@ def tried(ground: TriedGround) -> NodePart | None:
 
 
 def _reader(own: FileSettings) -> WorkerReader:
-    return WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars))
+    return WorkerReader(process_environment(), reading.ReadLimits(text_chars=own.document_chars))
 
 
 class _Counts:

@@ -13,20 +13,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import anyio
+import mcp_types as mcp
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    Tool,
-    ToolAnnotations,
-)
 from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -72,7 +63,7 @@ MAX_NAME_CHARS = 64
 """The longest name of a tool that every known client takes."""
 
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
-_READS = ToolAnnotations(read_only_hint=True)
+_READS = mcp.ToolAnnotations(read_only_hint=True)
 _TASK = {"type": "string", "description": "The id of the task."}
 
 
@@ -116,11 +107,11 @@ class McpDoor:
             return
         await self._sessions.handle_request(scope, receive, send)
 
-    async def _list(self, context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+    async def _list(self, context: _Context, _: mcp.PaginatedRequestParams | None) -> mcp.ListToolsResult:
         tools = playbook_tools(self._tasks.orderable(_client(context)))
-        return ListToolsResult(tools=[*task_tools(), *(each.tool for each in tools.values())])
+        return mcp.ListToolsResult(tools=[*task_tools(), *(each.tool for each in tools.values())])
 
-    async def _call(self, context: _Context, params: CallToolRequestParams) -> CallToolResult:
+    async def _call(self, context: _Context, params: mcp.CallToolRequestParams) -> mcp.CallToolResult:
         client, given = _client(context), params.arguments or {}
         key = (context.meta or {}).get(KEY)
         try:
@@ -129,7 +120,7 @@ class McpDoor:
                 return _told(await self._deeds[params.name](client, keyed))
             tool = playbook_tools(self._tasks.orderable(client)).get(params.name)
             if tool is None:
-                raise MCPError(INVALID_PARAMS, f"There is no tool {params.name} for {client.name}.")
+                raise MCPError(mcp.INVALID_PARAMS, f"There is no tool {params.name} for {client.name}.")
             order = {"program": tool.program, "agent": tool.agent, "playbook": tool.playbook, "arguments": given}
             task = await self._start(client, {**order, **({} if key is None else {"key": key})})
             return _outcome(await self._waited(context, task))
@@ -173,7 +164,7 @@ class McpDoor:
 def _client(context: _Context) -> BusClient:
     request = context.request
     if request is None:  # pragma: no cover - only another transport would have none
-        raise MCPError(INVALID_PARAMS, "No request.")
+        raise MCPError(mcp.INVALID_PARAMS, "No request.")
     client: BusClient = request.state.client
     return client
 
@@ -182,15 +173,15 @@ def _named(given: Mapping[str, Any]) -> SessionId:
     return SessionId(str(given.get("task") or ""))
 
 
-def _told(task: ClientTask) -> CallToolResult:
+def _told(task: ClientTask) -> mcp.CallToolResult:
     data = task.data()
-    return CallToolResult(content=[_text(data)], structured_content=data)
+    return mcp.CallToolResult(content=[_text(data)], structured_content=data)
 
 
-def _outcome(task: ClientTask) -> CallToolResult:
+def _outcome(task: ClientTask) -> mcp.CallToolResult:
     if task.view.status == "completed":
         data = {"result": task.view.value}
-        return CallToolResult(content=[_text(task.view.value)], structured_content=data)
+        return mcp.CallToolResult(content=[_text(task.view.value)], structured_content=data)
     if task.question is not None:
         asked = task.question
         options = f" Options: {', '.join(asked.options)}." if asked.options else ""
@@ -201,13 +192,13 @@ def _outcome(task: ClientTask) -> CallToolResult:
     return _failed(task.view.error or f"The playbook was {task.view.status}.")
 
 
-def _failed(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+def _failed(text: str) -> mcp.CallToolResult:
+    return mcp.CallToolResult(content=[mcp.TextContent(type="text", text=text)], is_error=True)
 
 
-def _text(value: object) -> TextContent:
+def _text(value: object) -> mcp.TextContent:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return TextContent(type="text", text=text)
+    return mcp.TextContent(type="text", text=text)
 
 
 class PlaybookTool(Struct, frozen=True):
@@ -216,7 +207,7 @@ class PlaybookTool(Struct, frozen=True):
     program: str
     agent: str
     playbook: str
-    tool: Tool
+    tool: mcp.Tool
 
 
 def playbook_tools(orderable: Iterable[tuple[Program, AgentSpec, PlaybookSpec]]) -> Mapping[str, PlaybookTool]:
@@ -224,12 +215,12 @@ def playbook_tools(orderable: Iterable[tuple[Program, AgentSpec, PlaybookSpec]])
     found: dict[str, PlaybookTool] = {}
     for program, agent, playbook in orderable:
         name = _free(_FORBIDDEN.sub("_", f"{program.name}-{agent.name}-{playbook.name}")[:MAX_NAME_CHARS], found)
-        tool = Tool(
+        tool = mcp.Tool(
             name=name,
             title=f"{agent.name}: {playbook.name}",
             description=playbook.description or f"{playbook.name} of {agent.name}, in the program {program.name}.",
             input_schema=parameters_schema(playbook.params),
-            annotations=ToolAnnotations(read_only_hint=True) if playbook.pure else None,
+            annotations=mcp.ToolAnnotations(read_only_hint=True) if playbook.pure else None,
             _meta={KEY: True},
         )
         found[name] = PlaybookTool(program.name, agent.name, playbook.name, tool)
@@ -245,7 +236,7 @@ def parameters_schema(params: Sequence[Param]) -> dict[str, Any]:
     }
 
 
-def task_tools() -> list[Tool]:
+def task_tools() -> list[mcp.Tool]:
     order = {
         "program": {"type": "string"},
         "agent": {"type": "string", "description": "The agent's class."},
@@ -262,29 +253,29 @@ def task_tools() -> list[Tool]:
         "id": {"type": "string", "description": "A name of this answer: the same one again changes nothing."},
     }
     return [
-        Tool(
+        mcp.Tool(
             name=START,
             description="Have a playbook executed in the background. Gives the id of the task at once.",
             input_schema=_object(order, ["program", "agent", "playbook"]),
             _meta={KEY: True},
         ),
-        Tool(
+        mcp.Tool(
             name=STATUS,
             description="How far a task has come, without waiting.",
             input_schema=_object({"task": _TASK}, ["task"]),
             annotations=_READS,
         ),
-        Tool(
+        mcp.Tool(
             name=RESULT,
             description="The result of a task, waited for: its value or error once it is over, or what it asks.",
             input_schema=_object({"task": _TASK, "wait_s": wait}, ["task"]),
             annotations=_READS,
         ),
-        Tool(
+        mcp.Tool(
             name=ANSWER,
             description="Answer what a task asks, or tell it something.",
             input_schema=_object(answer, ["task", "text", "id"]),
-            annotations=ToolAnnotations(idempotent_hint=True),
+            annotations=mcp.ToolAnnotations(idempotent_hint=True),
         ),
     ]
 

@@ -114,11 +114,10 @@ def _key(does: str) -> str:
     return _SINGLE_KEYS.get(first) or " ".join([first.removesuffix("s").removesuffix("ing"), *more])
 
 
-class Silence:
+class Silence(Struct, frozen=True):
     """The people who do not want to be remembered, by program; without `records` nobody. Raises StorageUnavailable."""
 
-    def __init__(self, records: Records | None = None) -> None:
-        self._records = records
+    _records: Records | None = None
 
     async def holds(self, program: str, person: str) -> bool:
         """Whether nothing of a person is remembered or used."""
@@ -157,24 +156,16 @@ class Book(Struct):
         return [memory for memory in hits if memory.owner == owner][:limit]
 
 
-class Memories:
-    """The memories of all sessions of a node. `on` says of each program whether it remembers anything."""
+class Memories(Struct, frozen=True):
+    """The memories of all sessions of a node. `_on` says of each program whether it remembers anything."""
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        clock: Clock,
-        on: Callable[[str], bool | None],
-        silence: Silence,
-        limits: MemorySettings | None = None,
-    ) -> None:
-        self.store = store
-        self.silence = silence
-        self.limits = limits or MemorySettings()
-        self.clock = clock
-        self._on = on
-        self._books: OrderedDict[MemoryScope, Book] = OrderedDict()
-        self._indexing = anyio.Lock()
+    store: MemoryStore
+    clock: Clock
+    _on: Callable[[str], bool | None]
+    silence: Silence
+    limits: MemorySettings = field(default_factory=MemorySettings)
+    _books: OrderedDict[MemoryScope, Book] = field(default_factory=OrderedDict)
+    _indexing: anyio.Lock = field(default_factory=anyio.Lock)
 
     def on(self, program: str) -> bool:
         return bool(self._on(program))

@@ -14,15 +14,8 @@ from typing import Final
 
 from adapters.adapter import Inbound
 from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
+from gateway.features.memories import facts
 from gateway.features.memories.books import Meanings, Memories, Silence, current_of
-from gateway.features.memories.facts import (
-    MadeMemories,
-    MadeMemory,
-    MemoryGone,
-    MemoryKept,
-    MemoryMade,
-    MemoryWithdrawn,
-)
 from gateway.features.memories.session_memory import OTHERS, SessionMemory
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
@@ -87,23 +80,23 @@ class SessionMemories(PostingPart):
         self.listeners = (self.noted,)
         self.told = self._told
 
-    @hears(MemoryMade, MemoryWithdrawn)
+    @hears(facts.MemoryMade, facts.MemoryWithdrawn)
     def noted(self, _fact: FactContent) -> None:
         self._posting.wake()
 
     def undoing(self, after: int, /) -> None:
         """Have the memories forgotten that were made after a fact."""
-        for made in list(self._journal.state.part(MadeMemories).memories.values()):
+        for made in list(self._journal.state.part(facts.MadeMemories).memories.values()):
             if made.seq > after and made.status != "withdrawn":
-                self._journal.note(MemoryWithdrawn(made.id))
+                self._journal.note(facts.MemoryWithdrawn(made.id))
 
     async def _told(self, frame: FrameState, heard: str, asked: str) -> str | None:
         if not self._memory.on:
             return None
         return memories_text(await self._memory.told(frame, heard, asked))
 
-    def _owed(self) -> list[MadeMemory]:
-        return [made for made in self._journal.state.part(MadeMemories).memories.values() if made.owed]
+    def _owed(self) -> list[facts.MadeMemory]:
+        return [made for made in self._journal.state.part(facts.MadeMemories).memories.values() if made.owed]
 
     async def _post(self) -> None:
         while owed := self._owed():
@@ -112,16 +105,16 @@ class SessionMemories(PostingPart):
                 await self._post_one(made)
             self._journal.hurry()
 
-    async def _post_one(self, made: MadeMemory) -> None:
+    async def _post_one(self, made: facts.MadeMemory) -> None:
         memory, status = self._memory.memory_of(made), made.status
         if status == "withdrawn":
             await self._memories.store.forget(memory.scope, [made.id])
-            self._journal.note(MemoryGone(made.id))
+            self._journal.note(facts.MemoryGone(made.id))
         else:
             await self._memories.store.keep(memory, keep_s=self._memories.limits.keep_s)
             await self._memories.trim(memory.scope)
             if made.status == "new":
-                self._journal.note(MemoryKept(made.id))
+                self._journal.note(facts.MemoryKept(made.id))
 
 
 def memories_part(memories: Memories, meanings: Meanings | None = None) -> NodePart:

@@ -14,16 +14,9 @@ from gateway.features.memories.books import Book, Meanings, Memories, replaced_b
 from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
 from gateway.features.memories.index import runs
 from gateway.models.answers import BilledPerson
+from runtime.execution import standing
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import call
-from runtime.execution.standing import (
-    MemoryStanding,
-    hears_nobody,
-    last_message,
-    others_names,
-    own_names,
-    standing_of,
-)
 from runtime.sessions.features import SessionParts
 from runtime.stores.memories import NOBODY, MemoryScope, StoredMemory, scope_kind
 from runtime.tape.state.frames import FrameState
@@ -167,10 +160,10 @@ class SessionMemory:
             return f"not remembered: {stands}"
         who, state = about.casefold(), self._journal.state
         if who == _PROGRAM:
-            if not hears_nobody(state):
+            if not standing.hears_nobody(state):
                 return "not remembered: what people say is remembered about them or their place, never for the program"
             return _Meant(MemoryScope("program", self._program), NOBODY)
-        if who in _USER or who in map(str.casefold, own_names(state, stands.owner)):
+        if who in _USER or who in map(str.casefold, standing.own_names(state, stands.owner)):
             if stands.owner == NOBODY:
                 return "not remembered: it is not clear who has said it"
             return _Meant(stands.scope, stands.owner)
@@ -196,10 +189,10 @@ class SessionMemory:
         if is_instruction(text) or is_instruction(meant.about):
             return "it is an instruction; memories are facts about people and places"
         if meant.owner == NOBODY and meant.scope.kind == "place":
-            named = names_one(text, chain.from_iterable(own_names(state, str(one)) for one in state.people))
+            named = names_one(text, chain.from_iterable(standing.own_names(state, str(one)) for one in state.people))
             if named or is_personal(text):
                 return 'it is about one person; say about="user"'
-        elif not self._others and (other := names_one(text, others_names(state, meant.owner))):
+        elif not self._others and (other := names_one(text, standing.others_names(state, meant.owner))):
             return f"it is about {other}, and only what somebody says about themselves is remembered here"
         return ""
 
@@ -209,7 +202,7 @@ class SessionMemory:
         made = MemoryMade(
             *(id_, meant.scope.kind, meant.scope.whose, meant.owner, meant.about, text),
             self._memories.clock.now().timestamp(),
-            None if meant.owner == NOBODY else last_message(state, meant.owner),
+            None if meant.owner == NOBODY else standing.last_message(state, meant.owner),
         )
         earlier = self._unkept(meant.scope)
         return replace(made, replaces=replaced_by(text, meant.owner, meant.about, [*book.current, *earlier]))
@@ -271,7 +264,7 @@ class SessionMemory:
             found += [*best, *rest]
         return found[:limit]
 
-    def _readable(self, stands: MemoryStanding) -> list[tuple[MemoryScope, str]]:
+    def _readable(self, stands: standing.MemoryStanding) -> list[tuple[MemoryScope, str]]:
         """The scopes whose memories may be used now, with the owners."""
         mine = [] if stands.owner == NOBODY else [(stands.scope, stands.owner)]
         ours = [(stands.scope, NOBODY)] if stands.scope.kind == "place" else []
@@ -287,11 +280,11 @@ class SessionMemory:
             return book
         return Book.of_all([*(memory for memory in book.memories if memory.id not in gone), *new])
 
-    async def _standing(self, frame: FrameState) -> MemoryStanding | str:
+    async def _standing(self, frame: FrameState) -> standing.MemoryStanding | str:
         """Where a frame stands; why nothing is remembered or recalled there."""
         if not self.on:
             return "memory is off for this program"
-        stands = standing_of(self._journal.state, frame, self._conversation, self._program)
+        stands = standing.standing_of(self._journal.state, frame, self._conversation, self._program)
         if stands is None:
             return "meetings in a place of their own have no memory, nor have tasks that come of them"
         if stands.owner != NOBODY and await self._memories.silence.holds(self._program, stands.owner):

@@ -18,45 +18,27 @@ from gateway.clients.journals import TAPES, ClientJournals, journal_of, tape_nam
 from gateway.clients.requests import BusClient, ClientAdmission, answer, body_of, one_for_each_path, refused
 from gateway.clients.views import ClientView, acts
 from gateway.feature import TapeGround
+from gateway.features.notebooks import store as stored
 from gateway.features.notebooks.redis import notebooks_in
 from gateway.features.notebooks.search.routes import JournalSearch, SearchRoutes
 from gateway.features.notebooks.search.search import NotebookSearch
-from gateway.features.notebooks.store import (
-    MAX_ENTRIES_AT_ONCE,
-    Draft,
-    Merging,
-    Notebook,
-    NotebookEntry,
-    common,
-    cut,
-    entry_line,
-)
 from gateway.features.notebooks.tapes import NamedTapes, ReadingRoutes
 from gateway.features.notebooks.writing import Body, Writers, WritingRoutes
 from gateway.web.app import ServiceMount
+from runtime.core import errors
 from runtime.core.clock import Clock
-from runtime.core.errors import (
-    ArchiveUnavailable,
-    HeadMoved,
-    InboxFull,
-    NotebookExists,
-    NotebookFull,
-    NotebookGone,
-    StorageError,
-    StorageUnavailable,
-)
 from runtime.storage.encoding.sealing import PLAIN
 
 DOCUMENT = Path(__file__).parent / "openapi.json"
 """The description for tools. It holds no secret, so nobody is asked who they are."""
 
-_STATUS: dict[type[StorageError], int] = {
-    HeadMoved: 412,
-    NotebookFull: 507,
-    NotebookExists: 409,
-    NotebookGone: 404,
-    ArchiveUnavailable: 503,
-    StorageUnavailable: 503,
+_STATUS: dict[type[errors.StorageError], int] = {
+    errors.HeadMoved: 412,
+    errors.NotebookFull: 507,
+    errors.NotebookExists: 409,
+    errors.NotebookGone: 404,
+    errors.ArchiveUnavailable: 503,
+    errors.StorageUnavailable: 503,
 }
 
 
@@ -82,8 +64,8 @@ class MergeRoute(Writers, frozen=True):
                 await self._rebase(name, there)
             return answer({"merged": 0, "head": here.head})
         if moved == "fail" and here.head != expected:
-            raise HeadMoved(f"{name} has moved on since {other} left it, or was merged last.", head=here.head)
-        merging = Merging(other, there.branch, there.head, here.merged.get(other))
+            raise errors.HeadMoved(f"{name} has moved on since {other} left it, or was merged last.", head=here.head)
+        merging = stored.Merging(other, there.branch, there.head, here.merged.get(other))
         done = await self.notebooks.append(
             name,
             await self._drafts(there, first, form),
@@ -96,43 +78,45 @@ class MergeRoute(Writers, frozen=True):
         merged = {"merged": there.head - first + 1, "first": done.first, "last": done.last, "head": done.last}
         return answer(merged, 200 if done.known else 201)
 
-    async def _rebase(self, name: str, there: Notebook) -> None:
+    async def _rebase(self, name: str, there: stored.Notebook) -> None:
         """Have the fork go on from what it was merged into, unless it does."""
         here = await self.notebooks.find(name)
-        if here is not None and common(here.view(), there.view()) < max(here.head, there.head):
+        if here is not None and stored.common(here.view(), there.view()) < max(here.head, there.head):
             await self.notebooks.rebase(there.name, here, expect=there.head)
 
-    async def _drafts(self, there: Notebook, first: int, form: str) -> list[Draft]:
+    async def _drafts(self, there: stored.Notebook, first: int, form: str) -> list[stored.Draft]:
         store, view = self.notebooks, there.view()
         if form == "result":
-            last = [entry async for entry in store.read(cut(view, there.head, after=there.head - 1))]
+            last = [entry async for entry in store.read(stored.cut(view, there.head, after=there.head - 1))]
             return [_from(last[0], there.name, {"from_ids": [first, there.head]})]
-        if there.head - first >= MAX_ENTRIES_AT_ONCE:
-            text = f'{there.name} has more than {MAX_ENTRIES_AT_ONCE:,} entries to merge; merge them as "result".'
+        if there.head - first >= stored.MAX_ENTRIES_AT_ONCE:
+            text = (
+                f'{there.name} has more than {stored.MAX_ENTRIES_AT_ONCE:,} entries to merge; merge them as "result".'
+            )
             raise HTTPException(422, text)
-        entries = [entry async for entry in store.read(cut(view, there.head, after=first - 1))]
+        entries = [entry async for entry in store.read(stored.cut(view, there.head, after=first - 1))]
         return [_from(entry, there.name, {"from_id": entry.id}) for entry in entries]
 
 
-def _unmerged(here: Notebook, there: Notebook) -> tuple[int, int]:
+def _unmerged(here: stored.Notebook, there: stored.Notebook) -> tuple[int, int]:
     """The first entry that was not merged, and the head that `here` has if nothing came in between.
 
     Raises HTTPException where merged entries were rolled back there.
     """
-    merged, shared = here.merged.get(there.name), common(here.view(), there.view())
+    merged, shared = here.merged.get(there.name), stored.common(here.view(), there.view())
     if merged is None or shared >= merged.head:  # or it goes on from what it was merged into
         begun = there.at if there.parent == here.name else shared
         return begun + 1, begun
-    if common(there.view(), there.view(merged.branch)) < merged.last:
+    if stored.common(there.view(), there.view(merged.branch)) < merged.last:
         raise HTTPException(409, f"{there.name} was rolled back behind what was merged; merge another fork.")
     return merged.last + 1, merged.head
 
 
-def _from(entry: NotebookEntry, name: str, where: dict[str, Any]) -> Draft:
+def _from(entry: stored.NotebookEntry, name: str, where: dict[str, Any]) -> stored.Draft:
     data = entry.data()
     meta = data["meta"] if isinstance(data["meta"], dict) else {}
-    return Draft(
-        entry.kind, entry_line(entry.kind, data["payload"], {**meta, "from_tape": name, **where}, data["date"])
+    return stored.Draft(
+        entry.kind, stored.entry_line(entry.kind, data["payload"], {**meta, "from_tape": name, **where}, data["date"])
     )
 
 
@@ -156,7 +140,8 @@ class TapeService(Struct, frozen=True):
         document = Route("/openapi.json", _document, methods=["GET"])
         routes = one_for_each_path([*(route for view in views for route in view.routes()), *self.views, document])
         return Starlette(
-            routes=routes, exception_handlers={HTTPException: refused, InboxFull: refused, StorageError: _not_stored}
+            routes=routes,
+            exception_handlers={HTTPException: refused, errors.InboxFull: refused, errors.StorageError: _not_stored},
         )
 
 
@@ -165,10 +150,10 @@ async def _document(_: Request) -> Response:
 
 
 async def _not_stored(_: Request, error: Exception) -> Response:
-    status = _STATUS.get(type(error)) if isinstance(error, StorageError) else None
+    status = _STATUS.get(type(error)) if isinstance(error, errors.StorageError) else None
     if status is None:
         raise error
-    head = {"head": error.head} if isinstance(error, HeadMoved) else {}
+    head = {"head": error.head} if isinstance(error, errors.HeadMoved) else {}
     return answer({"error": str(error), **head}, status)
 
 

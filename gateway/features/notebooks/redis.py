@@ -13,28 +13,7 @@ from msgspec import Struct
 
 from gateway.database import GatewayDatabase
 from gateway.feature import FeatureGround
-from gateway.features.notebooks.store import (
-    ANCHOR,
-    KEY_KEPT_MS,
-    MAX_BRANCHES,
-    Appended,
-    Draft,
-    EntryRange,
-    Merged,
-    Merging,
-    Notebook,
-    NotebookBranch,
-    NotebookEntry,
-    NotebookStore,
-    entry_line,
-    head_moved,
-    name_taken,
-    no_entry,
-    no_room_for,
-    no_room_in,
-    rolled_back_too_often,
-    view_up_to,
-)
+from gateway.features.notebooks import store
 from gateway.jobs.retention import INTERVAL
 from gateway.jobs.runner import Job, every
 from runtime.bus import Bus
@@ -79,7 +58,7 @@ class RedisNotebooks(Struct, eq=False):
     _counted: int | None = None
     _counted_at: float = 0.0
 
-    async def find(self, name: str, /) -> Notebook | None:
+    async def find(self, name: str, /) -> store.Notebook | None:
         keys = keys_of(name)
 
         asked = [("hgetall", keys.notebook), ("hgetall", keys.branches)]
@@ -93,23 +72,23 @@ class RedisNotebooks(Struct, eq=False):
     async def append(
         self,
         name: str,
-        drafts: Sequence[Draft],
+        drafts: Sequence[store.Draft],
         /,
         *,
         expect: int | None = None,
         key: str | None = None,
-        merging: Merging | None = None,
-    ) -> Appended:
+        merging: store.Merging | None = None,
+    ) -> store.Appended:
         keys, mark = keys_of(name), uuid.uuid4().hex
         if not await self._connection.ask("EXISTS", keys.notebook):
             await self._make_room()
-        arguments: list[str | int] = [name, mark, _ATTEMPT_KEPT_MS if key is None else KEY_KEPT_MS]
+        arguments: list[str | int] = [name, mark, _ATTEMPT_KEPT_MS if key is None else store.KEY_KEPT_MS]
         arguments += ["" if expect is None else expect, self.entries, *_merged_fields(merging)]
         for number, draft in enumerate(drafts):
             own = f"{mark}.{number}"
             line = self._connection.sealing.shared.seal(notebook_binding(name, own), draft.line)
             sealed = "" if line == draft.line else own
-            arguments += [int(draft.kind == ANCHOR), draft.kind, line, int(draft.raw), sealed]
+            arguments += [int(draft.kind == store.ANCHOR), draft.kind, line, int(draft.raw), sealed]
         kind, first, *last = await self._connection.run(
             _APPEND,
             [
@@ -124,13 +103,13 @@ class RedisNotebooks(Struct, eq=False):
             arguments,
         )
         if kind == "full":
-            raise no_room_in(name, self.entries)
+            raise store.no_room_in(name, self.entries)
         if kind in ("head", "merged"):
-            raise head_moved(name, first)
-        return Appended(first, last[0], kind == "known")
+            raise store.head_moved(name, first)
+        return store.Appended(first, last[0], kind == "known")
 
-    async def fork(self, name: str, origin: Notebook, at: int, /, *, branch: int | None = None) -> bool:
-        view = view_up_to(origin, at, branch)
+    async def fork(self, name: str, origin: store.Notebook, at: int, /, *, branch: int | None = None) -> bool:
+        view = store.view_up_to(origin, at, branch)
         await self._touch(origin, view)
         keys = keys_of(name)
         if not await self._connection.ask("EXISTS", keys.notebook):
@@ -142,13 +121,13 @@ class RedisNotebooks(Struct, eq=False):
             [name, uuid.uuid4().hex, origin.name, at, taken_over],
         )
         if kind == "exists":
-            raise name_taken(name)
+            raise store.name_taken(name)
         return bool(kind == "ok")
 
     async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
         return await self._move(name, to, expect, "")
 
-    async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
+    async def rebase(self, name: str, origin: store.Notebook, /, *, expect: int) -> int:
         await self._touch(origin, origin.view())
         return await self._move(name, origin.head, expect, _origin_text(origin.view()))
 
@@ -165,34 +144,36 @@ class RedisNotebooks(Struct, eq=False):
         ]
         return bool(await self._connection.run(_DELETE, places, arguments))
 
-    async def _touch(self, origin: Notebook, view: Sequence[EntryRange]) -> None:
+    async def _touch(self, origin: store.Notebook, view: Sequence[store.EntryRange]) -> None:
         """Note that entries of notebooks are taken over: none of these is deleted meanwhile. Raises NotebookGone."""
         for name in dict.fromkeys([origin.name, *(one.notebook for one in view)]):
             keys = keys_of(name)
             if not await self._connection.run(_TOUCH, [keys.shard.notebooks, keys.notebook], [name]):
-                raise no_entry(name, origin.head)
+                raise store.no_entry(name, origin.head)
 
     async def _move(self, name: str, to: int, expect: int | None, taken_over: str) -> int:
         keys = keys_of(name)
         kind, found = await self._connection.run(
             _MOVE,
             [keys.notebook, keys.branches, keys.shard.notebooks, keys.shard.notebook_news],
-            [name, uuid.uuid4().hex, to, "" if expect is None else expect, MAX_BRANCHES, taken_over],
+            [name, uuid.uuid4().hex, to, "" if expect is None else expect, store.MAX_BRANCHES, taken_over],
         )
         if kind == "head":
-            raise head_moved(name, found)
+            raise store.head_moved(name, found)
         if kind == "full":
-            raise rolled_back_too_often(name)
+            raise store.rolled_back_too_often(name)
         if kind in ("gone", "beyond"):
-            raise no_entry(name, to)
+            raise store.no_entry(name, to)
         return int(found)
 
-    async def read(self, view: Sequence[EntryRange], /, *, back: bool = False) -> AsyncIterator[NotebookEntry]:
+    async def read(
+        self, view: Sequence[store.EntryRange], /, *, back: bool = False
+    ) -> AsyncIterator[store.NotebookEntry]:
         for stretch in reversed(view) if back else view:
             async for entry in self._read_stretch(stretch, back):
                 yield entry
 
-    async def anchors(self, view: Sequence[EntryRange], /) -> AsyncIterator[int]:
+    async def anchors(self, view: Sequence[store.EntryRange], /) -> AsyncIterator[int]:
         for stretch in reversed(view):
             key, offset = keys_of(stretch.notebook).anchors, stretch.offset
             last, first = stretch.last - offset, stretch.first - offset
@@ -219,10 +200,10 @@ class RedisNotebooks(Struct, eq=False):
             counts = await self._connection.each(_lists(), lambda batch, key: batch.zcard(key))
             self._counted, self._counted_at = sum(counts), now
         if self._counted >= self.notebooks:
-            raise no_room_for(self.notebooks)
+            raise store.no_room_for(self.notebooks)
         self._counted += 1
 
-    async def _read_stretch(self, stretch: EntryRange, back: bool) -> AsyncIterator[NotebookEntry]:
+    async def _read_stretch(self, stretch: store.EntryRange, back: bool) -> AsyncIterator[store.NotebookEntry]:
         key, offset = keys_of(stretch.notebook).entries, stretch.offset
         first, last = stretch.first - offset, stretch.last - offset
         while first <= last:
@@ -237,13 +218,13 @@ class RedisNotebooks(Struct, eq=False):
             if len(page) < _PAGE:
                 return
 
-    def _entry(self, name: str, number: int, fields: Fields) -> NotebookEntry:
+    def _entry(self, name: str, number: int, fields: Fields) -> store.NotebookEntry:
         kind, raw = fields["k"], "r" in fields
         try:
             line = self._connection.sealing.open(notebook_binding(name, fields.get("m", "")), fields["d"])
         except ContentLocked as error:
-            line, raw = entry_line(kind, {"locked": str(error)}, {}, ""), False
-        return NotebookEntry(number, kind, line, raw, "m" in fields)
+            line, raw = store.entry_line(kind, {"locked": str(error)}, {}, ""), False
+        return store.NotebookEntry(number, kind, line, raw, "m" in fields)
 
 
 def keys_of(name: str) -> NotebookKeys:
@@ -254,9 +235,9 @@ def _lists() -> list[str]:
     return [ShardKeys(shard).notebooks for shard in range(SHARDS)]
 
 
-def _notebook(name: str, row: Fields, branches: Fields) -> Notebook:
+def _notebook(name: str, row: Fields, branches: Fields) -> store.Notebook:
     merged = {key.removeprefix(_MERGED): value.split() for key, value in row.items() if key.startswith(_MERGED)}
-    return Notebook(
+    return store.Notebook(
         name,
         int(row["head"]),
         int(row["branch"]),
@@ -265,26 +246,26 @@ def _notebook(name: str, row: Fields, branches: Fields) -> Notebook:
         int(row["at"]),
         {int(number): _branch(text, row.get(f"origin:{number}", "[]")) for number, text in branches.items()},
         int(row["created"]),
-        {other: Merged(*map(int, numbers)) for other, numbers in merged.items()},
+        {other: store.Merged(*map(int, numbers)) for other, numbers in merged.items()},
     )
 
 
-def _branch(text: str, origin: str) -> NotebookBranch:
+def _branch(text: str, origin: str) -> store.NotebookBranch:
     at, offset, parent, head = text.split()
-    return NotebookBranch(
+    return store.NotebookBranch(
         int(at),
         int(offset),
         None if parent == "-" else int(parent),
         None if head == "-" else int(head),
-        tuple(EntryRange(*each) for each in json.loads(origin)),
+        tuple(store.EntryRange(*each) for each in json.loads(origin)),
     )
 
 
-def _origin_text(view: Sequence[EntryRange]) -> str:
+def _origin_text(view: Sequence[store.EntryRange]) -> str:
     return json.dumps([[one.notebook, one.first, one.last, one.offset] for one in view])
 
 
-def _merged_fields(merging: Merging | None) -> tuple[str, str, str]:
+def _merged_fields(merging: store.Merging | None) -> tuple[str, str, str]:
     if merging is None:
         return "", "", ""
     was = merging.before
@@ -306,15 +287,14 @@ class OldNotebook(Struct, frozen=True):
     written: int
 
 
-class NotebookRetention:
+class NotebookRetention(Struct, frozen=True):
     """Deletes what nobody has written in, forked or rebased from for `days`, 0 for never. One of which another notebook
     sees entries stays until that one is gone. Raises StorageUnavailable.
     """
 
-    def __init__(self, notebooks: NotebookStore, days: float, clock: Clock) -> None:
-        self._notebooks = notebooks
-        self._days = days
-        self._clock = clock
+    _notebooks: store.NotebookStore
+    _days: float
+    _clock: Clock
 
     async def plan(self) -> list[OldNotebook]:
         """What is to be deleted now, by name. Reads every notebook and changes nothing."""

@@ -20,16 +20,7 @@ from gateway.clients.journals import ClosedRooms, journal_of, tape_name
 from gateway.clients.requests import STREAM_HEADERS, BusClient, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL, ClientScopes
 from gateway.clients.views import ClientView, looks
-from gateway.features.notebooks.store import (
-    MAX_ENTRIES_AT_ONCE,
-    NOTEBOOK_NAME,
-    Notebook,
-    NotebookEntry,
-    NotebookStore,
-    common,
-    cut,
-    no_branch,
-)
+from gateway.features.notebooks import store as stored
 from runtime.core.ids import SessionId
 from runtime.core.json_text import write_json
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
@@ -64,7 +55,7 @@ class TapeLine(Struct, frozen=True):
 class NamedTapes:
     """Finds tapes by their names. Journals come with their words where `scopes` allow that."""
 
-    def __init__(self, notebooks: NotebookStore, catalog: SessionCatalog, reader: TapeReader) -> None:
+    def __init__(self, notebooks: stored.NotebookStore, catalog: SessionCatalog, reader: TapeReader) -> None:
         self.notebooks = notebooks
         self.catalog = catalog
         self.reader = reader
@@ -88,7 +79,7 @@ class NamedTapes:
 class NotebookTape:
     """A notebook as it was when it was looked up; what is on it never changes. `head` is 0 for one without entries."""
 
-    def __init__(self, store: NotebookStore, notebook: Notebook, branch: int | None = None) -> None:
+    def __init__(self, store: stored.NotebookStore, notebook: stored.Notebook, branch: int | None = None) -> None:
         self.name = notebook.name
         self.branch = notebook.branch if branch is None else branch
         self._store = store
@@ -97,7 +88,7 @@ class NotebookTape:
             self.head = notebook.head_of(self.branch)
             self._view = notebook.view(branch)
         except LookupError as error:
-            raise no_branch(self.name, branch) from error
+            raise stored.no_branch(self.name, branch) from error
 
     def about(self) -> dict[str, Any]:
         """What there is to know of it, JSON data."""
@@ -121,7 +112,7 @@ class NotebookTape:
 
     async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[TapeLine]:
         """The entries after number `after`, up to `until`, in order or in reverse."""
-        async for entry in self._store.read(cut(self._view, until, after=after), back=back):
+        async for entry in self._store.read(stored.cut(self._view, until, after=after), back=back):
             yield TapeLine(entry.id, entry.kind, partial(_text, entry))
 
     async def file_lines(self) -> AsyncIterator[str]:
@@ -130,10 +121,10 @@ class NotebookTape:
 
     async def since(self, anchor: str, until: int) -> int | None:
         """The number of the last anchor of this name, of any for `*`, not above `until`."""
-        async for number in self._store.anchors(cut(self._view, until)):
+        async for number in self._store.anchors(stored.cut(self._view, until)):
             if anchor == ANY_ANCHOR:
                 return number
-            async for entry in self._store.read(cut(self._view, number, after=number - 1)):
+            async for entry in self._store.read(stored.cut(self._view, number, after=number - 1)):
                 payload = entry.data()["payload"]
                 if isinstance(payload, dict) and payload.get("name") == anchor:
                     return number
@@ -144,7 +135,7 @@ class NotebookTape:
 
     async def shared_with(self, branch: int) -> int:
         """The number of entries that it shares with another branch of it. Raises LookupError where there is none."""
-        return common(self._view, self._notebook.view(branch))
+        return stored.common(self._view, self._notebook.view(branch))
 
 
 class JournalTape:
@@ -219,7 +210,7 @@ def fact_data(fact: Fact, *, content: bool) -> dict[str, Any]:
     return {"id": fact.seq, "kind": fact.kind, **said, "meta": meta, "date": fact.at.isoformat()}
 
 
-def _text(entry: NotebookEntry) -> str:
+def _text(entry: stored.NotebookEntry) -> str:
     return write_json(entry.data()) if entry.raw else entry.exported()
 
 
@@ -336,10 +327,10 @@ class ReadingRoutes(ClientView, frozen=True):
         """The tape that is to be followed; an empty one for a notebook that its first entry is yet to begin."""
         name = tape_name(client, "read", request)
         could_begin = (
-            NOTEBOOK_NAME.fullmatch(name) and journal_of(name) is None and "branch" not in request.query_params
+            stored.NOTEBOOK_NAME.fullmatch(name) and journal_of(name) is None and "branch" not in request.query_params
         )
         if could_begin and await self.tapes.find(name, client.scopes) is None:
-            return NotebookTape(self.tapes.notebooks, Notebook(name))
+            return NotebookTape(self.tapes.notebooks, stored.Notebook(name))
         return await self._found(request, client)
 
     async def _found(self, request: Request, client: BusClient) -> Tape:
@@ -358,7 +349,7 @@ async def _wanted(request: Request, tape: Tape) -> _Wanted:
         after = max(after, (await tape.since(anchor, until) or 1) - 1)
     kinds = frozenset(filter(None, request.query_params.get("kinds", "").split(",")))
     back = chosen(request, "reverse", *_FLAGS) in ("1", "true")
-    return _Wanted(after, until, whole(request, "limit", 100, MAX_ENTRIES_AT_ONCE, least=1), back, kinds)
+    return _Wanted(after, until, whole(request, "limit", 100, stored.MAX_ENTRIES_AT_ONCE, least=1), back, kinds)
 
 
 async def _some(tape: Tape, wanted: _Wanted) -> tuple[list[str], int | None]:

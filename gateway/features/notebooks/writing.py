@@ -17,17 +17,7 @@ from starlette.responses import Response
 from gateway.clients.journals import ClientJournals, allowed, journal_of, tape_name
 from gateway.clients.requests import BusClient, answer, body_of
 from gateway.clients.views import ClientView, acts
-from gateway.features.notebooks.store import (
-    ANCHOR,
-    MAX_ENTRIES_AT_ONCE,
-    MAX_ENTRY_BYTES,
-    NOTEBOOK_NAME,
-    UNREADABLE_LINE,
-    Draft,
-    Notebook,
-    NotebookStore,
-    entry_line,
-)
+from gateway.features.notebooks import store
 from gateway.features.notebooks.tapes import ANY_ANCHOR, MAX_NUMBER, NotebookTape
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import MAX_NAME_CHARS
@@ -66,13 +56,13 @@ class ReadFile:
 class Portion(Struct, frozen=True):
     """Some lines. The key follows from all lines up to them: what was taken of a file is known again."""
 
-    drafts: list[Draft]
+    drafts: list[store.Draft]
     key: str
 
 
 async def portions(content: AsyncIterator[bytes], found: ReadFile) -> AsyncIterator[Portion]:
     """The lines of a file in portions, which are the same however the file arrives. Raises BadLine."""
-    digest, drafts, size = hashlib.sha256(b"import"), list[Draft](), 0
+    digest, drafts, size = hashlib.sha256(b"import"), list[store.Draft](), 0
     async for line, whole in _lines(content):
         draft = _draft(line, found, whole=whole)
         if draft is None:
@@ -94,18 +84,18 @@ async def _lines(content: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bo
         *lines, left = (left + chunk).split(b"\n")
         for line in lines:
             yield line, True
-        if len(left) > MAX_ENTRY_BYTES:
+        if len(left) > store.MAX_ENTRY_BYTES:
             yield left, True
             left = b""
     if left:
         yield left, False
 
 
-def _draft(line: bytes, found: ReadFile, *, whole: bool) -> Draft | None:
+def _draft(line: bytes, found: ReadFile, *, whole: bool) -> store.Draft | None:
     """The entry of a line; None for the beginning of one."""
     found.lines += 1
-    if len(line) > MAX_ENTRY_BYTES:
-        raise BadLine(f"line {found.lines} has more than {MAX_ENTRY_BYTES:,} bytes")
+    if len(line) > store.MAX_ENTRY_BYTES:
+        raise BadLine(f"line {found.lines} has more than {store.MAX_ENTRY_BYTES:,} bytes")
     try:
         kind = _kind(line)
     except UnicodeDecodeError as error:
@@ -118,7 +108,7 @@ def _draft(line: bytes, found: ReadFile, *, whole: bool) -> Draft | None:
         return None
     if kind is None:
         found.unreadable.append(found.lines)
-    return Draft(kind or UNREADABLE_LINE, line.decode(), raw=True)
+    return store.Draft(kind or store.UNREADABLE_LINE, line.decode(), raw=True)
 
 
 def _kind(line: bytes) -> str | None:
@@ -172,11 +162,11 @@ class Body:
 
 
 class Writers(ClientView, frozen=True):
-    notebooks: NotebookStore
+    notebooks: store.NotebookStore
     journals: ClientJournals
     clock: Clock
 
-    async def notebook(self, client: BusClient, name: str, *, action: str = "write") -> Notebook:
+    async def notebook(self, client: BusClient, name: str, *, action: str = "write") -> store.Notebook:
         """A notebook that is there. Raises HTTPException."""
         found = await self.notebooks.find(allowed(client, action, name))
         if found is None:
@@ -203,7 +193,7 @@ class WritingRoutes(Writers, frozen=True):
         name = tape_name(client, "write", request)
         _refuse_journal(name, "Sessions are compacted by Parley itself.")
         body = Body(await body_of(request), "summary", "name", "state", "expect", "key")
-        summary, state = body.text("summary", MAX_ENTRY_BYTES), body.data.get("state", {})
+        summary, state = body.text("summary", store.MAX_ENTRY_BYTES), body.data.get("state", {})
         if summary is None or not isinstance(state, Mapping):
             raise HTTPException(422, "A compaction has a summary, a text; and state, if any, is a JSON object.")
         for tried in range(_TRIES):
@@ -211,7 +201,7 @@ class WritingRoutes(Writers, frozen=True):
             last = await NotebookTape(self.notebooks, notebook).since(ANY_ANCHOR, notebook.head)
             covers = [(last or 0) + 1, notebook.head]
             payload = {"name": body.text("name") or COMPACTED, "state": {**state, "summary": summary, "range": covers}}
-            draft = Draft(ANCHOR, _line(ANCHOR, payload, {}, self.now()))
+            draft = store.Draft(store.ANCHOR, _line(store.ANCHOR, payload, {}, self.now()))
             expect = body.expect()
             try:
                 guard = notebook.head if expect is None else expect
@@ -275,14 +265,14 @@ class WritingRoutes(Writers, frozen=True):
             raise HTTPException(422, "The file has no whole line.")
         return answer({"tape": name, "last": last, "unreadable": found.unreadable, "torn": torn}, 201)
 
-    def _drafts(self, entries: Any) -> Sequence[Draft]:
-        if not isinstance(entries, list) or not 0 < len(entries) <= MAX_ENTRIES_AT_ONCE:
-            raise HTTPException(422, f"entries is a list of 1 to {MAX_ENTRIES_AT_ONCE:,}.")
+    def _drafts(self, entries: Any) -> Sequence[store.Draft]:
+        if not isinstance(entries, list) or not 0 < len(entries) <= store.MAX_ENTRIES_AT_ONCE:
+            raise HTTPException(422, f"entries is a list of 1 to {store.MAX_ENTRIES_AT_ONCE:,}.")
         now = self.now()
         return [draft_of(entry, now) for entry in entries]
 
 
-def draft_of(entry: Any, now: str) -> Draft:
+def draft_of(entry: Any, now: str) -> store.Draft:
     """An entry as a client sends it. Raises HTTPException."""
     if not isinstance(entry, Mapping) or not set(entry) <= _ENTRY_KEYS:
         raise HTTPException(422, f"An entry is a JSON object with {', '.join(sorted(_ENTRY_KEYS))}.")
@@ -291,7 +281,7 @@ def draft_of(entry: Any, now: str) -> Draft:
         raise HTTPException(422, f"kind is a text of 1 to {MAX_NAME_CHARS} characters.")
     if not isinstance(meta, Mapping) or not isinstance(date, str):
         raise HTTPException(422, "meta is a JSON object, and date a text.")
-    return Draft(kind, _line(kind, entry.get("payload", {}), meta, date))
+    return store.Draft(kind, _line(kind, entry.get("payload", {}), meta, date))
 
 
 def new_name(name: str) -> str:
@@ -299,7 +289,7 @@ def new_name(name: str) -> str:
     _refuse_journal(
         name, "A session is not appended to. Send an event to it: POST /bus/v1/events, or a task's messages."
     )
-    if not NOTEBOOK_NAME.fullmatch(name):
+    if not store.NOTEBOOK_NAME.fullmatch(name):
         raise HTTPException(422, "A notebook's name has letters, digits, and . _ - inside; at most 128.")
     return name
 
@@ -310,9 +300,9 @@ def _refuse_journal(name: str, why: str) -> None:
 
 
 def _line(kind: str, payload: Any, meta: Any, date: str) -> str:
-    line = entry_line(kind, payload, meta, date)
-    if len(line.encode()) > MAX_ENTRY_BYTES:
-        raise HTTPException(413, f"An entry has at most {MAX_ENTRY_BYTES:,} bytes.")
+    line = store.entry_line(kind, payload, meta, date)
+    if len(line.encode()) > store.MAX_ENTRY_BYTES:
+        raise HTTPException(413, f"An entry has at most {store.MAX_ENTRY_BYTES:,} bytes.")
     return line
 
 

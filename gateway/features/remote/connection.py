@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 import anyio
 import anyio.to_thread
 import httpx2
+import mcp_types as mcp
 from mcp.client.client import Client
 from mcp.client.session import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
@@ -21,27 +22,11 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, 
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    METHOD_NOT_FOUND,
-    CallToolResult,
-    Implementation,
-    RequestParamsMeta,
-    Tool,
-    ToolListChangedNotification,
-)
 from msgspec import Struct
 from pydantic import ValidationError
 
+from gateway.features.remote import transports
 from gateway.features.remote.tools import KEY
-from gateway.features.remote.transports import (
-    ATTEMPT,
-    MAX_ANSWER_BYTES,
-    RequestAttempt,
-    Said,
-    http_client,
-    stdio_streams,
-)
 from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
 from runtime.core.plain_text import one_line
 from runtime.language.remote import RemoteSpec
@@ -52,7 +37,7 @@ _SDK = logging.getLogger("mcp")
 _SDK.addHandler(logging.NullHandler())
 _SDK.propagate = False
 
-_US = Implementation(name="parley", version="1")
+_US = mcp.Implementation(name="parley", version="1")
 NOT_FOUND = 404
 """The answer of a server that no longer knows our session. It has done nothing."""
 
@@ -70,7 +55,7 @@ class ConnectionWiring(Struct, frozen=True):
     connect_s: float
     environment: Mapping[str, str]
     variables: Mapping[str, str]
-    said: Said
+    said: transports.Said
     progressed: Callable[[str], None]
 
 
@@ -90,10 +75,10 @@ class Connection:
         self._client = client
         self._wiring = wiring
 
-    async def tools(self) -> list[Tool]:
+    async def tools(self) -> list[mcp.Tool]:
         """All tools of the server. Raises RemoteFault and RemoteUnavailable."""
         with _translated():
-            found: list[Tool] = []
+            found: list[mcp.Tool] = []
             cursor: str | None = None
             for _ in range(MAX_PAGES):
                 page = await self._client.list_tools(cursor=cursor)
@@ -103,13 +88,16 @@ class Connection:
                     break
             return found
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | AnswerLost:
+    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> mcp.CallToolResult | AnswerLost:
         """Have the server do something once. Raises RemoteFault when it refuses or its answer cannot be read."""
-        attempt = RequestAttempt()
-        token = ATTEMPT.set(attempt)
+        attempt = transports.RequestAttempt()
+        token = transports.ATTEMPT.set(attempt)
         try:
             return await self._client.call_tool(
-                tool, dict(arguments), progress_callback=self._progressed, meta=cast("RequestParamsMeta", {KEY: key})
+                tool,
+                dict(arguments),
+                progress_callback=self._progressed,
+                meta=cast("mcp.RequestParamsMeta", {KEY: key}),
             )
         except MCPError as error:
             return self._outcome(error, attempt)
@@ -119,14 +107,14 @@ class Connection:
             self.closed.set()
             return AnswerLost(attempt.sent, str(error) or "the connection ended")
         finally:
-            ATTEMPT.reset(token)
+            transports.ATTEMPT.reset(token)
 
-    def _outcome(self, error: MCPError, attempt: RequestAttempt) -> AnswerLost:
+    def _outcome(self, error: MCPError, attempt: transports.RequestAttempt) -> AnswerLost:
         why = one_line(error.message, 300)
-        if error.message == _SESSION_GONE or (attempt.status == NOT_FOUND and error.code != METHOD_NOT_FOUND):
+        if error.message == _SESSION_GONE or (attempt.status == NOT_FOUND and error.code != mcp.METHOD_NOT_FOUND):
             self.closed.set()
             return AnswerLost(sent=False, why="the server was restarted")
-        if error.code == CONNECTION_CLOSED:
+        if error.code == mcp.CONNECTION_CLOSED:
             self.closed.set()
             return AnswerLost(attempt.sent, "the connection ended")
         if attempt.status is not None and attempt.status >= 500:
@@ -139,7 +127,7 @@ class Connection:
 
     async def heard(self, message: IncomingMessage) -> None:
         """Take a message that the server sends on its own."""
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, mcp.ToolListChangedNotification):
             self.changed.set()
 
     async def follow(self) -> None:
@@ -165,11 +153,11 @@ async def open_connection(spec: RemoteSpec, wiring: ConnectionWiring) -> AsyncIt
         for connection in handlers:
             await connection.heard(message)
 
-    attempt = RequestAttempt()
+    attempt = transports.RequestAttempt()
     with _translated(attempt), anyio.CancelScope() as limit:
         limit.deadline = anyio.current_time() + wiring.connect_s
         async with AsyncExitStack() as stack:
-            ATTEMPT.set(attempt)
+            transports.ATTEMPT.set(attempt)
             target = await _target(spec, wiring, stack)
             client = Client(target, message_handler=heard, client_info=_US, cache=None)
             await stack.enter_async_context(client)
@@ -189,11 +177,11 @@ async def _target(spec: RemoteSpec, wiring: ConnectionWiring, stack: AsyncExitSt
         return await anyio.to_thread.run_sync(_load_server, spec)
     if spec.transport == "streamable-http":
         secret = wiring.variables.get(spec.secret) if spec.secret else None
-        client = await stack.enter_async_context(http_client(spec.header, secret, wiring.connect_s))
-        return streamable_http_client(spec.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES)
+        client = await stack.enter_async_context(transports.http_client(spec.header, secret, wiring.connect_s))
+        return streamable_http_client(spec.url, http_client=client, max_sse_event_size=transports.MAX_ANSWER_BYTES)
     environment = {**wiring.environment, **{name: wiring.variables[name] for name in spec.env}}
     start = [spec.command] if spec.command else [sys.executable, str(spec.directory / spec.url)]
-    return stdio_streams([*start, *spec.args], spec.directory, environment, wiring.said)
+    return transports.stdio_streams([*start, *spec.args], spec.directory, environment, wiring.said)
 
 
 def _load_server(spec: RemoteSpec) -> Any:
@@ -229,7 +217,7 @@ def _unchanged_logging() -> Iterator[None]:
 
 
 @contextmanager
-def _translated(attempt: RequestAttempt | None = None) -> Iterator[None]:
+def _translated(attempt: transports.RequestAttempt | None = None) -> Iterator[None]:
     """The SDK's exceptions as our errors; ours and groups of them as the first of them."""
     try:
         yield

@@ -10,17 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
-from mcp_types import (
-    AudioContent,
-    BlobResourceContents,
-    CallToolResult,
-    ContentBlock,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-)
+import mcp_types as mcp
 from msgspec import Struct, field
 
 from gateway.features.remote.connection import AnswerLost, Connection, ConnectionWiring, open_connection
@@ -30,15 +20,7 @@ from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
 from runtime.core.errors import OutcomeUnknown, RemoteError, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
 from runtime.core.plain_text import one_line, plain
-from runtime.events.sessions import (
-    RemoteConnected,
-    RemoteListed,
-    RemoteLost,
-    RemoteProgressed,
-    RemoteReturned,
-    RemoteSaid,
-    RemoteUnreachable,
-)
+from runtime.events import sessions as happened
 from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec
 from runtime.language.remote import RemoteSpec
@@ -68,7 +50,7 @@ PYTHON = "python"
 """The name, in the settings, of the Python that runs a program's own server."""
 
 
-def value_of(result: CallToolResult, output_schema: Mapping[str, Any] | None, max_chars: int) -> Any:
+def value_of(result: mcp.CallToolResult, output_schema: Mapping[str, Any] | None, max_chars: int) -> Any:
     """The structured value if there is one of acceptable length, else the text.
 
     A server's wrapper {"result": …} is removed. A text longer than `max_chars` is cut and says so.
@@ -86,23 +68,23 @@ def value_of(result: CallToolResult, output_schema: Mapping[str, Any] | None, ma
     return text_of(result, max_chars)
 
 
-def text_of(result: CallToolResult, max_chars: int) -> str:
+def text_of(result: mcp.CallToolResult, max_chars: int) -> str:
     return _cut("\n".join(part for block in result.content for part in _parts(block)), max_chars)
 
 
-def error_of(result: CallToolResult) -> str:
+def error_of(result: mcp.CallToolResult) -> str:
     return one_line(text_of(result, 4 * MAX_ERROR_CHARS), MAX_ERROR_CHARS) or "it does not say why"
 
 
-def _parts(block: ContentBlock) -> Iterator[str]:
+def _parts(block: mcp.ContentBlock) -> Iterator[str]:
     match block:
-        case TextContent(text=text) | EmbeddedResource(resource=TextResourceContents(text=text)):
+        case mcp.TextContent(text=text) | mcp.EmbeddedResource(resource=mcp.TextResourceContents(text=text)):
             yield plain(text)
-        case ImageContent() | AudioContent():
+        case mcp.ImageContent() | mcp.AudioContent():
             yield _left_out(block.mime_type, block.data)
-        case EmbeddedResource(resource=BlobResourceContents() as resource):
+        case mcp.EmbeddedResource(resource=mcp.BlobResourceContents() as resource):
             yield _left_out(resource.mime_type or "a file", resource.blob)
-        case ResourceLink():
+        case mcp.ResourceLink():
             yield f"[{one_line(block.name, 100)}: {one_line(str(block.uri), 300)}]"
 
 
@@ -189,7 +171,7 @@ class RemoteServer:
         try:
             async with self._open() as connection:
                 await self._list_in_time(connection)
-                self._bus.publish(RemoteConnected(*self._which, len(self.tools or ())))
+                self._bus.publish(happened.RemoteConnected(*self._which, len(self.tools or ())))
                 self._connection, self.trouble = connection, None
                 self._settled.send()
                 async with anyio.create_task_group() as tasks:
@@ -211,7 +193,7 @@ class RemoteServer:
 
     def _fail(self, why: str, pause_s: float) -> None:
         self.trouble = self._hidden(f"{why} ({self._last_said})" if self._last_said else why)
-        self._bus.publish(RemoteUnreachable(*self._which, self.trouble, pause_s))
+        self._bus.publish(happened.RemoteUnreachable(*self._which, self.trouble, pause_s))
         self._settled.send()
 
     async def _list_in_time(self, connection: ToolServer) -> None:
@@ -229,7 +211,7 @@ class RemoteServer:
         self.tools = {tool.spec.name: tool for tool in tools}
         if len(tools) < len(listed):
             left_out = f"{len(listed) - len(tools)} of its {len(listed)} tools are left out"
-            self._bus.publish(RemoteSaid(*self._which, left_out))
+            self._bus.publish(happened.RemoteSaid(*self._which, left_out))
 
     async def _relist(self, connection: ToolServer) -> None:
         while True:
@@ -238,10 +220,10 @@ class RemoteServer:
             try:
                 await self._list_in_time(connection)
             except RemoteError as error:
-                self._bus.publish(RemoteUnreachable(*self._which, self._hidden(str(error))))
+                self._bus.publish(happened.RemoteUnreachable(*self._which, self._hidden(str(error))))
                 connection.closed.set()
                 return
-            self._bus.publish(RemoteListed(*self._which, len(self.tools or ())))
+            self._bus.publish(happened.RemoteListed(*self._which, len(self.tools or ())))
 
     async def asked(self) -> None:
         """Return when the server was asked for its tools, even in vain."""
@@ -253,9 +235,11 @@ class RemoteServer:
         try:
             value = await self._call(what, tool, arguments, key)
         except (RemoteError, OutcomeUnknown) as error:
-            self._bus.publish(RemoteReturned(*self._which, what, self._clock.monotonic() - began_s, str(error)))
+            self._bus.publish(
+                happened.RemoteReturned(*self._which, what, self._clock.monotonic() - began_s, str(error))
+            )
             raise
-        self._bus.publish(RemoteReturned(*self._which, what, self._clock.monotonic() - began_s))
+        self._bus.publish(happened.RemoteReturned(*self._which, what, self._clock.monotonic() - began_s))
         return value
 
     async def _call(self, what: str, tool: RemoteTool, arguments: Mapping[str, Any], key: str) -> Any:
@@ -287,7 +271,7 @@ class RemoteServer:
         except RemoteFault as error:
             raise RemoteFault(self._hidden(f"{what}: {error}")) from error
         if isinstance(came, AnswerLost):
-            self._bus.publish(RemoteLost(*self._which, what, came.why))
+            self._bus.publish(happened.RemoteLost(*self._which, what, came.why))
             return came
         if came.is_error:
             raise ToolFailed(self._hidden(f"{what}: {error_of(came)}"))
@@ -320,12 +304,12 @@ class RemoteServer:
             self._options.environment,
             self._options.variables,
             said=self._hear,
-            progressed=lambda text: self._bus.publish(RemoteProgressed(*self._which, text)),
+            progressed=lambda text: self._bus.publish(happened.RemoteProgressed(*self._which, text)),
         )
 
     def _hear(self, text: str) -> None:
         self._last_said = text
-        self._bus.publish(RemoteSaid(*self._which, self._hidden(text)))
+        self._bus.publish(happened.RemoteSaid(*self._which, self._hidden(text)))
 
     def _hidden(self, text: str) -> str:
         for name in self._spec.variables:

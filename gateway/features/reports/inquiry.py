@@ -283,14 +283,13 @@ async def guess_of(tapes: TapeReader, report: int) -> str:
     return guess
 
 
-class DebugTasks:
+class DebugTasks(Struct, frozen=True):
     """Orders them: one for each report, so one for alike failures of an hour."""
 
-    def __init__(self, inbox: Inbox, clock: Clock, within_s: float, asked: AskedModel) -> None:
-        self._asked = asked
-        self._inbox = inbox
-        self._clock = clock
-        self._within_s = within_s
+    _inbox: Inbox
+    _clock: Clock
+    _within_s: float
+    _asked: AskedModel
 
     async def order(self, failure: Report) -> None:
         """Have a failure looked into, where a model is asked; once, however often it is ordered. Raises

@@ -23,17 +23,8 @@ from adapters.web.charters import is_closed
 from gateway.clients.requests import BusClient, answer, body_of, page_of
 from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
 from gateway.feature import FeatureGround
+from gateway.features.schedules import redis as stored
 from gateway.features.schedules.facts import SCHEDULE
-from gateway.features.schedules.redis import (
-    KeptSchedule,
-    RedisRuns,
-    RedisSchedules,
-    RunStore,
-    ScheduleRun,
-    ScheduleStore,
-    Wanted,
-    kept_key,
-)
 from gateway.features.schedules.schedules import Runs
 from gateway.features.schedules.settings import CronSettings, RunRules
 from gateway.inbound.routing import Routes
@@ -135,7 +126,7 @@ def lines(settings: Settings, routes: Routes, now: datetime) -> Sequence[str]:
 
 
 def jobs_of(ground: FeatureGround) -> list[Job]:
-    inbox, runs = RedisInbox(ground.connection), Runs(RedisRuns(ground.connection), ground.clock)
+    inbox, runs = RedisInbox(ground.connection), Runs(stored.RedisRuns(ground.connection), ground.clock)
     return [schedule.job(inbox, runs) for schedule in build_schedules(ground.settings.cron, ground.routes)]
 
 
@@ -170,8 +161,8 @@ class CronEntry(Struct, frozen=True):
     address: Address
     next_at: datetime
     paused: bool
-    runs: Sequence[ScheduleRun]
-    kept: KeptSchedule | None = None
+    runs: Sequence[stored.ScheduleRun]
+    kept: stored.KeptSchedule | None = None
 
     def event(self, now: datetime) -> InboxEvent | None:
         """The event of a run that is wanted now; None for one that the settings make, or that cannot be read."""
@@ -182,7 +173,7 @@ class CronEntry(Struct, frozen=True):
 
 
 async def all_schedules(
-    own: Sequence[CronSettings], store: ScheduleStore, runs: RunStore, now: datetime
+    own: Sequence[CronSettings], store: stored.ScheduleStore, runs: stored.RunStore, now: datetime
 ) -> list[CronEntry]:
     """The schedules of the settings first, then those of conversations."""
     found = [await _of_settings(one, runs, now) for one in own]
@@ -191,14 +182,14 @@ async def all_schedules(
     return found
 
 
-async def begin_run(entry: CronEntry, event: InboxEvent, runs: RunStore, inbox: Inbox) -> bool:
+async def begin_run(entry: CronEntry, event: InboxEvent, runs: stored.RunStore, inbox: Inbox) -> bool:
     """Add a run that is wanted now, whatever else is scheduled; False when it was added already."""
     now_s = event.sent_at.timestamp()
-    await runs.begin(entry.key, ScheduleRun(event.id, now_s, "waiting", now_s))
+    await runs.begin(entry.key, stored.ScheduleRun(event.id, now_s, "waiting", now_s))
     return await inbox.add(event)
 
 
-async def _of_settings(own: CronSettings, runs: RunStore, now: datetime) -> CronEntry:
+async def _of_settings(own: CronSettings, runs: stored.RunStore, now: datetime) -> CronEntry:
     key, address = schedule_id(own.name), Address(own.platform, own.place, own.thread or None)
     when = f"{own.schedule} ({own.timezone})"
     text = own.text or f"begins {own.program}"
@@ -206,10 +197,10 @@ async def _of_settings(own: CronSettings, runs: RunStore, now: datetime) -> Cron
     return CronEntry(own.name, key, when, text, address, own.next_run(now), paused, await runs.of(key))
 
 
-async def _kept(kept: KeptSchedule, runs: RunStore) -> CronEntry:
-    key, name = kept_key(kept.event), f"{kept.event.address.key}/{kept.number}"
+async def _kept(kept: stored.KeptSchedule, runs: stored.RunStore) -> CronEntry:
+    key, name = stored.kept_key(kept.event), f"{kept.event.address.key}/{kept.number}"
     try:
-        wanted = Wanted.read(kept.event.text)
+        wanted = stored.Wanted.read(kept.event.text)
         when, text = wanted.when, wanted.text
     except (ValueError, LookupError, TypeError):
         when, text = "", "(a key of the encryption is missing)"
@@ -220,8 +211,8 @@ async def _kept(kept: KeptSchedule, runs: RunStore) -> CronEntry:
 
 class ScheduleRoutes(GatewayView, frozen=True):
     ground: FeatureGround
-    store: RedisSchedules
-    runs: RedisRuns
+    store: stored.RedisSchedules
+    runs: stored.RedisRuns
 
     @looks("/schedules")
     async def schedules(self, request: Request, client: BusClient) -> Response:
@@ -275,7 +266,9 @@ class ScheduleRoutes(GatewayView, frozen=True):
 
 
 def schedule_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
-    return ScheduleRoutes(door, ground, RedisSchedules(ground.connection), RedisRuns(ground.connection)).routes()
+    return ScheduleRoutes(
+        door, ground, stored.RedisSchedules(ground.connection), stored.RedisRuns(ground.connection)
+    ).routes()
 
 
 def _shown(entry: CronEntry, content: bool) -> dict[str, Any]:
@@ -290,7 +283,7 @@ def _shown(entry: CronEntry, content: bool) -> dict[str, Any]:
     }
 
 
-def _shown_run(run: ScheduleRun) -> dict[str, Any]:
+def _shown_run(run: stored.ScheduleRun) -> dict[str, Any]:
     ended_s, due_at = run.ended_s, datetime.fromtimestamp(run.due_s, UTC).isoformat()
     took_s = None if ended_s is None else round(ended_s - run.at_s, 3)
     return {"status": run.status, "due_at": due_at, "took_s": took_s, "why": run.why, "session": run.session or None}

@@ -265,11 +265,10 @@ def _member(number: int, conversation: str) -> str:
     return f"{number} {conversation}"
 
 
-class RedisRuns:
+class RedisRuns(Struct, frozen=True):
     """Implements `RunStore`."""
 
-    def __init__(self, connection: RedisConnection) -> None:
-        self._connection = connection
+    _connection: RedisConnection
 
     async def begin(self, schedule: str, run: ScheduleRun, /) -> ScheduleRun:
         key = _key(schedule)

@@ -20,18 +20,8 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gateway.features.schedules import redis as stored
 from gateway.features.schedules.facts import SCHEDULE
-from gateway.features.schedules.redis import (
-    KeptSchedule,
-    RunOf,
-    RunStatus,
-    RunStore,
-    ScheduleRun,
-    ScheduleStore,
-    Wanted,
-    kept_key,
-    run_of,
-)
 from gateway.features.schedules.settings import RunRules, ScheduleSettings
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -72,7 +62,7 @@ class Schedules:
 
     def __init__(
         self,
-        store: ScheduleStore,
+        store: stored.ScheduleStore,
         inbox: Inbox,
         clock: Clock,
         limits: ScheduleSettings,
@@ -101,11 +91,11 @@ class Schedules:
         named = await self._store.zone(conversation)
         return (zone_named(named) if named else None) or ZoneInfo(self.limits.timezone)
 
-    async def all(self, conversation: Address) -> list[tuple[KeptSchedule, Wanted | None]]:
+    async def all(self, conversation: Address) -> list[tuple[stored.KeptSchedule, stored.Wanted | None]]:
         """The schedules of a conversation with what they say; None for what cannot be read now."""
         return [(kept, _wanted(kept)) for kept in await self._store.all(conversation)]
 
-    async def add(self, asked: InboxEvent, wanted: Wanted, first: datetime) -> int | None:
+    async def add(self, asked: InboxEvent, wanted: stored.Wanted, first: datetime) -> int | None:
         """Keep a schedule for the conversation of `asked`; its number, or None where there are too many already."""
         lease, due_s = self._lease(asked.address), first.timestamp()
         kept = replace(
@@ -120,16 +110,16 @@ class Schedules:
         await self.pause(conversation, number, paused=False)
         return await self._store.remove(self._lease(conversation), conversation, number)
 
-    async def pause(self, conversation: Address, number: int, *, paused: bool) -> KeptSchedule | None:
+    async def pause(self, conversation: Address, number: int, *, paused: bool) -> stored.KeptSchedule | None:
         """Have a schedule skip its times, or no longer; None when there is none of that number."""
         self._lease(conversation)
         found = next((kept for kept in await self._store.all(conversation) if kept.number == number), None)
         if found is not None:
-            await self.runs.store.pause(kept_key(found.event), paused=paused)
+            await self.runs.store.pause(stored.kept_key(found.event), paused=paused)
         return found
 
-    async def is_paused(self, kept: KeptSchedule) -> bool:
-        return await self.runs.store.is_paused(kept_key(kept.event))
+    async def is_paused(self, kept: stored.KeptSchedule) -> bool:
+        return await self.runs.store.is_paused(stored.kept_key(kept.event))
 
     async def set_zone(self, conversation: Address, zone: ZoneInfo) -> None:
         """Set the time zone of a conversation: what is to come at "9" comes when it is 9 there."""
@@ -148,7 +138,7 @@ class Schedules:
             raise LeaseLost(f"Shard {shard} is not ours.")
         return self._leases[shard]
 
-    async def _ring(self, _shard: int, kept: KeptSchedule) -> bool:
+    async def _ring(self, _shard: int, kept: stored.KeptSchedule) -> bool:
         wanted = _wanted(kept)
         if wanted is None:
             await self._store.passed(kept, (self.clock.now() + LOCKED_FOR).timestamp())
@@ -163,23 +153,23 @@ class Schedules:
         await self._store.passed(kept, following)
         return True
 
-    async def _next(self, kept: KeptSchedule, timing: SetTimes) -> float | None:
+    async def _next(self, kept: stored.KeptSchedule, timing: SetTimes) -> float | None:
         zone = await self.zone(kept.event.address)
         following = timing.next(datetime.fromtimestamp(kept.due_s, UTC), self.clock.now(), zone)
         return None if following is None else following.timestamp()
 
 
-def _wanted(kept: KeptSchedule) -> Wanted | None:
+def _wanted(kept: stored.KeptSchedule) -> stored.Wanted | None:
     """What a schedule says; None where it is encrypted with a key that is missing, or unreadable."""
     if kept.event.kind == LOCKED:
         return None
     try:
-        return Wanted.read(kept.event.text)
+        return stored.Wanted.read(kept.event.text)
     except (ValueError, LookupError, TypeError):
         return None
 
 
-def _message(kept: KeptSchedule, text: str) -> InboxEvent:
+def _message(kept: stored.KeptSchedule, text: str) -> InboxEvent:
     """The message of a schedule that is due, from the person who made it."""
     due = datetime.fromtimestamp(kept.due_s, UTC)
     return replace(
@@ -192,7 +182,7 @@ class Failing(Struct, frozen=True):
 
     schedule: str
     address: Address
-    run: ScheduleRun
+    run: stored.ScheduleRun
 
 
 TellFailing = Callable[[Failing], Awaitable[None]]
@@ -203,26 +193,25 @@ async def nobody(_failing: Failing, /) -> None:
     """Nobody is told."""
 
 
-class Runs:
+class Runs(Struct, frozen=True):
     """The runs of all schedules, as this node sees them. Everything may be done again after a crash."""
 
-    def __init__(self, store: RunStore, clock: Clock, tell: TellFailing = nobody) -> None:
-        self.store = store
-        self._clock = clock
-        self._tell = tell
+    store: stored.RunStore
+    _clock: Clock
+    _tell: TellFailing = nobody
 
     async def admit(self, event: InboxEvent, rules: RunRules) -> bool:
         """Whether the event of a schedule that is due is added to the inbox now. Decided once for each event."""
-        of = run_of(event.id, event.address)
+        of = stored.run_of(event.id, event.address)
         if of is None:
             return True
         why = await self._why_not(event, of, rules)
-        status: RunStatus = "skipped" if why else "waiting"
+        status: stored.RunStatus = "skipped" if why else "waiting"
         now_s = self._clock.now().timestamp()
-        run = ScheduleRun(event.id, of.due.timestamp(), status, now_s, now_s if why else None, why)
+        run = stored.ScheduleRun(event.id, of.due.timestamp(), status, now_s, now_s if why else None, why)
         return (await self.store.begin(of.schedule, run)).status != "skipped"
 
-    async def _why_not(self, event: InboxEvent, of: RunOf, rules: RunRules) -> str:
+    async def _why_not(self, event: InboxEvent, of: stored.RunOf, rules: RunRules) -> str:
         now_s = self._clock.now().timestamp()
         if await self.store.is_paused(of.schedule):
             return "paused"
@@ -239,7 +228,7 @@ class Runs:
         if known is not None and not known[1].over:
             await self.store.put(known[0].schedule, replace(known[1], status="working", session=session))
 
-    async def ended(self, run: str, address: Address, status: RunStatus, *, why: str = "", seq: int = 0) -> None:
+    async def ended(self, run: str, address: Address, status: stored.RunStatus, *, why: str = "", seq: int = 0) -> None:
         """A run is over. Its first end counts."""
         known = await self._known(run, address)
         if known is None:
@@ -252,13 +241,13 @@ class Runs:
         if kept.status == "failed" and _failures(await self.store.of(of.schedule), run) == FAILURES:
             await self._tell(Failing(of.schedule, address, kept))
 
-    async def _known(self, run: str, address: Address) -> tuple[RunOf, ScheduleRun] | None:
-        of = run_of(run, address)
+    async def _known(self, run: str, address: Address) -> tuple[stored.RunOf, stored.ScheduleRun] | None:
+        of = stored.run_of(run, address)
         kept = [] if of is None else [one for one in await self.store.of(of.schedule) if one.id == run]
         return None if of is None or not kept else (of, kept[0])
 
 
-def _failures(runs: Iterable[ScheduleRun], last: str) -> int:
+def _failures(runs: Iterable[stored.ScheduleRun], last: str) -> int:
     """How many runs in a row failed up to this one. Those that were skipped do not count."""
     before = [run for run in runs if run.over and run.status != "skipped"]
     until = next((number for number, run in enumerate(before, 1) if run.id == last), 0)
@@ -280,7 +269,6 @@ class ScheduleCalls:
 
         The schedule outlasts the session. A time that Parley does not understand raises an error with examples.
         """
-
         make = partial(self._make, when, text)
         await self._outside.perform(frame, call, OutsideEffect("a schedule", make, repeatable=True))
 
@@ -299,7 +287,7 @@ class ScheduleCalls:
             raise PlaybookError(f"Schedule takes a text of 1 to {MAX_TEXT_CHARS} characters, not of {len(text)}")
         program = schedule_id(record.program)
         asked = InboxEvent(key, record.address, program, record.program, "", now, kind=SCHEDULE, program=record.program)
-        number = await schedules.add(asked, Wanted(said, timing, text), first)
+        number = await schedules.add(asked, stored.Wanted(said, timing, text), first)
         if number is None:
             raise PlaybookError(f"there are {schedules.limits.per_conversation} schedules here, and no more are kept")
         return f"schedule {number}"

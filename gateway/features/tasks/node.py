@@ -24,17 +24,7 @@ from runtime.language.event_triggers import PLACE
 from runtime.sessions.commands.session_commands import lasting
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.sessions.succession import SessionSuccession, words_within
-from runtime.stores.inbox import (
-    TASK,
-    TASK_AGAIN,
-    TASK_ASKS,
-    TASK_CANCEL,
-    TASK_HEARD,
-    TASK_OVER,
-    TASK_WORD,
-    InboxEvent,
-    bring,
-)
+from runtime.stores import inbox
 from runtime.stores.orders import SpentOf, TaskLimits, TaskOrder, TaskResult
 from runtime.tape.facts.content import ADDRESS, RAISED_AT
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
@@ -76,7 +66,7 @@ class TaskWork(SessionPart):
             return self._around.texts("session.task_dollars", limit=f"{order.dollars:g}")
         return None
 
-    def begin(self, event: InboxEvent) -> None:
+    def begin(self, event: inbox.InboxEvent) -> None:
         """Take an order, and have its playbook executed; an order that cannot be executed is rejected."""
         order = TaskOrder.read(event.text)
         same = {name: getattr(order, name) for name in order.__struct_fields__ if name != "arguments"}
@@ -173,23 +163,33 @@ class TaskWork(SessionPart):
         where = None if order.raised_at is None else RAISED_AT.write(order.raised_at)
         how = (status, order.value, order.error, order.first, state.seq, order.error_type, where)
         letter = TaskResult(order.number, order.orderer, self._journal.session, *how)
-        event = InboxEvent(
-            id=f"{TASK_OVER}.{self._journal.session}",
+        event = inbox.InboxEvent(
+            id=f"{inbox.TASK_OVER}.{self._journal.session}",
             address=order.home,
             person_id=state.person or "",
             person_name="",
             text=str(letter),
             sent_at=self._around.clock.now(),
-            kind=TASK_OVER,
+            kind=inbox.TASK_OVER,
         )
         await self._journal.commit()
         if order.home.platform != CLIENT:
-            await bring(event, self._inbox, self._around.clock)
+            await inbox.bring(event, self._inbox, self._around.clock)
         self._journal.note(OrderAnswered())
 
 
 class SessionTasks(SessionPart):
-    kinds = frozenset({TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS, TASK_AGAIN, TASK_WORD, TASK_HEARD})
+    kinds = frozenset(
+        {
+            inbox.TASK,
+            inbox.TASK_CANCEL,
+            inbox.TASK_OVER,
+            inbox.TASK_ASKS,
+            inbox.TASK_AGAIN,
+            inbox.TASK_WORD,
+            inbox.TASK_HEARD,
+        }
+    )
 
     def __init__(self, parts: SessionParts, limits: TaskLimits | None, spent: SpentOf | None) -> None:
         super().__init__(parts)
@@ -215,29 +215,31 @@ class SessionTasks(SessionPart):
         self._work.start(tasks)
         self._questions.start(tasks)
 
-    async def concerns(self, event: InboxEvent, /) -> bool:
-        if event.kind == TASK_ASKS:
+    async def concerns(self, event: inbox.InboxEvent, /) -> bool:
+        if event.kind == inbox.TASK_ASKS:
             await self._questions.hold(event)
         if event.kind in self.kinds or self._questions.answers(event) or self._questions.refusal(event):
             return True
         return await self._questions.meant(event)
 
-    async def take_own(self, event: InboxEvent, /) -> None:
+    async def take_own(self, event: inbox.InboxEvent, /) -> None:
         """An order it has taken already, where it is none that it begins with."""
         if event.kind not in self.kinds:
             await self._answer(event)
-        elif event.kind == TASK and self._journal.state.order is None:
+        elif event.kind == inbox.TASK and self._journal.state.order is None:
             self._work.begin(event)
-        elif event.kind == TASK_CANCEL:
+        elif event.kind == inbox.TASK_CANCEL:
             self._work.cancel()
-        elif event.kind == TASK_ASKS:
+        elif event.kind == inbox.TASK_ASKS:
             self._questions.take(event)
-        elif event.kind == TASK_AGAIN:
+        elif event.kind == inbox.TASK_AGAIN:
             self._orders.order_again(event)
-        elif event.kind in (TASK_OVER, TASK_WORD, TASK_HEARD) and (told := await self._orders.hear(event)):
+        elif event.kind in (inbox.TASK_OVER, inbox.TASK_WORD, inbox.TASK_HEARD) and (
+            told := await self._orders.hear(event)
+        ):
             self._pages.tell(told)
 
-    async def _answer(self, event: InboxEvent) -> None:
+    async def _answer(self, event: inbox.InboxEvent) -> None:
         """Bring what people answer to the task that has asked, or tell them that it is no answer."""
         refusal = self._questions.refusal(event)
         if refusal is None:
@@ -245,7 +247,7 @@ class SessionTasks(SessionPart):
         else:
             self._pages.tell(refusal, event.place)
 
-    async def turned_away(self, event: InboxEvent, /) -> bool | None:
+    async def turned_away(self, event: inbox.InboxEvent, /) -> bool | None:
         return await self._questions.turned_away(event)
 
     def stopped(self) -> bool:
@@ -260,7 +262,7 @@ class SessionTasks(SessionPart):
     async def settled(self) -> None:
         await self._work.settled()
 
-    async def _command(self, event: InboxEvent) -> None:
+    async def _command(self, event: inbox.InboxEvent) -> None:
         word, _, which = event.text.strip().partition(" ")
         texts = self._pages.texts
         if not word:
@@ -310,7 +312,7 @@ class NodeTasks(NodePart):
         self,
         limits: TaskLimits | None,
         spent: SpentOf | None = None,
-        objection: Callable[[InboxEvent], str] | None = None,
+        objection: Callable[[inbox.InboxEvent], str] | None = None,
         places: Mapping[str, Address] | None = None,
     ) -> None:
         """`spent` counts what they cost; `objection` says why one may not begin that was ordered, "" where it may."""
@@ -323,16 +325,16 @@ class NodeTasks(NodePart):
     def alone(self) -> NodeTasks:
         return NodeTasks(self._limits, self._spent, self._objection)
 
-    def objection(self, event: InboxEvent, /) -> str:
+    def objection(self, event: inbox.InboxEvent, /) -> str:
         return "" if self._objection is None else self._objection(event)
 
     def session(self, parts: SessionParts, /) -> SessionTasks:
         limits = None if parts.record.address.platform == SCRATCH else self._limits
         return SessionTasks(parts, limits, self._spent)
 
-    async def answer(self, event: InboxEvent, texts: Texts, /) -> tuple[str, str] | None:
+    async def answer(self, event: inbox.InboxEvent, texts: Texts, /) -> tuple[str, str] | None:
         """What people are told whose task has ended, or says something, when the session has gone that ordered it."""
-        late = {TASK_OVER: told_late, TASK_WORD: word_late}.get(event.kind)
+        late = {inbox.TASK_OVER: told_late, inbox.TASK_WORD: word_late}.get(event.kind)
         told = None if late is None else late(event, texts)
         return None if told is None else (told, "")
 

@@ -85,14 +85,13 @@ class KnownTask(Struct, frozen=True):
         return found if order.error is None else {**found, "error": order.error}
 
 
-class TaskRegister:
+class TaskRegister(Struct, frozen=True):
     """Reads tasks from their tapes, whether gateways run or not. Raises StorageUnavailable."""
 
-    def __init__(self, catalog: SessionCatalog, tapes: TapeReader, inbox: RedisInbox, clock: Clock) -> None:
-        self._catalog = catalog
-        self._tapes = tapes
-        self._inbox = inbox
-        self._clock = clock
+    _catalog: SessionCatalog
+    _tapes: TapeReader
+    _inbox: RedisInbox
+    _clock: Clock
 
     async def latest(self, limit: int) -> tuple[list[KnownTask], bool]:
         """Up to `limit` tasks (0: all), the latest active first, and whether there are more."""

@@ -17,19 +17,11 @@ from runtime.sessions.succession import words_within
 from runtime.stores.inbox import TASK_HEARD, TASK_WORD, InboxEvent, offer, pause, shard_of
 from runtime.stores.orders import JsonLetter
 from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts import tasks as facts
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.frames import FrameStarted, FrameSteered, WaitEnded
 from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import AgentDismissed, AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
-from runtime.tape.facts.tasks import (
-    HearingTold,
-    TaskPosted,
-    WordBrought,
-    WordLost,
-    WordsHeard,
-    WordToOrderer,
-    WordToTask,
-)
 from runtime.tape.rules.tasks import seq_of
 from runtime.tape.state.tasks import WordState
 
@@ -66,7 +58,7 @@ class TaskWords(PostingPart):
         self._dispatcher = parts.dispatcher
 
     @hears(
-        *(WordToTask, WordToOrderer, TaskPosted, WordLost),
+        *(facts.WordToTask, facts.WordToOrderer, facts.TaskPosted, facts.WordLost),
         *(WaitEnded, FrameStarted, FrameSteered, AgentRestarted, AgentStopped, AgentDismissed, MessagesDropped),
     )
     def noted(self, _fact: FactContent) -> None:
@@ -111,7 +103,7 @@ class TaskWords(PostingPart):
         event = InboxEvent(id_, address, "", "", str(letter), said_at, kind=TASK_WORD)
         if not await offer(event, self._inbox):
             return False
-        self._journal.note(WordBrought(word.seq))
+        self._journal.note(facts.WordBrought(word.seq))
         return True
 
     async def _tell_hearing(self, name: str, number: int, seq: int) -> bool:
@@ -123,7 +115,7 @@ class TaskWords(PostingPart):
             event = InboxEvent(id_, address, "", "", str(letter), now, kind=TASK_HEARD)
             if not await offer(event, self._inbox):
                 return False
-        self._journal.note(HearingTold(name, seq))
+        self._journal.note(facts.HearingTold(name, seq))
         return True
 
     def _other(self, number: int) -> tuple[Address, tuple[int, SessionId, SessionId, bool]] | None:
@@ -140,7 +132,7 @@ class TaskWords(PostingPart):
         if event.kind == TASK_HEARD:
             taken = TakenWords.read(event.text)
             if self._meant(taken) is not None:
-                self._journal.note(WordsHeard(taken.number if taken.up else 0, taken.seq))
+                self._journal.note(facts.WordsHeard(taken.number if taken.up else 0, taken.seq))
             return None
         word = TaskWord.read(event.text)
         found = self._meant(word)
@@ -179,7 +171,7 @@ class TaskWords(PostingPart):
                 return
         except QueueFull as error:
             self._around.bus.publish(MessageUndelivered(str(error), participant_id=agent, message_id=message.id))
-        self._journal.note(WordLost(sender, seq_of(message)))
+        self._journal.note(facts.WordLost(sender, seq_of(message)))
 
 
 async def stands_for(record: SessionRecord, orderer: SessionId, around: NodeContext) -> bool:

@@ -83,11 +83,10 @@ class UsageStore(Protocol):
         """All sums of these days, in no order."""
 
 
-class RedisUsage:
+class RedisUsage(Struct, frozen=True):
     """Implements `UsageStore`. Fields name people, so that deleting a person finds them like every record."""
 
-    def __init__(self, connection: RedisConnection) -> None:
-        self._connection = connection
+    _connection: RedisConnection
 
     async def add(self, used: Used, amounts: ModelAmounts, /) -> None:
         rest = (used.program, used.agent, used.model, used.purpose)
@@ -120,12 +119,11 @@ def _key(day: date) -> str:
     return f"{{parley:usage:{day.isoformat()}}}"
 
 
-class Ledger:
+class Ledger(Struct, frozen=True):
     """Counts every answer of a model. What a node has not counted when it dies is lost."""
 
-    def __init__(self, store: UsageStore, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+    _store: UsageStore
+    _clock: Clock
 
     async def follow(self, answers: EventStream) -> None:
         async for answered in answers:

@@ -10,25 +10,8 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
-from gateway.features.voice.facts import (
-    SpeechMade,
-    SpeechState,
-    SpeechWanted,
-    Voices,
-    VoiceSwitched,
-    VoiceTranscribed,
-)
-from gateway.features.voice.speech import (
-    VOICE_TABLE,
-    VOICE_TYPE,
-    ModelListener,
-    ModelSpeaker,
-    ReceivedSound,
-    UnheardReply,
-    VoiceCommand,
-    VoiceTranscript,
-    readable,
-)
+from gateway.features.voice import facts
+from gateway.features.voice import speech as speaking
 from gateway.models.answers import BilledModel, BilledPerson
 from gateway.outbound.pages import NodeFileAccess
 from runtime.core.background import OnDemand, WakeSignal
@@ -64,7 +47,11 @@ class SessionVoices(SessionPart):
     read."""
 
     def __init__(
-        self, parts: SessionParts, files: FileAccess, listener: ModelListener | None, speaker: ModelSpeaker | None
+        self,
+        parts: SessionParts,
+        files: FileAccess,
+        listener: speaking.ModelListener | None,
+        speaker: speaking.ModelSpeaker | None,
     ) -> None:
         super().__init__(parts)
         self._files = files
@@ -74,13 +61,13 @@ class SessionVoices(SessionPart):
         self._work = OnDemand(self._speak)
         self._spoken = WakeSignal()
         self._learned: dict[str, bool] = {}
-        self._corrections: dict[str, tuple[VoiceTranscribed, str | None]] = {}
+        self._corrections: dict[str, tuple[facts.VoiceTranscribed, str | None]] = {}
         """By the ids of events, with the message that corrects, where that is one of its own."""
         self.listeners = (self.noted,)
 
     @property
-    def _voices(self) -> Voices:
-        return self._journal.state.part(Voices)
+    def _voices(self) -> facts.Voices:
+        return self._journal.state.part(facts.Voices)
 
     def start(self, tasks: TaskGroup) -> None:
         self._work.start(tasks)
@@ -97,7 +84,7 @@ class SessionVoices(SessionPart):
         """Write down what was learned of an event, and show its words."""
         on = self._learned.pop(event.person_id, None)
         if on is not None and on != (event.author in self._voices.listeners):
-            self._journal.note(VoiceSwitched(event.author, on))
+            self._journal.note(facts.VoiceSwitched(event.author, on))
         correction, by = self._corrections.pop(event.id, (None, None))
         if correction is not None:
             self._journal.note(correction)
@@ -109,7 +96,7 @@ class SessionVoices(SessionPart):
     def undoing(self, after: int, /) -> None:
         """Speak nothing of what is still to be spoken."""
         for page in list(self._voices.speeches):
-            self._journal.note(SpeechMade(page))
+            self._journal.note(facts.SpeechMade(page))
 
     async def _with_words(self, event: InboxEvent) -> InboxEvent:
         sounds = self._sounds(event) if event.kind == "message" and event.spoken is None else []
@@ -118,22 +105,22 @@ class SessionVoices(SessionPart):
         if self._listener is None:
             why = self._pages.texts("voice.nobody_listens")
             return replace(event, spoken=SpokenMessage("", beside=event.text, why=why))
-        heard: list[VoiceTranscript | UnheardReply] = []
+        heard: list[speaking.VoiceTranscript | speaking.UnheardReply] = []
         payer, before_s = BilledPerson(self._record.id, event.address, event.person_id), 0.0
         for number, sound in sounds:
             once = f"{event.id}/{number}"
             heard.append(await self._listener.words(replace(sound, before_s=before_s), payer, once))
             before_s += sound.seconds or 0.0
-        said = [one for one in heard if isinstance(one, VoiceTranscript)]
-        why = " ".join(dict.fromkeys(one.why for one in heard if isinstance(one, UnheardReply)))
+        said = [one for one in heard if isinstance(one, speaking.VoiceTranscript)]
+        why = " ".join(dict.fromkeys(one.why for one in heard if isinstance(one, speaking.UnheardReply)))
         words = "\n\n".join(one.text for one in said)
         spoken = SpokenMessage(words, said[0].language if said else "", event.text, why)
         return replace(event, text=spoken.text(), spoken=spoken)
 
-    def _sounds(self, event: InboxEvent) -> list[tuple[int, ReceivedSound]]:
+    def _sounds(self, event: InboxEvent) -> list[tuple[int, speaking.ReceivedSound]]:
         """The recordings that came with an event, by their numbers among its files."""
         files = [
-            (number, ReceivedSound(attachment_from(file), file[CLAIMED], file[SECONDS]))
+            (number, speaking.ReceivedSound(attachment_from(file), file[CLAIMED], file[SECONDS]))
             for number, file in enumerate(event.attachments)
             if CLAIMED in file
         ]
@@ -151,11 +138,11 @@ class SessionVoices(SessionPart):
             said = event.text.strip()
             if event.kind == "edit" and event.message_id == voice.message:
                 written = replace(voice.spoken, beside=said)
-                self._corrections[event.id] = VoiceTranscribed(page, voice.message, voice.person, written), None
+                self._corrections[event.id] = facts.VoiceTranscribed(page, voice.message, voice.person, written), None
                 return replace(event, text=written.text())
             if event.kind == "message" and said and event.quote and event.quote.message_id in voice.parts:
                 written = replace(voice.spoken, words=said, why="")
-                fact = VoiceTranscribed(page, voice.message, voice.person, written)
+                fact = facts.VoiceTranscribed(page, voice.message, voice.person, written)
                 self._corrections[event.id] = fact, event.message_id
                 return replace(event, kind="edit", message_id=voice.message, text=written.text(), quote=None)
         return event
@@ -168,7 +155,7 @@ class SessionVoices(SessionPart):
         shown = self._shown(spoken, first=not any(one.words for one in before))
         page = self._pages.tell(shown, event.place, quoted)
         if page is not None and event.message_id is not None:
-            self._journal.note(VoiceTranscribed(page, event.message_id, event.author, spoken))
+            self._journal.note(facts.VoiceTranscribed(page, event.message_id, event.author, spoken))
 
     def _shown(self, spoken: SpokenMessage, *, first: bool) -> str:
         lines = spoken.words if len(spoken.words) <= SHOWN_CHARS else spoken.words[: SHOWN_CHARS - 1] + "…"
@@ -183,9 +170,9 @@ class SessionVoices(SessionPart):
         page = self._journal.state.pages.get(fact.page)
         if page is None or not self._is_for_ears(page) or len(self._voices.speeches) >= MAX_WAITING:
             return
-        agent, text = self._journal.state.agent(page.agent), readable(page.text, self._speaker.max_chars)
+        agent, text = self._journal.state.agent(page.agent), speaking.readable(page.text, self._speaker.max_chars)
         if agent is not None and text:
-            self._journal.note(SpeechWanted(page.id, agent.id, text, page.place))
+            self._journal.note(facts.SpeechWanted(page.id, agent.id, text, page.place))
             self._work.wake()
 
     def _is_for_ears(self, page: PageState) -> bool:
@@ -213,7 +200,7 @@ class SessionVoices(SessionPart):
             await self._speak_one(page, speech)
             self._spoken.send()
 
-    async def _speak_one(self, page: str, speech: SpeechState) -> None:
+    async def _speak_one(self, page: str, speech: facts.SpeechState) -> None:
         state = self._journal.state
         data = None
         if self._speaker is not None:
@@ -223,22 +210,22 @@ class SessionVoices(SessionPart):
             return
         if data is None:
             fails = self._voices.fails
-            self._journal.note(SpeechMade(page))
+            self._journal.note(facts.SpeechMade(page))
             if not fails:
                 self._pages.tell(self._pages.texts("voice.speech_failed"), speech.place)
             return
-        id_ = await self._files.keep(data, VOICE_TYPE, self._record.address)
+        id_ = await self._files.keep(data, speaking.VOICE_TYPE, self._record.address)
         if page not in self._voices.speeches:
             return
-        file = Attachment(FILE_NAME, VOICE_TYPE, FILE_URL + id_, len(data))
+        file = Attachment(FILE_NAME, speaking.VOICE_TYPE, FILE_URL + id_, len(data))
         note = str(self._journal.note(PageBegun("", speech.agent, SPOKEN, file=file, place=speech.place)))
         self._journal.note(PageFinished(note, ""))
-        self._journal.note(SpeechMade(page, note))
+        self._journal.note(facts.SpeechMade(page, note))
         self._pages.show(state.pages[note])
 
 
 def voices_part(
-    files: FileAccess, listener: ModelListener | None = None, speaker: ModelSpeaker | None = None
+    files: FileAccess, listener: speaking.ModelListener | None = None, speaker: speaking.ModelSpeaker | None = None
 ) -> NodePart:
     part = partial(SessionVoices, files=files, listener=listener)
     return InSessions(partial(part, speaker=speaker), partial(part, speaker=None))
@@ -246,7 +233,9 @@ def voices_part(
 
 def entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
     speaks = SERVICES[SPEAK] in ground.settings.models
-    return EntrancePart({"voice": VoiceCommand(RedisRecords(ground.connection, VOICE_TABLE), speaks=speaks).answer})
+    return EntrancePart(
+        {"voice": speaking.VoiceCommand(RedisRecords(ground.connection, speaking.VOICE_TABLE), speaks=speaks).answer}
+    )
 
 
 def tried(ground: TriedGround) -> NodePart | None:
@@ -257,12 +246,12 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodePart:
     """The voices of this node's conversations, with who puts recordings into words and who speaks, where models do."""
     models, own, tell, listener, speaker = serving.models, ground.settings.voice, ground.bus.publish, None, None
     if models is not None and (ear := models.service(TRANSCRIBE)) is not None:
-        listener = ModelListener(
+        listener = speaking.ModelListener(
             BilledModel(ear, serving.limits.allowance, tell, ground.clock),
             *(serving.files, RedisCounters(ground.connection), own),
             lambda platform: serving.texts.get(platform, ground.texts),
         )
     if models is not None and (mouth := models.service(SPEAK)) is not None:
         model = BilledModel(mouth, serving.limits.allowance, tell, ground.clock)
-        speaker = ModelSpeaker(model, RedisRecords(ground.connection, VOICE_TABLE), own.spoken_chars)
+        speaker = speaking.ModelSpeaker(model, RedisRecords(ground.connection, speaking.VOICE_TABLE), own.spoken_chars)
     return voices_part(serving.files, listener, speaker)

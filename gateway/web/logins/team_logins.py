@@ -19,18 +19,7 @@ from adapters.records import ChangedTogether
 from adapters.web.codec import WebVisitor
 from gateway.access.people import KnownPeople, Role, role_named
 from gateway.web.identity import MAX_NAME, ReservedNames, clean_name
-from gateway.web.logins.door import (
-    AWAY,
-    NOT_READ,
-    TOO_MANY,
-    LogIn,
-    LoginAttempts,
-    parted,
-    refused,
-    shown,
-    small_json,
-    welcomed,
-)
+from gateway.web.logins import door
 from gateway.web.logins.team import LOGIN_LASTS_S, LoginTeam, NotAdmitted, login_id, name_field
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -56,25 +45,25 @@ def _answering(answer: Answer) -> Callable[[InvitedLogIn, Request], Awaitable[Re
 
     @wraps(answer)
     async def route(self: InvitedLogIn, request: Request) -> Response:
-        form = await small_json(request)
+        form = await door.small_json(request)
         if form is None or any(len(value) > _MAX_SECRET for value in form.values()):
-            return refused(NOT_READ, 400)
+            return door.refused(door.NOT_READ, 400)
         try:
             return await answer(self, request, form)
         except NotAdmitted as error:
-            return refused(str(error), 403)
+            return door.refused(str(error), 403)
         except StorageError:
-            return refused(AWAY, 503)
+            return door.refused(door.AWAY, 503)
 
     return route
 
 
-class InvitedLogIn(LogIn):
+class InvitedLogIn(door.LogIn):
     """The people of a team."""
 
     def __init__(self, team: LoginTeam, clock: Clock) -> None:
         self._team = team
-        self._attempts = LoginAttempts(clock)
+        self._attempts = door.LoginAttempts(clock)
 
     async def person(self, connection: HTTPConnection, /) -> WebVisitor | None:
         return await self._team.find(connection.cookies.get(TEAM_COOKIE))
@@ -105,9 +94,9 @@ class InvitedLogIn(LogIn):
     async def _invitation(self, request: Request, form: dict[str, str]) -> Response:
         """What a link offers, {link}: {role, by, person?}."""
         if not self._attempts.may_try(request):
-            return refused(TOO_MANY, 429)
+            return door.refused(door.TOO_MANY, 429)
         found = await self._team.invitation(form.get("link", ""))
-        whose = {} if found.person is None else {"person": shown(found.person)}
+        whose = {} if found.person is None else {"person": door.shown(found.person)}
         about = {"role": found.role.word, "by": found.invited_by, **whose}
         return JSONResponse(about, headers={"cache-control": "no-store"})
 
@@ -115,22 +104,22 @@ class InvitedLogIn(LogIn):
     async def _join(self, request: Request, form: dict[str, str]) -> Response:
         """Follow a link, {link, name, attempt}."""
         if not self._attempts.may_try(request):
-            return refused(TOO_MANY, 429)
+            return door.refused(door.TOO_MANY, 429)
         if len(form.get("attempt", "")) < 20:
-            return refused(NOT_READ, 400)
+            return door.refused(door.NOT_READ, 400)
         came = await self._team.join(form.get("link", ""), form.get("name", ""), form["attempt"])
-        return welcomed(request, came.person, (TEAM_COOKIE, came.secret), LOGIN_LASTS_S)
+        return door.welcomed(request, came.person, (TEAM_COOKIE, came.secret), LOGIN_LASTS_S)
 
     @_answering
     async def _invite(self, request: Request, form: dict[str, str]) -> Response:
         """A link for somebody new, by an owner, {role?, hours?}: {link}."""
         person = await self.person(request)
         if person is None or await self._team.role(person.id) is not Role.OWNER:
-            return refused("Only an owner can invite people.", 403)
+            return door.refused("Only an owner can invite people.", 403)
         role = role_named(form.get("role", "member"))
         hours = whole_number(form.get("hours", "72"), _LONGEST_INVITATION_H)
         if role in (None, Role.BLOCKED) or not hours:
-            return refused(NOT_READ, 400)
+            return door.refused(door.NOT_READ, 400)
         assert role is not None
         link = await self._team.invite(role, person.name, lasts_s=hours * _HOURS)
         return JSONResponse({"link": link}, headers={"cache-control": "no-store"})
@@ -140,7 +129,7 @@ class InvitedLogIn(LogIn):
         """A link for a further device of one's own: {link}."""
         person = await self.person(request)
         if person is None:
-            return refused("Log in first.", 401)
+            return door.refused("Log in first.", 401)
         link = await self._team.invite_device(person, person.name)
         return JSONResponse({"link": link}, headers={"cache-control": "no-store"})
 
@@ -149,9 +138,9 @@ class InvitedLogIn(LogIn):
         """Take another name, {name}."""
         person = await self.person(request)
         if person is None:
-            return refused("Follow a link that an owner made for you.", 401)
+            return door.refused("Follow a link that an owner made for you.", 401)
         renamed = await self._team.rename(person, form.get("name", ""))
-        return JSONResponse({"person": shown(renamed)}, headers={"cache-control": "no-store"})
+        return JSONResponse({"person": door.shown(renamed)}, headers={"cache-control": "no-store"})
 
     async def _logout(self, request: Request) -> Response:
         """Log this device out; with ?everywhere all devices of the person."""
@@ -163,8 +152,8 @@ class InvitedLogIn(LogIn):
             if person is not None and "everywhere" in request.query_params:
                 await self._team.log_out_everywhere(person.id)
         except StorageError:
-            return refused(AWAY, 503)
-        return parted(TEAM_COOKIE)
+            return door.refused(door.AWAY, 503)
+        return door.parted(TEAM_COOKIE)
 
 
 class TrustedProxies:
@@ -196,7 +185,7 @@ class MarkProxied:
         await self._app(scope, receive, send)
 
 
-class ProxiedLogIn(LogIn):
+class ProxiedLogIn(door.LogIn):
     """The people whom the proxy names.
 
     A person is what the header says, such as `ada@example.com`; the name is the part before the @. Where that is an

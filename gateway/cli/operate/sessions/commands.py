@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import (
-    JsonOption,
-    checked_person,
-    lines_of,
-    no_session,
-    nothing_kept,
-    say_json,
-    say_table,
-    size,
-    standard_output,
-    when,
-    whole_file,
-    with_database,
-)
+from gateway.cli.operate import database as shared
 from gateway.cli.operate.sessions.save_test import save_test
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, note, plain_errors, say
 from gateway.features.notebooks.cli import COLUMNS, delete_old, old_notebooks
@@ -52,7 +39,7 @@ def list_sessions(
         str, typer.Option("--after", help="Start after this mark, printed at the end of the previous list.")
     ] = "",
     limit: LimitOption = 50,
-    as_json: JsonOption = False,
+    as_json: shared.JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
     """Show the sessions, the most recently active first."""
@@ -72,15 +59,15 @@ def list_sessions(
                 break
         return found, mark, await database.catalog.count()
 
-    found, mark, count = ([], "", 0) if nothing_kept(config) else with_database(config, ask)
+    found, mark, count = ([], "", 0) if shared.nothing_kept(config) else shared.with_database(config, ask)
     if as_json:
         for known in found:
-            say_json(_data(known))
+            shared.say_json(_data(known))
     elif not found:
         say("There are no sessions.")
     else:
         head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE", "FROM")
-        say_table(head, [_row(known) for known in found])
+        shared.say_table(head, [_row(known) for known in found])
     if mark and count > len(found):
         note(f"{len(found)} of {count}; the next: parley sessions list --after {mark}")
 
@@ -91,7 +78,7 @@ def show(
     facts: Annotated[bool, typer.Option("--facts", help="Print the tapes, fact by fact.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="Print what was executed, step by step.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Print the last facts, then each new one.")] = False,
-    as_json: JsonOption = False,
+    as_json: shared.JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
     """Show the state of a session: its agents and their stacks, its people, its pages, its last messages."""
@@ -103,7 +90,7 @@ def show(
             await say_coming(database.tapes, both[0].record.id, _FOLLOWED_FROM, as_json=as_json)
         return both
 
-    known, whole = with_database(config, ask)
+    known, whole = shared.with_database(config, ask)
     if follow and not known.record.archived:
         return
     if steps:
@@ -115,7 +102,7 @@ def show(
         return
     view = {**_data(known), **view_of(whole)}
     if as_json:
-        say_json(view)
+        shared.say_json(view)
     else:
         say_view(view)
 
@@ -135,14 +122,14 @@ def export_session(
 
         whole = (await _both(database, session))[1]
         files = 0
-        written = standard_output() if output == "-" else whole_file(Path(output or f"{session}.jsonl"))
+        written = shared.standard_output() if output == "-" else shared.whole_file(Path(output or f"{session}.jsonl"))
         with written as file:
             async for line in database.session_file(whole, SystemClock().now()):
                 file.write(line)
                 files += line.startswith('{"file"')
         return len(whole.facts), files
 
-    count, files = with_database(config, ask)
+    count, files = shared.with_database(config, ask)
     if output != "-":
         say(f"{output or f'{session}.jsonl'} has the session {session}: {count} facts, {files} files.")
 
@@ -160,7 +147,7 @@ def import_session(
         from runtime.sessions.meetings.places import keep_places
         from runtime.stores.archive import SessionFile
 
-        read = SessionFile(str(file), lambda: lines_of(file))
+        read = SessionFile(str(file), lambda: shared.lines_of(file))
         whole = read.session()
         place = whole.record.address.key
         for content in read.files():
@@ -172,7 +159,7 @@ def import_session(
         await keep_places(whole, database.places)
         return whole
 
-    whole = with_database(config, ask)
+    whole = shared.with_database(config, ask)
     record = whole.record
     say(f"The session {record.id} is now in {record.address.key}: {len(whole.facts)} facts.")
     if not record.ended:
@@ -194,15 +181,15 @@ def delete(
         raise typer.Exit(BAD_INPUT)
     if person:
         with plain_errors():
-            checked_person(person, config)
-        _say_erased(person, with_database(config, lambda database: database.erasure.person(person, force=force)))
+            shared.checked_person(person, config)
+        _say_erased(person, shared.with_database(config, lambda database: database.erasure.person(person, force=force)))
         return
 
     async def ask(database: GatewayDatabase) -> None:
         if not await database.erasure.sessions([SessionId(session)], force=force):
-            raise await no_session(database, session)
+            raise await shared.no_session(database, session)
 
-    with_database(config, ask)
+    shared.with_database(config, ask)
     say(f"The session {session} is deleted.")
 
 
@@ -220,7 +207,7 @@ def prune(
             return [], [], (await database.retention.apply(), await delete_old(database))
         return [step async for step in database.retention.plan()], await old_notebooks(database), None
 
-    steps, old, applied = with_database(config, ask)
+    steps, old, applied = shared.with_database(config, ask)
     if applied is not None:
         done, deleted = applied
         say(f"{done.archived} sessions were archived, {done.deleted} deleted, {done.left} left as they are.")
@@ -230,17 +217,17 @@ def prune(
         say("The rules archive and delete nothing now.")
     else:
         if steps:
-            say_table(
+            shared.say_table(
                 ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY"), [_step_row(step) for step in steps]
             )
         if old:
-            say_table(COLUMNS, old)
+            shared.say_table(COLUMNS, old)
         note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
 
 
 def _step_row(step: RetentionStep) -> list[str]:
     known = step.session
-    about = [str(known.record.id), known.record.address.key, when(known.last_at), size(known.size_bytes)]
+    about = [str(known.record.id), known.record.address.key, shared.when(known.last_at), shared.size(known.size_bytes)]
     return [*about, step.doing, step.rule]
 
 
@@ -256,7 +243,7 @@ async def _both(database: GatewayDatabase, session: str) -> tuple[KnownSession, 
     known = await database.catalog.find(SessionId(session))
     whole = await database.catalog.whole(SessionId(session))
     if known is None or whole is None:
-        raise await no_session(database, session)
+        raise await shared.no_session(database, session)
     return known, whole
 
 
@@ -266,11 +253,11 @@ def _row(known: KnownSession) -> tuple[str, ...]:
         record.id,
         record.address.key,
         record.program,
-        when(record.started_at),
-        when(known.last_at),
+        shared.when(record.started_at),
+        shared.when(known.last_at),
         known.state,
         str(record.seq),
-        size(known.size_bytes),
+        shared.size(known.size_bytes),
         "" if record.parent is None else f"{record.parent.session}:{record.parent.seq}",
     )
 

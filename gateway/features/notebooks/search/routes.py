@@ -24,19 +24,8 @@ from gateway.clients.journals import journal_of, tape_name
 from gateway.clients.requests import BusClient, answer, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.clients.views import ClientView, looks
-from gateway.features.notebooks.search.index import (
-    Filters,
-    IndexedEntry,
-    Meant,
-    Phrase,
-    SearchIndex,
-    Shelf,
-    match_of,
-    meant,
-    placed_words,
-    texts_in,
-    words_of,
-)
+from gateway.features.notebooks.search import index as indexing
+from gateway.features.notebooks.search.index import meant
 from gateway.features.notebooks.search.search import FoundEntries, NoIndex, NotebookSearch, utc_text
 from gateway.features.notebooks.tapes import MAX_NUMBER, NamedTapes, fact_data
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
@@ -68,19 +57,19 @@ LOOKED_AT = 10_000
 LOOKS_S = 2.0
 
 _IN_MEMORY = Path(":memory:")
-_SHELF = Shelf("", 0)
+_SHELF = indexing.Shelf("", 0)
 
 
-def excerpts(payloads: Sequence[Any], parts: Meant) -> list[list[Piece]]:
+def excerpts(payloads: Sequence[Any], parts: indexing.Meant) -> list[list[Piece]]:
     return [_excerpt(payload, parts) for payload in payloads]
 
 
-def _excerpt(payload: Any, parts: Meant) -> list[Piece]:
+def _excerpt(payload: Any, parts: indexing.Meant) -> list[Piece]:
     """The pieces of the text that has most of what was asked for, in order; nothing where no single text has it."""
     best: tuple[int, str, list[tuple[int, int]]] = 0, "", []
-    for full in texts_in(payload):
+    for full in indexing.texts_in(payload):
         text = unicodedata.normalize("NFC", full[:_LOOKED_AT])
-        words = list(placed_words(text))
+        words = list(indexing.placed_words(text))
         found = [list(_places(words, part)) for part in parts]
         count = sum(bool(places) for places in found)
         if count > best[0]:
@@ -89,7 +78,7 @@ def _excerpt(payload: Any, parts: Meant) -> list[Piece]:
     return _cut(text, places) if places else []
 
 
-def _places(words: Sequence[tuple[str, int, int]], part: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
+def _places(words: Sequence[tuple[str, int, int]], part: Sequence[indexing.Phrase]) -> Iterator[tuple[int, int]]:
     for phrase in part:
         *firsts, last = phrase.words
         for at in range(len(words) - len(firsts)):
@@ -236,7 +225,7 @@ def _bad_place() -> HTTPException:
     return HTTPException(422, "after is the `next` of an earlier answer.")
 
 
-def _asked(request: Request) -> tuple[str, Filters, int]:
+def _asked(request: Request) -> tuple[str, indexing.Filters, int]:
     params = request.query_params
     asked = params.get("q", "")
     if not 0 < len(asked) <= MAX_QUESTION_CHARS:
@@ -245,7 +234,7 @@ def _asked(request: Request) -> tuple[str, Filters, int]:
     dates = [utc_text(params[name]) if name in params else "" for name in ("from", "until")]
     if any(name in params and not date for name, date in zip(("from", "until"), dates, strict=True)):
         raise HTTPException(422, "from and until are dates such as 2026-11-23T09:00:00Z.")
-    return asked, Filters(kinds, *dates), whole(request, "limit", 20, MAX_HITS, least=1)
+    return asked, indexing.Filters(kinds, *dates), whole(request, "limit", 20, MAX_HITS, least=1)
 
 
 async def _told(found: FoundEntries) -> Response:
@@ -270,7 +259,7 @@ class FoundFacts(Struct, frozen=True):
     rest: tuple[SessionRecord, int] | None
     missing: bool
     sealed: int
-    meant: Meant
+    meant: indexing.Meant
 
 
 class JournalSearch:
@@ -279,7 +268,13 @@ class JournalSearch:
         self._thread = anyio.CapacityLimiter(1)
 
     async def find(
-        self, records: Sequence[SessionRecord], asked: str, filters: Filters, limit: int, *, before: int | None = None
+        self,
+        records: Sequence[SessionRecord],
+        asked: str,
+        filters: indexing.Filters,
+        limit: int,
+        *,
+        before: int | None = None,
     ) -> FoundFacts:
         """The facts that a question means, among those of sessions, the latest first.
 
@@ -322,19 +317,21 @@ class JournalSearch:
             yield fact
 
 
-def _places_of_facts(facts: Sequence[Fact], asked: str, filters: Filters, limit: int) -> tuple[list[int], Meant]:
+def _places_of_facts(
+    facts: Sequence[Fact], asked: str, filters: indexing.Filters, limit: int
+) -> tuple[list[int], indexing.Meant]:
     """The places of the facts that are meant, counted from 1, the latest first; and what is meant."""
-    index = SearchIndex(_IN_MEMORY)
+    index = indexing.SearchIndex(_IN_MEMORY)
     try:
         index.add(_SHELF, [_item(place, fact) for place, fact in enumerate(facts, 1)])
         parts = meant(asked, index.spellings)
-        match = match_of(parts)
+        match = indexing.match_of(parts)
         found = [] if match is None else index.search(match, [(_SHELF, 1, len(facts))], filters, limit)
         return [place for _, place in found], parts
     finally:
         index.close()
 
 
-def _item(place: int, fact: Fact) -> IndexedEntry:
-    words = [word for text in texts_in(fact.data) for word in words_of(text)]
-    return IndexedEntry(place, fact.kind, utc_text(fact.at.isoformat()), words)
+def _item(place: int, fact: Fact) -> indexing.IndexedEntry:
+    words = [word for text in indexing.texts_in(fact.data) for word in indexing.words_of(text)]
+    return indexing.IndexedEntry(place, fact.kind, utc_text(fact.at.isoformat()), words)

@@ -14,18 +14,8 @@ import anyio
 from anyio.to_thread import run_sync
 from msgspec import Struct
 
-from gateway.features.notebooks.search.index import (
-    Filters,
-    IndexedEntry,
-    Meant,
-    SearchIndex,
-    Shelf,
-    match_of,
-    meant,
-    texts_in,
-    throw_away,
-    words_of,
-)
+from gateway.features.notebooks.search import index as indexing
+from gateway.features.notebooks.search.index import meant
 from gateway.features.notebooks.store import EntryRange, Notebook, NotebookEntry, NotebookStore
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
@@ -60,7 +50,7 @@ class FoundEntries(Struct, frozen=True):
     hits: Sequence[Hit]
     behind: bool
     sealed: int
-    meant: Meant = ()
+    meant: indexing.Meant = ()
 
 
 class NotebookSearch:
@@ -73,8 +63,8 @@ class NotebookSearch:
         self._path = path
         self._sealed = sealed
         if sealed:
-            throw_away(path)
-        self._index: SearchIndex | None = None
+            indexing.throw_away(path)
+        self._index: indexing.SearchIndex | None = None
         self._closed = False
         self._thread = anyio.CapacityLimiter(1)
         self._known: dict[str, tuple[int, Notebook]] = {}
@@ -114,13 +104,15 @@ class NotebookSearch:
                 return True
         return False
 
-    async def in_notebook(self, notebook: Notebook, asked: str, filters: Filters, limit: int) -> FoundEntries:
+    async def in_notebook(self, notebook: Notebook, asked: str, filters: indexing.Filters, limit: int) -> FoundEntries:
         """Search everything that is seen in a notebook, with what it took over from others. Raises NoIndex."""
         view = notebook.view()
         homes = [notebook] + [found for found in await self._others(notebook, view) if found is not None]
         return await self._find(homes, [(notebook.name, one) for one in view], asked, filters, limit)
 
-    async def in_all(self, may: Callable[[str], bool], asked: str, filters: Filters, limit: int) -> FoundEntries:
+    async def in_all(
+        self, may: Callable[[str], bool], asked: str, filters: indexing.Filters, limit: int
+    ) -> FoundEntries:
         """Search all notebooks that may be read, each for what was written to it. Raises NoIndex."""
         names = {name: change for name, change in (await self._store.names()).items() if may(name)}
         homes: list[Notebook] = []
@@ -144,7 +136,7 @@ class NotebookSearch:
         homes: Sequence[Notebook],
         seen: Sequence[tuple[str, EntryRange]],
         asked: str,
-        filters: Filters,
+        filters: indexing.Filters,
         limit: int,
     ) -> FoundEntries:
         index, emptied = await self._opened(), self._emptied
@@ -156,9 +148,9 @@ class NotebookSearch:
             if one.notebook in shelves
         ]
 
-        def ask() -> tuple[list[tuple[str, int]], int, Meant]:
+        def ask() -> tuple[list[tuple[str, int]], int, indexing.Meant]:
             parts = meant(asked, index.spellings)
-            match = match_of(parts)
+            match = indexing.match_of(parts)
             found = [] if match is None else index.search(match, places, filters, limit)
             return found, index.sealed(shelves.values()), parts
 
@@ -180,7 +172,7 @@ class NotebookSearch:
                     hits[number] = Hit(tape, entry)
                 return
 
-    async def _catch_up(self, index: SearchIndex, homes: Sequence[Notebook]) -> bool:
+    async def _catch_up(self, index: indexing.SearchIndex, homes: Sequence[Notebook]) -> bool:
         """Index what is new in these notebooks; whether there is more than there was time for."""
         shelves = [(_shelf(home), home.written) for home in homes if home.written]
         waiting = await self._in_thread(lambda: [(s, index.indexed(s), last) for s, last in shelves])
@@ -193,13 +185,13 @@ class NotebookSearch:
                 at = await self._index_some(index, shelf, at, last)
         return False
 
-    async def _index_some(self, index: SearchIndex, shelf: Shelf, after: int, last: int) -> int:
+    async def _index_some(self, index: indexing.SearchIndex, shelf: indexing.Shelf, after: int, last: int) -> int:
         upto = min(last, after + _AT_ONCE)
         entries = [entry async for entry in self._store.read([EntryRange(shelf.name, after + 1, upto, 0)])]
         await self._in_thread(lambda: index.add(shelf, [_item(entry, sealed=self._sealed) for entry in entries]))
         return upto if entries else last
 
-    async def _opened(self) -> SearchIndex:
+    async def _opened(self) -> indexing.SearchIndex:
         if self._index is None and not self._closed:
             try:
                 opened = await self._in_thread(partial(_open, self._path))
@@ -210,7 +202,7 @@ class NotebookSearch:
             raise NoIndex("Nothing can be searched: Parley is stopping.")
         return self._index
 
-    def _use(self, opened: SearchIndex) -> None:
+    def _use(self, opened: indexing.SearchIndex) -> None:
         if self._index is None and not self._closed:
             self._index = opened
         else:  # somebody else was first
@@ -228,9 +220,9 @@ class NotebookSearch:
             raise NoIndex(f"Nothing can be searched: {self._path} cannot be read ({error}). Try again.") from error
 
 
-def _open(path: Path) -> SearchIndex:
+def _open(path: Path) -> indexing.SearchIndex:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SearchIndex(path)
+    return indexing.SearchIndex(path)
 
 
 def utc_text(date: Any) -> str:
@@ -242,13 +234,13 @@ def utc_text(date: Any) -> str:
     return (found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)).isoformat()
 
 
-def _shelf(notebook: Notebook) -> Shelf:
-    return Shelf(notebook.name, notebook.created_ms)
+def _shelf(notebook: Notebook) -> indexing.Shelf:
+    return indexing.Shelf(notebook.name, notebook.created_ms)
 
 
-def _item(entry: NotebookEntry, *, sealed: bool) -> IndexedEntry:
+def _item(entry: NotebookEntry, *, sealed: bool) -> indexing.IndexedEntry:
     if entry.sealed or sealed:
-        return IndexedEntry(entry.id, entry.kind, "", None)
+        return indexing.IndexedEntry(entry.id, entry.kind, "", None)
     data = entry.data()
-    words = [word for text in texts_in(data["payload"]) for word in words_of(text)]
-    return IndexedEntry(entry.id, entry.kind, utc_text(data["date"]), words)
+    words = [word for text in indexing.texts_in(data["payload"]) for word in indexing.words_of(text)]
+    return indexing.IndexedEntry(entry.id, entry.kind, utc_text(data["date"]), words)

@@ -10,17 +10,9 @@ from urllib.parse import urlsplit
 
 import anyio
 import httpx
+from a2a import types
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.client.errors import A2AClientError, A2AClientTimeoutError
-from a2a.types import (
-    AgentCard,
-    GetTaskRequest,
-    Message,
-    SendMessageRequest,
-    StreamResponse,
-    SubscribeToTaskRequest,
-    Task,
-)
 from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 from mcp_types import CallToolResult, Tool
@@ -91,7 +83,7 @@ class AgentConnection:
     """An agent whose card was read. `closed` is set when the card has to be read again; it never says that its skills
     are others (`changed`)."""
 
-    def __init__(self, card: AgentCard, client: Client, wiring: ConnectionWiring, clock: Clock) -> None:
+    def __init__(self, card: types.AgentCard, client: Client, wiring: ConnectionWiring, clock: Clock) -> None:
         self.closed = anyio.Event()
         self.changed = anyio.Event()
         self._card = card
@@ -129,13 +121,13 @@ class AgentConnection:
             raise RemoteFault(why) from error
         raise RemoteFault(f"its answer cannot be read: {why}") from error
 
-    async def _done(self, message: Message) -> Task | Message:
+    async def _done(self, message: types.Message) -> types.Task | types.Message:
         """Send a message, and see what comes of it to its end, over as many streams as it takes."""
-        task: Task | None = None
+        task: types.Task | None = None
         try:
-            async for response in self._client.send_message(SendMessageRequest(message=message)):
+            async for response in self._client.send_message(types.SendMessageRequest(message=message)):
                 came = self._taken(task, response)
-                if isinstance(came, Message) or _rests(came):
+                if isinstance(came, types.Message) or _rests(came):
                     return came
                 task = came
         except (A2AClientError, httpx.HTTPError) as error:
@@ -145,18 +137,18 @@ class AgentConnection:
             raise A2AClientError("it says nothing")
         return await self._followed(task)
 
-    async def _followed(self, task: Task) -> Task | Message:
+    async def _followed(self, task: types.Task) -> types.Task | types.Message:
         """A task that was begun, at its end: what is known of it is not lost with a connection."""
         pause_s = _FIRST_PAUSE_S
         for _ in range(MAX_LOOKS):
             try:
-                task = await self._client.get_task(GetTaskRequest(id=task.id))
+                task = await self._client.get_task(types.GetTaskRequest(id=task.id))
                 if _rests(task):
                     return task
                 if self._card.capabilities.streaming:
-                    async for response in self._client.subscribe(SubscribeToTaskRequest(id=task.id)):
+                    async for response in self._client.subscribe(types.SubscribeToTaskRequest(id=task.id)):
                         came = self._taken(task, response)
-                        if isinstance(came, Message) or _rests(came):
+                        if isinstance(came, types.Message) or _rests(came):
                             return came
                         task = came
             except UnsupportedOperationError:
@@ -168,7 +160,7 @@ class AgentConnection:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
         raise RemoteFault(f"its task {one_line(task.id, 100)} does not come to an end")
 
-    def _taken(self, task: Task | None, response: StreamResponse) -> Task | Message:
+    def _taken(self, task: types.Task | None, response: types.StreamResponse) -> types.Task | types.Message:
         """The task with what is new of it. Raises A2AClientError for what belongs to no task, or to another."""
         match response.WhichOneof("payload"):
             case "task" if response.task.id:
@@ -178,7 +170,7 @@ class AgentConnection:
             case "status_update":
                 update = response.status_update
                 if task is None:
-                    task = Task(id=update.task_id, context_id=update.context_id)
+                    task = types.Task(id=update.task_id, context_id=update.context_id)
                 if update.task_id and update.task_id == task.id:
                     task.status.CopyFrom(update.status)
                     self._progressed(task)
@@ -189,7 +181,7 @@ class AgentConnection:
                     return task
         raise RemoteFault("it tells of no task, or of one that nobody asked for")
 
-    def _progressed(self, task: Task) -> None:
+    def _progressed(self, task: types.Task) -> None:
         said = " ".join(part.text for part in task.status.message.parts if part.text)
         if said:
             self._wiring.progressed(one_line(said, 200))
@@ -220,7 +212,7 @@ async def open_agent(spec: RemoteSpec, wiring: ConnectionWiring, clock: Clock) -
         yield AgentConnection(card, client, wiring, clock)
 
 
-def _check_place(card: AgentCard, url: str) -> None:
+def _check_place(card: types.AgentCard, url: str) -> None:
     """Raise RemoteUnavailable for a card that would have our requests, and our secret, sent to another place."""
     usable = [each for each in card.supported_interfaces if each.protocol_binding in BINDINGS]
     if not usable:
@@ -238,7 +230,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
         return "", None, None
 
 
-def _rests(task: Task) -> bool:
+def _rests(task: types.Task) -> bool:
     return task.status.state in ENDS or task.status.state in ASKS
 
 
