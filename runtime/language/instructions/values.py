@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.reading import in_symbols, read_condition, read_worded_value
 from runtime.language.instructions.expression import Expression, read_expression, telephone_in
-from runtime.language.instructions.text import with_straight_quotes
+from runtime.language.instructions.text import STRING, with_straight_quotes
 from runtime.language.vocabulary.phrase import phrase
 
 _TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
@@ -52,6 +52,8 @@ def _in_symbols(text: str) -> str | None:
         return call
     if named := phrase("value of").begins(text):
         return named["what"]
+    if listed := phrase("a list of").begins(text):
+        return listed["items"] if "[" in listed["items"] else f"[{', '.join(STRING.findall(listed['items']))}]"
     if empty := phrase("empty").begins(text):
         return "[]" if empty["list"] else "{}" if empty["dict"] else '""'
     word, _, whether = text.partition(" ")

@@ -109,7 +109,8 @@ def may_be_answered(head: Meaning) -> bool:
         case Ask() | Wait() | Call() | Think():
             return True
         case Free(text=Prose(text=said)) | Say(words=Prose(text=said)):
-            return "?" in said or any(word in said for word in _WHETHER)
+            asks = _WHETHER[:2] if isinstance(head, Say) else _WHETHER
+            return "?" in said or any(word in said for word in asks)
         case Say(words=Template(parts=parts)):
             return any("?" in part for part in parts if isinstance(part, str))
     return False

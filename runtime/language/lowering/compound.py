@@ -69,7 +69,8 @@ class Compound:
         if phrases.begins_control(bare):
             more = [phrase("opening").without(part) for part in parts[1:]]
             again = any(map(phrases.begins_control, more))
-            sure = all(phrase("how").begins(part) for part in more) or (";" in unquoted(text) and not again)
+            belongs = (phrase("how").begins(part) or phrase("keeps the answer").is_all_of(part) for part in more)
+            sure = all(belongs) or (";" in unquoted(text) and not again)
             return None if sure else free(text, "the scope of its condition is unclear", whole=True)
         return self._sequence(text, parts)
 
@@ -242,11 +243,8 @@ class Compound:
         head, condition = text[: cut.start()].rstrip(), text[cut.end() :].lstrip().rstrip(" .;:")
         head = head.removesuffix(" only")
         if phrases.other_sides(open_text(condition)):
-            return (
-                None
-                if found.op in (OpCode.RET, OpCode.EXE)
-                else free(text, "both sides of a condition are in one sentence")
-            )
+            both = free(text, "both sides of a condition are in one sentence")
+            return None if found.op in (OpCode.RET, OpCode.EXE) else both
         if cut["word"].lower() == "if" and (self._means_whether(head) or phrase("how, behind").inside(head)):
             return None
         first, several = self._classify(head), any(joints(head))
@@ -267,8 +265,8 @@ class Compound:
         """Whether only the person stands between the verb and an "if": "Ask the user if …"."""
         if phrase("before a clause").inside(head):
             return True
-        words = phrase("opening").without(head)
-        if phrase("asks somebody").begins(words):
+        words = phrase("opening").without([head, *(tail for _, tail in joints(head))][-1])
+        if phrase("asks somebody").begins(words) or words.lower().removeprefix("ask ") in phrases.ROLES:
             return True
         if not phrase("says whether").begins(words):
             return False
@@ -312,16 +310,15 @@ class Compound:
             return (
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
-        if indirect and not phrase("code").begins(bare) and not goes_to_a_step(bare):
+        changes = phrase("acts").begins(bare) and is_exact(bare) and not phrase("goes on").inside(unquoted(head))
+        if indirect and not changes and not phrase("code").begins(bare) and not goes_to_a_step(bare):
             sets = any(one.text != bare for one in settings_of(bare)) or is_exact(tail)
             besides = self._for_another(found, bare) or (found.talk is not None and sets)
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
         if (phrase("acts").begins(bare) or is_exact(bare)) and not self._reach.meant(bare):
-            exact = second.known and (
-                not indirect or phrase("says only quoted").begins(phrase("opening").without(head))
-            )
-            exact = exact and (second.op is not OpCode.EXE or is_exact(tail))
+            sure = not indirect or changes or phrase("says only quoted").begins(phrase("opening").without(head))
+            exact = second.known and sure and (second.op is not OpCode.EXE or is_exact(tail))
             return self._sequence(text, [head, tail]) if exact else free(text, f"{tail!r} is something else to be done")
         if not second.known or not self._is_another(found, second, bare):
             return None

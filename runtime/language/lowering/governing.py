@@ -61,7 +61,7 @@ def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) ->
         governs = (
             (found["any"] and not (talks and phrase("in a talk").begins(found.whole)))
             or found["over"]
-            or found["often"]
+            or (found["often"] and not before.endswith(("the ", "their ")))
             or (found["words"] and not about)
         )
         if governs or closed:

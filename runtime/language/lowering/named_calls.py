@@ -67,10 +67,8 @@ class NamedCalls:
         name = phrases.whole_call(call)
         if not name or not self._reach.knows(name) or phrase("more than a purpose").inside(purpose):
             return None
-        verb, told = (
-            purpose.partition(" ")[0].lower(),
-            phrase("tell").begins(purpose) or phrase("ask always").begins(purpose),
-        )
+        verb = purpose.partition(" ")[0].lower()
+        told = phrase("tell").begins(purpose) or phrase("ask always").begins(purpose)
         same = spaced(name.rpartition(".")[2]).lower().split()[:1] == [verb]
         sure = (made and not told) or same or phrase("puts down").begins(purpose)
         return f"{rest.rstrip('. ;')}: {purpose}" if sure else None

@@ -143,7 +143,9 @@ class AskedVariables:
     def why_not_kept(self, said: str, part: str) -> str | None:
         """Why a sentence behind a question that names no variable may not say which one the answer is for, "Set $a"; ""
         where it does, None for another sentence."""
-        if not phrase("keeps the answer").is_all_of(part) or self.wanted(said):
+        kept = phrase("keeps the answer").is_all_of(part)
+        known = kept is not None and kept["alone"] and self.given.issuperset(phrases.VARIABLE.findall(part))
+        if kept is None or known or self.wanted(said):
             return None
         return self._perhaps_added(f"{said}; {part}")
 

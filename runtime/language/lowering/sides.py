@@ -38,6 +38,7 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.operands import condition_of
 from runtime.language.instructions.steps.course import ends_program
 from runtime.language.instructions.steps.repeating import BranchReading, branch_of, loop_of
+from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import sets
 from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.answers import may_be_answered
@@ -96,10 +97,9 @@ def why_no_side(said: str, steps: Sequence[Step]) -> str:
     side = phrase("branch at start").begins(before.text) or phrase("else").begins(before.text)
     if before.op is OpCode.EXE and side:
         return "the condition that it belongs to is free"
-    cases_before = (
-        before.op is OpCode.EXE and not before.text and any(child.op is OpCode.CND for child in before.children)
-    )
-    return "the cases that it belongs to are one step" if cases_before else ""
+    heading = before.op is OpCode.EXE and not before.text
+    several = heading and any(child.op is OpCode.CND for child in before.children)
+    return "the cases that it belongs to are one step" if several else ""
 
 
 def _leads_away(step: Step) -> bool:
@@ -192,7 +192,9 @@ class _Cases(Struct, frozen=True):
         """A further case as a step of its own; "" where it may belong to something else."""
         other = phrase("else").begins(part)
         if other and not phrase("branch").begins(other.rest):
-            return part
+            again = other.rest.startswith(("to ", "set it to ")) and bodies[-1].text.startswith("set ")
+            made = settings_of(bodies[-1].text) if again else ()
+            return f"Otherwise set {made[0].targets[0]} to {other.rest.partition('to ')[2]}" if made else part
         read = (read_condition(test.test) for test in tests)
         given = frozenset[str]().union(*(one.names for one in read if one is not None))
         named = all(map(_is_plain, bodies)) and all(_is_about_a_variable(test.test) for test in tests)
@@ -288,13 +290,8 @@ def _with_name(part: str, names: frozenset[str]) -> str:
     """A case about "it" with the one variable that the cases before it are about."""
     head, it, rest = part.partition(" it")
     answers = read_answer(f"it{rest.partition(',')[0]}") is not None
-    about = (
-        len(names) == 1
-        and it
-        and not answers
-        and phrase("branch at start").is_all_of(f"{head} ")
-        and rest[:1] in " '\u2019"
-    )
+    begins = phrase("branch at start").is_all_of(f"{head} ") is not None and rest[:1] in " '\u2019"
+    about = len(names) == 1 and it and not answers and begins
     return f"{head} ${min(names)}{rest if rest[:1] == ' ' else f' is{rest[2:]}'}" if about else part
 
 

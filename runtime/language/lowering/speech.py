@@ -212,7 +212,8 @@ class Speech:
         if variable and any(one.lead == "to" and one.start == variable.end() + 1 for one in self._named(bare)):
             variable = None  # "Message $text to the user"
         variable = variable or (phrase("to a variable").begins(bare) if target is None else None)
-        if who := variable and variable["who"]:
+        if variable and ("{" not in variable.whole or variable["who"][1:] in self.questions.worded):
+            who = variable["who"]
             return free(text, f"who {who} is, is known only when it runs")
         named = phrase("to a name").begins(bare)
         if named and target is None and not phrase("people").begins(named["who"]):
@@ -361,17 +362,10 @@ class Speech:
                 if phrase("state of a variable").inside(match.whole)
                 for name in phrases.VARIABLE.findall(match.whole)
             }
-            named = (
-                []
-                if several
-                else [name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name not in states]
-            )
-            new = [name for name in named if name not in self.questions.given or name in asked_for]
-            new = (
-                phrases.VARIABLE.findall(kept.whole)
-                if (kept := phrase("answer kept").inside(said)) and not several
-                else new
-            )
+            kept = None if several else phrase("answer kept").inside(said)
+            named = [] if several else phrases.VARIABLE.findall(kept.whole if kept else said)
+            known = set() if kept else states | (self.questions.given - asked_for)
+            new = [name for name in dict.fromkeys(named) if name not in known]
             new = [f"${name}{types.get(name, '')}" for name in new]
             who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
             when = [f"{who} gave {' and '.join(new)}"] if new else []

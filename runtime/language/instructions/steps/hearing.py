@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from runtime.language.instructions.conditions.grammar import ConditionChart, grammar_of
 from runtime.language.instructions.conditions.meanings import ACTIONS
 from runtime.language.instructions.conditions.tokens import ConditionToken, Kind
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 from runtime.language.vocabulary.word_list import words_of_text
 
 _FILE = Path(__file__).parent / "hearing.grammar"
@@ -129,12 +129,21 @@ def listeners(text: str, names: AgentNames) -> Sequence[NamedListeners]:
         start = next(to, 0)
         found = tuple(one for one in found if one.start >= start)
     clause = phrase("reported").inside(text) if any(one.start for one in found) else None
-    if clause and (phrase("ask always").begins(text) or phrase("to a role").begins(text)):  # "Ask if it went to Cook"
-        return tuple(one for one in found if one.start < clause.start() or one.lead == "by asking")
-    first = found[0] if clause and clause["fact"] and phrase("tell").begins(text) else None
-    if clause and first and first.start > clause.start() and first.first[0] == "agent":
-        return (replace(first, doubt="who hears it may be part of what is said"),)
+    asks = phrase("ask always").begins(text)
+    if clause and (asks or phrase("to a role").begins(text)):  # "Ask if it went to Cook"
+        found = tuple(one for one in found if one.start < clause.start() or one.lead == "by asking")
+    alone = phrase("question begins").begins(text) and not phrase("hands on").inside(text)
+    about = ("to", "with") if asks and alone else ()  # "Ask for the way to Cook"
+    found = tuple(one for one in found if one.lead not in about or _noun_before(one, text) == "question")
+    if found and found[0].start and found[0].first[0] == "agent":
+        within = clause and clause["fact"] and phrase("tell").begins(text) and found[0].start > clause.start()
+        if within or _noun_before(found[0], text) in words_of("leads somewhere"):
+            return (replace(found[0], doubt="who hears it may be part of what is said"),)
     return found
+
+
+def _noun_before(one: NamedListeners, text: str) -> str:
+    return (text[: one.start].split() or [""])[-1].lower().removesuffix("s")
 
 
 def _who(kind: str) -> Callable[..., Heard]:
