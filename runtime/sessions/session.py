@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import anyio
 
@@ -20,9 +21,9 @@ from runtime.sessions.inbound.arrivals import ShardBacklog, StopRequest, message
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.program_in_use import ProgramInUse, news_of, trouble_of
 from runtime.sessions.rest import Outcome, SessionRest, Snapshots
-from runtime.sessions.succession import SessionSuccession, commit_of
+from runtime.sessions.succession import SessionSuccession
 from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
-from runtime.stores.sessions import Lease, SessionRecord
+from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.session import NewsTold, ProgramBroken, SessionBegun, SessionLoaded
 from runtime.tape.journal import CommitBatch, Journal
 
@@ -70,7 +71,22 @@ class Session:
 
     async def _write(self, batch: CommitBatch) -> None:
         begun_from = None if self.stored else self._succession
-        await self._around.store.commit(commit_of(batch, self._lease(), self.record, begun_from, stored=self.stored))
+        commit = Commit(
+            lease=self._lease(),
+            session=self.record.id,
+            expect=batch.expect,
+            facts=batch.facts,
+            consume=batch.consume,
+            outbox_add=batch.outbox_add,
+            outbox_done=batch.outbox_done,
+            awake=batch.awake,
+            begin=None if self.stored else replace(self.record, seq=batch.expect),
+            end=batch.ended,
+            replaces=None if begun_from is None else begun_from.replaces,
+            taken_in=self.record.taken_in if begun_from is None else begun_from.taken_in,
+            events=batch.events,
+        )
+        await self._around.store.commit(commit)
         self.stored = True
         self._note_written()
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from msgspec import Struct
 
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import SessionId
-from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.session import SessionBranched
-from runtime.tape.journal import CommitBatch
 
 WORDS_CHARS = 120
 """The number of characters kept of a message that our texts quote."""
@@ -45,27 +43,6 @@ class SessionSuccession(Struct, frozen=True):
             raise ValueError(f"session {self.record.id} continues no other")
         why = "undo" if self.replaces is not None else SCRATCH if self.record.address.platform == SCRATCH else "fork"
         return SessionBranched(parent.session, parent.seq, why, self.home)
-
-
-def commit_of(
-    batch: CommitBatch, lease: Lease, record: SessionRecord, begun_from: SessionSuccession | None, *, stored: bool
-) -> Commit:
-    """The commit of a batch; the first one makes the session of `record`, which continues another `begun_from`."""
-    return Commit(
-        lease=lease,
-        session=record.id,
-        expect=batch.expect,
-        facts=batch.facts,
-        consume=batch.consume,
-        outbox_add=batch.outbox_add,
-        outbox_done=batch.outbox_done,
-        awake=batch.awake,
-        begin=None if stored else replace(record, seq=batch.expect),
-        end=batch.ended,
-        replaces=None if begun_from is None else begun_from.replaces,
-        taken_in=record.taken_in if begun_from is None else begun_from.taken_in,
-        events=batch.events,
-    )
 
 
 def name_within(name: str) -> str:
