@@ -115,15 +115,11 @@ def _close(task: states.TaskState, ask: str) -> None:
 def _pass_on(state: SessionState, ask: str, question: states.TaskQuestion | None) -> None:
     """Where the session is a task, its orderer is to hear of a question as well; None is one that waits no longer."""
     if state.order is not None and not state.order.over:
-        _put(state.order.asks, ask, question)
+        if question is None:
+            state.order.asks.pop(ask, None)
+        else:
+            state.order.asks[ask] = question
         state.order.to_tell = [*state.order.to_tell, ask]
-
-
-def _put(asks: dict[str, states.TaskQuestion], ask: str, question: states.TaskQuestion | None) -> None:
-    if question is None:
-        asks.pop(ask, None)
-    else:
-        asks[ask] = question
 
 
 @rule(facts.OrderTaken)
