@@ -40,7 +40,9 @@ def test_what_a_file_starts_is_a_command_with_options_that_there_are(file: str) 
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
     command = group.commands[words[0]]
-    assert command.make_context(words[0], words[1:]).params["config"] is None
+    context = command.make_context(words[0], words[1:])
+    context.close()
+    assert context.params["config"] is None
 
 
 @pytest.mark.parametrize("files", [UNITS, CONTAINERS, OWN], ids=["systemd", "quadlet", "compose"])

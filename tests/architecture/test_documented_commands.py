@@ -56,7 +56,7 @@ def refusal(command: str) -> str:
     if not words:
         return ""  # the name of a command, in a sentence
     try:
-        part.make_context(command, words)
+        part.make_context(command, words).close()  # lets go of what options have set
     except typer.Exit:  # after --help
         return ""
     except WrongUse as error:

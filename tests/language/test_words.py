@@ -222,7 +222,7 @@ _TOO_MUCH = {
 }
 """Texts of a size that no case has."""
 
-_ELSEWHERE = frozenset({"no such file", "no file was given", "step Main:01 stays free, a model carries it out: why"})
+_ELSEWHERE = frozenset({"no such file", "no file was given", "step Main:01 is left to a model: why"})
 """Said where there is no program, see the tests of the source, and of what the cases list as `unclassified`."""
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
+from runtime.language.vocabulary.phrase import probably_meant
 
 NO_STEP = "there is no such step"
 
@@ -26,13 +27,15 @@ class UnclassifiedStep(Struct, frozen=True):
     def diagnostic(self) -> Diagnostic:
         """The warning for the author; an error where no model can do what it says."""
         why, impossible = f": {self.reason}" if self.reason else "", self.reason == NO_STEP
-        message = f"step {self.playbook}:{self.line} stays free, a model carries it out{why}"
+        message = f"step {self.playbook}:{self.line} is left to a model{why}"
+        meant = "" if impossible else probably_meant(self.text)
+        otherwise = f"Did you mean {meant}?" if meant else "Reword it, or leave it to the model."
         width = max(0, len(self.source_line.rstrip()) - self.span.column + 1)
         return Diagnostic(
             f"step {self.playbook}:{self.line}: {self.reason}" if impossible else message,
             self.span,
             self.source_line,
-            "Name one of this playbook's steps." if impossible else "Reword it, or leave it to the model.",
+            "Name one of this playbook's steps." if impossible else otherwise,
             "error" if impossible else "warning",
             width,
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from runtime.core.near_names import mistakes_between
 from runtime.language.vocabulary import matching
 from runtime.language.vocabulary.matching import Maker
 from runtime.language.vocabulary.word_list import PIECE, WordList, words_of_text
@@ -299,6 +300,23 @@ def phrase(name: str) -> PhrasePattern:
 def phrases_of(section: str) -> Mapping[str, PhrasePattern]:
     """The phrases of a section of the vocabulary, whose names say what each is for, in their order."""
     return {name: phrase(name) for name, entry in ENTRIES.items() if entry.section == section}
+
+
+@cache
+def _known_words() -> frozenset[str]:
+    texts = "|".join(entry.notation for entry in ENTRIES.values())
+    return frozenset("".join(char if char.isalpha() else " " for char in texts).lower().split())
+
+
+def probably_meant(step: str) -> str:
+    """What a step probably begins with if no step is read by its first word; "" where that is not clear."""
+    said = step.lower().rstrip(" .!")
+    first = said.partition(" ")[0]
+    for meant in sorted(words_of("often written")):
+        slip = said if " " in meant else "" if first in _known_words() else first
+        if said != meant and slip and mistakes_between(slip, meant, 1) is not None:
+            return meant.capitalize()
+    return ""
 
 
 @cache

@@ -392,7 +392,7 @@ def test_check_of_a_right_program_warns_of_steps_that_stay_free(tmp_path: Path) 
     (tmp_path / "right.pb").write_text("# A\n\n## Main\n### Steps\n- Greet the user\n- Frobnicate\n")
     done = _parley(tmp_path, "check", "right.pb")
     assert done.returncode == 0
-    assert "right.pb:6:3: warning: step Main:02 stays free, a model carries it out: no rule" in done.stdout
+    assert "right.pb:6:3: warning: step Main:02 is left to a model: no rule" in done.stdout
     assert "6 | - Frobnicate\n    |   ^" in done.stdout
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from runtime.language.vocabulary.phrase import ENTRIES, FILE, PhrasePattern, phrase
+from runtime.language.vocabulary.phrase import ENTRIES, FILE, PhrasePattern, phrase, probably_meant
 from tests.architecture.source_tree import ROOT
 
 CODE = [
@@ -89,3 +89,24 @@ def test_every_phrase_that_the_code_asks_for_is_in_the_vocabulary() -> None:
 def test_no_two_phrases_have_one_name() -> None:
     names = re.findall(r"^### (.+)$", FILE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(names) == len(ENTRIES)
+
+
+@pytest.mark.parametrize(
+    ("step", "meant"),
+    [
+        ("Aks the user for a name", "Ask"),
+        ('Sya "Hello"', "Say"),
+        ("wiat for the user", "Wait"),
+        ("Othewise", "Otherwise"),
+        ("End programm", "End program"),
+        ("Wait for teh user.", "Wait for the user"),
+        ("End program", ""),
+        ("Ask the user", ""),
+        ("And so it goes", ""),
+        ("Frobnicate the list", ""),
+        ("Any day will do", ""),
+        ("", ""),
+    ],
+)
+def test_a_slip_in_what_is_often_written_is_named_and_no_known_word_is_taken_for_one(step: str, meant: str) -> None:
+    assert probably_meant(step) == meant
