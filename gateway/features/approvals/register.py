@@ -134,8 +134,10 @@ def open_node(ground: FeatureGround, _: ServingGround) -> QuestionRegister | Non
 
 
 async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
-    """What owners decide: whether a tool may be used. What a program asks is for who chats with it."""
-    return {"decisions": {"questions": sum(place.approval for place in await register_in(ground).all())}}
+    """What owners decide: whether a tool may be used. What a program `asked` is for who chats with it."""
+    places = await register_in(ground).all()
+    tools = sum(place.approval for place in places)
+    return {"decisions": {"questions": tools, "asked": len(places) - tools}}
 
 
 class OpenQuestion(Struct, frozen=True):

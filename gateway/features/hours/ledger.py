@@ -18,7 +18,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMFailed
 from runtime.events.happening import Happening
-from runtime.events.sessions import PlaybookFailed, SessionFailed
+from runtime.events.sessions import PlaybookFailed
 from runtime.events.talk import MessageReceived, PageSettled
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 
@@ -34,8 +34,7 @@ _COUNTED: Final = {
     MessageReceived: "messages",
     PageSettled: "answers",
     PlaybookFailed: "failures",
-    SessionFailed: "failures",
-    LLMFailed: "failures",
+    LLMFailed: "unanswered",
 }
 
 
@@ -122,7 +121,7 @@ def _shown(hour: str, sums: Mapping[str, float]) -> dict[str, Any]:
     waits, unpriced = sums.get("waits", 0), int(sums.get("unpriced", 0))
     return {
         "at": f"{hour}:00:00+00:00",
-        **{name: int(sums.get(name, 0)) for name in ("messages", "answers", "failures")},
+        **{name: int(sums.get(name, 0)) for name in ("messages", "answers", "failures", "unanswered")},
         "waits": int(waits),
         "first_text_s": round(sums["waited_s"] / waits, 3) if waits else None,
         "usd": None if unpriced and not sums.get("priced") else round(sums.get("usd", 0.0), 6),

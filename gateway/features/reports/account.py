@@ -1,13 +1,12 @@
-"""The account of a failure, computed from its branch: what, where, the last facts, the likely cause, and what to do.
+"""The account of a failure, computed from its branch: what, where, what was executed, the likely cause, and what to do.
 
 Nothing of it is stored. Who reads a report gets what the tape still has, and of what was deleted nothing.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -25,15 +24,15 @@ from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ProgramBroken
 from runtime.tape.facts.tasks import OrderOver, TaskOver
 from runtime.tape.state.frames import RaisedAt
+from runtime.tape.step_listing import stretches
 from runtime.tape.tape import Fact, TapeReader
 
-LAST_FACTS = 12
-"""The facts before the failure that an account shows."""
+LAST_LINES = 12
+"""The lines of what was executed before the failure that an account shows."""
 
-_FACT_CHARS = 160
+_LINE_CHARS = 160
+_MAX_READ = 20_000
 _WHAT_CHARS = 300
-_UNTOLD = frozenset({"dig", "version", "playbooks"})
-"""Keys of facts that say nothing to a reader."""
 
 UNKNOWN = "unknown"
 
@@ -105,7 +104,7 @@ class Accounts:
         return Account(
             one_line(self.masking.masked(what), _WHAT_CHARS),
             self.masking.masked(where_of(report, lines)),
-            tuple(self._told(fact) for fact in facts if fact is not failed),
+            tuple(self._executed(facts))[-LAST_LINES:],
             self._texts(f"debug.cause_{cause}"),
             self._texts(f"debug.try_{cause}"),
             f"parley debug again {report.number}" if can_go_on(report) else "",
@@ -122,24 +121,17 @@ class Accounts:
         return is_closed(address) if task is None else await is_closed_task(self._tapes, task) is not False
 
     async def _before(self, report: Report) -> list[Fact]:
-        """The failure's fact behind the last ones before it; none where they cannot be read."""
-        if not report.session:
-            return []
-        found: list[Fact] = []
+        """All facts up to the failure's, of a very long session that alone; none where they cannot be read."""
+        session, first = SessionId(report.session), 0 if report.seq <= _MAX_READ else report.seq - 1
         try:
-            async for fact in self._tapes.read_back(SessionId(report.session), before=report.seq + 1):
-                found.append(fact)
-                if len(found) > LAST_FACTS:
-                    break
+            return [fact async for fact in self._tapes.read_session(session, after=first, until=report.seq)]
         except (ArchiveUnavailable, ContentLocked):
             return []
-        return found[::-1]
 
-    def _told(self, fact: Fact) -> str:
-        data = {key: value for key, value in fact.data.items() if key not in _UNTOLD}
-        data = {key: value[:_FACT_CHARS] if isinstance(value, str) else value for key, value in data.items()}
-        line = f"{fact.seq} {fact.kind} {self.masking.masked(json.dumps(data, ensure_ascii=False))}"
-        return one_line(line, _FACT_CHARS)
+    def _executed(self, facts: Iterable[Fact]) -> Iterator[str]:
+        for one in stretches(facts):
+            for line in one.text.splitlines():
+                yield one_line(self.masking.masked(f"{one.agent_class}.{one.playbook}: {line}"), _LINE_CHARS)
 
 
 def can_go_on(report: Report) -> bool:

@@ -51,7 +51,7 @@ def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> No
 
 @app.command(short_help="Show what failed, the likely cause, and what to do.")
 def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """Show what failed and where, the last facts, the likely cause, and what to do."""
+    """Show what failed and where, what was executed before, the likely cause, and what to do."""
 
     async def ask(database: GatewayDatabase) -> tuple[Report, Account, str]:
         from gateway.features.reports.inquiry import guess_of

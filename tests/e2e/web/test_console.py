@@ -234,6 +234,10 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await expect(answer.locator("pre").last).to_have_text(PICKS.text)
             await expect(answer.locator(".model-call").last).to_contain_text("of Scout")
             await expect(answer).to_contain_text('Letters(name="Ada") → 3')
+            credit = answer.get_by_text("These are the exact words of")
+            exact = GUIDE.splitlines().index('- Say "{place}, {letters}"') + 1
+            await expect(credit).to_have_text(f"These are the exact words of guide.pb, line {exact}.")
+            await expect(answer.get_by_role("heading", name="asked before it")).to_be_visible()
             await said.filter(has_text="Who are you?").get_by_role("button").click()
             await expect(answer.locator(".model-call")).to_have_count(1)
             await expect(answer.locator("q")).to_have_text("Ask the user for their $name, in the words of the house")
@@ -242,6 +246,7 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
                 re.compile(r"Tokens in\D*100\D*of them cached\D*80\D*Tokens out\D*20.*price unknown")
             )
             await expect(answer.locator("pre").last).to_have_text("Who are you?")
+            await expect(credit).to_have_count(0)
             await answer.get_by_text("The prompt as it was sent").click()
             await expect(answer.locator("pre").first).to_have_text(model.requests[0]["messages"][0]["content"])
             await said.filter(has_text="Oslo, 3").get_by_role("button").click()
@@ -278,14 +283,14 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await page.get_by_label("Find what").select_option("words in them")
             await page.keyboard.press("/")
             await page.keyboard.type("Osol")
-            hit = page.get_by_role("option").filter(has_text="An agent said")
+            hit = page.get_by_role("option").filter(has_text="Host said")
             await expect(hit.locator("mark")).to_have_text("Oslo")
             await page.get_by_role("listbox", name="What was found").focus()
             await page.keyboard.press("Enter")
             await expect(page.locator(".program [aria-current=step]")).to_contain_text('Say "{place}, {letters}"')
             await expect(page.locator(".chat [aria-current]")).to_contain_text("Oslo, 3")
             await page.get_by_label("Find in this session").fill('"who are"')
-            await page.get_by_role("option").filter(has_text="An agent said").click()
+            await page.get_by_role("option").filter(has_text="Host said").click()
             await expect(page.locator(".chat [aria-current]")).to_contain_text("Who are you?")
 
 
@@ -330,6 +335,28 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         await expect(page.get_by_text("There are no sessions yet.")).to_be_visible()
         await running.prints('"action": "DELETE"')
+
+
+async def test_what_no_model_answered_is_counted_apart_from_failures_and_found(
+    tmp_path: Path, browser: Browser
+) -> None:
+    program = tmp_path / "helper.pb"
+    program.write_text("# Helper\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Tell the user a joke\n")
+    async with with_console(tmp_path, program) as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hi")
+        await expect(chat.locator(".message").get_by_text("I cannot continue")).to_be_visible()
+        page = await opened(browser, running)
+        measures = page.get_by_role("region", name="The last 24 hours").get_by_role("listitem")
+        await expect(measures.filter(has_text="failures").locator("strong")).to_have_text("0")
+        unanswered = measures.filter(has_text="unanswered by a model")
+        await expect(unanswered.locator("strong")).to_have_text("1")
+        await unanswered.get_by_role("link").click()
+        await expect(page.locator(".hit-row")).to_contain_text(["Helper said"])
+        await expect(page.locator(".hit-row")).to_contain_text(["no language model is set up"])
+        await page.keyboard.press("1")
+        await measures.filter(has_text="failures").get_by_role("link").click()
+        await expect(page.get_by_label("also reports that were decided")).to_be_checked()
 
 
 async def test_the_line_of_python_that_failed_is_marked_and_said(tmp_path: Path, browser: Browser) -> None:

@@ -1,11 +1,13 @@
-// The last 24 hours as a picture: a row of bars for each of five measures, an hour a bar, the present one last.
+// The last 24 hours as a picture: a row of bars for each measure, an hour a bar, the present one last.
 
+import {session} from "../api.js";
 import {html} from "../ui.js";
 import {count, dollars, plural, seconds} from "../words.js";
 
 const HIGH = 44;
 const WIDE = 10;
 const GAP = 2;
+const UNANSWERED = '"I cannot continue"'; // what people read then
 
 const sum = (hours, name) => hours.reduce((all, one) => all + (one[name] ?? 0), 0);
 const hourOf = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit"});
@@ -21,7 +23,9 @@ export function Day({hours}) {
       <ul class="numbers day">
         <${Measure} title="messages" hours=${hours} of=${(one) => one.messages} shown=${count} value=${count(sum(hours, "messages"))} />
         <${Measure} title="answers" hours=${hours} of=${(one) => one.answers} shown=${count} value=${count(sum(hours, "answers"))} />
-        <${Measure} title="failures" bad hours=${hours} of=${(one) => one.failures} shown=${count} value=${count(sum(hours, "failures"))} href="#/decisions" />
+        <${Measure} title="failures" bad hours=${hours} of=${(one) => one.failures} shown=${count} value=${count(sum(hours, "failures"))} href="#/decisions?all=1" />
+        <${Measure} title="unanswered by a model" bad hours=${hours} of=${(one) => one.unanswered} shown=${count} value=${count(sum(hours, "unanswered"))}
+          href=${session.value.words ? `#/sessions?${new URLSearchParams({in: "words", q: UNANSWERED})}` : "#/sessions"} />
         <${Measure} title="time to first character" by="" hours=${hours} of=${(one) => one.first_text_s} shown=${seconds} value=${waits ? seconds(waited / waits) : "–"} more=${waits ? "on average" : ""} />
         <${Measure} title="cost" hours=${hours} of=${(one) => one.usd} shown=${(usd) => dollars(usd)} value=${known ? dollars(sum(hours, "usd")) : "unknown"}
           more=${known && unpriced ? `${plural(unpriced, "answer")} of unknown price` : ""} href="#/people" />

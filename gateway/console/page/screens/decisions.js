@@ -19,8 +19,8 @@ export function Failed({one}) {
   return html`<span title=${`${one.place} ${one.error_type}`}>${place}${step && html`<br /><q>${step}</q>`}${file && html`<br /><span class="quiet">${file}, line ${line}</span>`}</span>`;
 }
 
-export function Decisions() {
-  const [all, setAll] = useState(false);
+export function Decisions({query}) {
+  const [all, setAll] = useState(query.get("all") === "1");
   const words = session.value.words;
   return html`
     <h1>Decisions</h1>

@@ -31,7 +31,7 @@ function Status({status}) {
       <${Number_} name="set aside" href="#/decisions" value=${count(status.dead_letters)} bad=${status.dead_letters > 0}
         more=${status.dead_letters ? "messages that could not be processed" : "nothing"} />
       <${Number_} name="to decide" href="#/decisions" value=${count(undecided)} bad=${undecided > 0}
-        more=${`${plural(decisions.questions, "tool that asks", "tools that ask")}, ${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
+        more=${`${plural(decisions.questions, "tool that asks", "tools that ask")}, ${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in. ${plural(decisions.asked, "question waits", "questions wait")} for people`} />
     </ul>
     <${Plain} title="Platforms" rows=${status.platforms} keyOf=${(one) => one.name} empty="No platform is connected at this node." columns=${[
       ["Platform", (one) => one.name],

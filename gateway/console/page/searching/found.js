@@ -68,7 +68,7 @@ function Hit({hit, alone}) {
   const {entry} = hit;
   return html`
     <div class=${`hit-row${alone ? " alone" : ""}`}>
-      <span class="who"><b>${whose(entry)}</b><span class="quiet">${alone ? `entry ${entry.id}` : hit.conversation}</span></span>
+      <span class="who"><b>${whose(hit)}</b><span class="quiet">${alone ? `entry ${entry.id}` : hit.conversation}</span></span>
       <span class="excerpt">${hit.excerpt.length
         ? hit.excerpt.map((one, number) => (one.found ? html`<mark key=${number}>${one.text}</mark>` : one.text))
         : html`<span class="quiet">The words are in different parts of it.</span>`}</span>
@@ -83,7 +83,8 @@ const SAYS = {
   uncaught: "Nobody caught it", broken: "The program cannot go on", memory: "Remembered", start: "A playbook began",
 };
 
-function whose(entry) {
+function whose({entry, who}) {
+  if (who) return html`<bdi>${who}</bdi> said`;
   return entry.kind === "heard" ? entry.payload.name : SAYS[entry.kind] ?? `Fact “${entry.kind}”`;
 }
 

@@ -1,7 +1,7 @@
 // One answer explained: what each model was sent and replied, what that took and cost, and the calls it made.
 
 import {get} from "../api.js";
-import {lineOf, written} from "./program.js";
+import {exactPlace, lineOf, written} from "./program.js";
 import {momentOf} from "./strip.js";
 import {html, useEffect, useState} from "../ui.js";
 import {count, dollars, plural, seconds} from "../words.js";
@@ -29,12 +29,15 @@ export function Answer({tape, mark, marks, head, program}) {
     return () => stopped.abort();
   }, [tape, after, until, head]);
   const made = marks.filter((one) => one.kind === "call" && one.lane === mark.lane && one.first > after && one.first < until);
+  const exact = calls && !calls.some((call) => call.reply.includes(mark.text)) && exactPlace(program, mark.text);
+  const asked = calls?.length > 1 ? "models that were asked" : "model that was asked";
   return html`
     <section class="card answer" aria-labelledby="answer-title">
       <h3 id="answer-title">This answer</h3>
       ${mark.text && html`<blockquote dir="auto">${mark.text}</blockquote>`}
       ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
-      ${calls?.length > 0 && html`<h4>${calls.length > 1 ? "The models that were asked for it" : "The model that was asked for it"}</h4>`}
+      ${exact && html`<p>These are the exact words of <b>${lineOf(exact)}</b>.</p>`}
+      ${calls?.length > 0 && html`<h4>The ${asked} ${exact ? "before it" : "for it"}</h4>`}
       ${calls?.length > 1 && html`<${Figures} label="All together" figures=${together(calls)} />`}
       ${calls?.map((call, number) => html`<${Call} key=${`${call.asked_after} ${number}`} call=${call} program=${program} lane=${mark.lane} number=${calls.length > 1 ? number + 1 : 0} />`)}
       ${calls && !calls.length && html`<p class="quiet">No call of a model is kept for it: the program says it without one. ${KEPT}</p>`}

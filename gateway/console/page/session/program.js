@@ -29,6 +29,16 @@ export function useProgram(name, same) {
 /** Where a step stands, for people; an earlier version of the program has no lines. */
 export const lineOf = ({file, line}) => (line ? `${file}, line ${line}` : "in an earlier version of the program");
 
+/** The place of the step that says exactly these words, with values in their places; undefined where none does. */
+export function exactPlace(program, text) {
+  const means = (line) => {
+    const [, quoted] = /^\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:Say|Tell)\b[^"]*"(.+)"/i.exec(line) ?? [];
+    const literal = quoted?.split(/\{[^}]*\}|\$\w+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    return literal?.join("") && new RegExp(`^${literal.join("[^]+")}$`).test(text.trim());
+  };
+  return program?.files.flatMap(({name, text: all}) => all.split("\n").map((line, at) => means(line) && {file: name, line: at + 1})).find(Boolean);
+}
+
 /** What an author wrote at a place, without its bullet: the line, and those that continue it. */
 export function written(program, place) {
   const lines = program?.files.find((one) => one.name === place?.file)?.text.split("\n") ?? [];

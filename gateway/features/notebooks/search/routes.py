@@ -8,7 +8,7 @@ So nothing of a deleted session, and nothing that is encrypted, is left in a fil
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
 from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.people import PageBegun
+from runtime.tape.facts.session import AgentCreated
 from runtime.tape.tape import Fact, TapeReader
 
 BEFORE_CHARS = 60
@@ -189,6 +191,9 @@ class SearchRoutes(ClientView, frozen=True):
                 "entry": fact_data(fact, content=True),
                 "excerpt": excerpt,
                 "conversation": record.address.key,
+                "who": found.speakers.get(
+                    (record.id, found.speakers.get((record.id, f"page {fact.data.get('page')}"), ""))
+                ),
             }
             for (record, fact), excerpt in zip(found.facts, pieces, strict=True)
         ]
@@ -252,7 +257,7 @@ class FoundFacts(Struct, frozen=True):
     not there.
 
     `rest` is the session, and the fact in it, before which there is more to look at; None after all of them. `missing`:
-    the archive did not give all of them.
+    the archive did not give all of them. `speakers`: see `_note_speaker`.
     """
 
     facts: Sequence[tuple[SessionRecord, Fact]]
@@ -260,6 +265,7 @@ class FoundFacts(Struct, frozen=True):
     missing: bool
     sealed: int
     meant: indexing.Meant
+    speakers: Mapping[tuple[str, str], str]
 
 
 class JournalSearch:
@@ -283,6 +289,7 @@ class JournalSearch:
         """
         wanted: list[tuple[SessionRecord, Fact]] = []
         rest, missing, looked, sealed, until = None, False, 0, 0, anyio.current_time() + LOOKS_S
+        speakers: dict[tuple[str, str], str] = {}
         for record in records:
             seq = min(before or record.seq + 1, record.seq + 1)
             before = None
@@ -292,6 +299,7 @@ class JournalSearch:
                         rest = record, fact.seq + 1
                         break
                     looked += 1
+                    _note_speaker(speakers, record, fact)
                     if not filters.kinds or fact.kind in filters.kinds:
                         wanted.append((record, fact))
             except ContentLocked:
@@ -307,7 +315,7 @@ class JournalSearch:
         found = [wanted[place - 1] for place in places]
         if len(found) == limit:
             rest = found[-1][0], found[-1][1].seq
-        return FoundFacts(found, rest, missing, sealed, parts)
+        return FoundFacts(found, rest, missing, sealed, parts, speakers)
 
     async def _facts(self, record: SessionRecord, before: int) -> AsyncIterator[Fact]:
         if record.archived:  # it comes back from the archive when it is read from its beginning
@@ -315,6 +323,14 @@ class JournalSearch:
                 break
         async for fact in self._tapes.read_back(record.id, before=before):
             yield fact
+
+
+def _note_speaker(known: dict[tuple[str, str], str], record: SessionRecord, fact: Fact) -> None:
+    """Note, by session and page, which agent says it, and by session and agent its name."""
+    if fact.kind == PageBegun.kind:
+        known[record.id, f"page {fact.seq}"] = str(fact.data["agent"])
+    elif fact.kind == AgentCreated.kind:
+        known[record.id, str(fact.data["id"])] = str(fact.data["class"])
 
 
 def _places_of_facts(

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.features.hours.ledger import HOURS, HourLedger
 from runtime.bus import Bus
-from runtime.events.frames import LLMAnswered
+from runtime.events.frames import LLMAnswered, LLMFailed
 from runtime.events.sessions import PlaybookFailed
 from runtime.events.talk import MessageAdmitted, MessageReceived, PageSent, PageSettled
 from runtime.storage.redis.client.connection import open_connection
@@ -39,16 +39,18 @@ async def test_each_hour_has_what_came_what_was_answered_and_what_that_took_and_
         bus.publish(PageSettled("s", "1000", "1", "1000.0", delivered=True))
         bus.publish(answered(0.25))
         bus.publish(answered(None))
+        bus.publish(LLMFailed("s", "1", "1000", "Main", "NoModelSet: none"))
         bus.publish(PlaybookFailed("s", "1000", "Main", "no", "there", ()))
         with anyio.fail_after(60):
             while not (day := await ledger.last_day())[-1]["failures"]:
                 await clock.advance(0.01)
         tasks.cancel_scope.cancel()
     assert len(day) == HOURS
-    nothing = {"messages": 0, "answers": 0, "failures": 0, "waits": 0, "first_text_s": None, "usd": 0.0, "unpriced": 0}
+    nothing = dict.fromkeys(("messages", "answers", "failures", "unanswered", "waits", "unpriced"), 0)
+    nothing |= {"first_text_s": None, "usd": 0.0}
     assert day[0] == {"at": "2026-01-01T11:00:00+00:00", **nothing}
     assert day[-2] == {"at": "2026-01-02T09:00:00+00:00", **nothing, "messages": 1, "usd": None, "unpriced": 1}
-    now = {"answers": 1, "failures": 1, "waits": 1, "first_text_s": 4.0, "usd": 0.25, "unpriced": 1}
+    now = {"answers": 1, "failures": 1, "unanswered": 1, "waits": 1, "first_text_s": 4.0, "usd": 0.25, "unpriced": 1}
     assert day[-1] == {"at": "2026-01-02T10:00:00+00:00", **nothing, **now}
 
 
