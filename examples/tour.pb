@@ -159,7 +159,7 @@ Sells what is still warm.
 ## Order
 public: true
 ### Steps
-- Say "Good morning! Look at my program beside the chat: the line that runs is marked."
+- Say "Good morning! Where my program stands beside the chat, the line that runs is marked."
 - Set $total to 0
 - Set $more to "Yes"
 - While $more is "Yes"

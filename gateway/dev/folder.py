@@ -161,7 +161,7 @@ TEMPLATES = (
     ProgramTemplate("meeting", "a meeting of experts, who plan a trip", "trip_planning"),
     ProgramTemplate("standup", "a standup: three questions, every weekday at nine", "templates/standup"),
     ProgramTemplate("approval", "requests that a human being approves or rejects, by buttons", "templates/approval"),
-    ProgramTemplate("reminder", "reminders", "templates/reminder"),
+    ProgramTemplate("reminder", "what you want to be reminded of, and when", "templates/reminder"),
     ProgramTemplate("game", "a game: guess the number", "templates/game"),
     ProgramTemplate("triage", "triage of problems with tools: known answers, tickets", "templates/triage"),
 )

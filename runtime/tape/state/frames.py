@@ -236,7 +236,8 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     one (id), for whatever it is, that it has ended; a question hears of who was asked that they have left it. An
     invitation is for none: who is at work cannot come. Who waits for a `task` (its number) takes no message. `notices`
     is False where a quiet notice does not end the wait. What a person says to another one, or said before it was
-    asked, answers no question. `type` takes messages of that type alone, and the end of the meeting.
+    asked, answers no question. `type` takes messages of that type alone, and the end of the meeting. `retry`
+    says that the frame waits only to be tried again.
     """
     if "task" in source or message.type == MessageType.MEETING_INVITATION or (message.aside and "ask" in source):
         return False

@@ -25,8 +25,8 @@ OPEN = "The desk is open."
 FAILED = "I cannot listen to voice.ogg at the moment, because the transcription service does not answer."
 SLOW = "Listening to voice.ogg took too long."
 SORRY = (
-    "⚠️ I cannot continue: the language model cannot be reached right now. Your message is kept. Write again, "
-    "and I will try once more."
+    "⚠️ I cannot continue: the language model cannot be reached right now. Your message is kept. Write to me "
+    "again, and I will try once more. /new starts another conversation."
 )
 HTML = Heard(body=b"<html><body>502 Bad Gateway</body></html>")
 

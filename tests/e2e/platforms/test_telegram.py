@@ -23,7 +23,7 @@ TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
 HELLO = "I am the teller."
 REFUSED = "This is a private bot. Ask its owner for access."
 ASKED = "This is a private bot. To get access, give its owner this code within 60 minutes: "
-PAIRED = "Welcome! You are now my owner. /help lists what you can do. Say hello to start."
+PAIRED = "Welcome! You are now my owner. /help lists what you can do."
 END_OF_STORY = "told it once."
 
 

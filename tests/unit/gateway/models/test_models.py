@@ -56,7 +56,7 @@ async def test_owners_read_the_providers_words_in_private_and_members_do_not() -
     assert refused.address.conversation == unanswered.address.conversation == "private"
     assert refused.kind == unanswered.kind == "notice"
     assert "“main” refuses the key" in refused.text
-    assert unanswered.text.endswith("people read that their messages are kept. the line is cut")
+    assert unanswered.text.endswith("can write again later. the line is cut")
 
 
 async def test_a_kind_of_failure_has_one_id_a_day_on_all_nodes() -> None:

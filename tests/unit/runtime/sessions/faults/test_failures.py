@@ -91,9 +91,33 @@ async def test_people_are_told_in_plain_words_that_the_model_gave_no_answer_and_
 ) -> None:
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
     async with talking(worker, FailingModel(failure), sandbox) as talk:
-        told = f"⚠️ I cannot continue: {why}. Your message is kept. Write again, and I will try once more."
+        told = (
+            f"⚠️ I cannot continue: {why}. Your message is kept. "
+            "Write to me again, and I will try once more. /new starts another conversation."
+        )
         assert await talk.say("go") == [told]
         assert [failed.data["error"] for failed in talk.named("llm.failed")] == [f"{type(failure).__name__}: {failure}"]
+
+
+async def test_plain_words_go_to_who_asked_and_not_to_who_could_not_answer_a_mention(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await Baker.Open()
+    while True:
+        await Say("user", f"you chose {await Ask('Which way?', ['Left', 'Right'])}")
+"""
+    guide = agent("Guide", python("Main", trigger="BGN When program starts"), code=code)
+    baker = agent("Baker", python("Open", public=True), llm("Bake", "01:QUE Bake"), code="async def Open(): pass")
+    model = FailingModel(NoModelSet("set PARLEY_MODEL"))
+    async with talking(program(guide, baker), model, sandbox) as talk:
+        await talk.say("go")
+        (failed,) = await talk.say("@Baker can you review?")
+        assert "I cannot continue" in failed
+        assert "/new" in failed
+        assert (await talk.say("left"))[:1] == ["you chose Left"]
+        assert (await talk.say("right", name="Bob"))[:1] == ["you chose Right"]
+        assert await talk.say("@Baker now?") == [failed]
+        assert (await talk.say("left"))[:1] == ["you chose Left"]
 
 
 async def test_a_session_that_fails_again_and_again_is_given_up_and_says_so(sandbox: MontySandbox) -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 BUSY = (
     "⚠️ I cannot continue: the language model is too busy right now. "
-    "Your message is kept. Write again, and I will try once more."
+    "Your message is kept. Write to me again, and I will try once more. /new starts another conversation."
 )
 
 STEPS = ("01:QUE Ask for the $name; YLD for user", "02:QUE Greet", "03:YLD for exit")
