@@ -17,7 +17,7 @@ from adapters.records import ChangedTogether, Records
 from adapters.web import codec
 from adapters.web.acts import PLATFORM, ActLedger, WebIntake
 from adapters.web.board import RoomBoard
-from adapters.web.charters import MAX_TITLE, RoomCharter, RoomCharters, ShownFiles, charter_of
+from adapters.web.charters import MAX_TITLE, RoomCharter, RoomCharters, RoomHues, ShownFiles, charter_of
 from adapters.web.codec import MAX_TEXT, WebVisitor
 from adapters.web.echo import Echo, RoomNews
 from adapters.web.gatherings import PeopleDirectory, RoomGatherings
@@ -69,6 +69,7 @@ class RoomTables(Struct, frozen=True):
     charters: ChangedTogether
     directory: Records
     files: ChangedTogether
+    hues: ChangedTogether
 
 
 _OPEN = RoomRules()
@@ -107,7 +108,7 @@ class WebAdapter:
         self._intake = WebIntake()
         self._echo = Echo(news, clock)
         charters = RoomCharters(tables.charters)
-        self.board = RoomBoard(tables.rooms, self._hub, self._echo, charters)
+        self.board = RoomBoard(tables.rooms, self._hub, self._echo, charters, RoomHues(tables.hues))
         directory = PeopleDirectory(tables.directory)
         gatherings = RoomGatherings(self.board, directory, clock, rules)
         hearing = Hearing(self.board, directory, rules)

@@ -14,11 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from adapters.web import codec
-from adapters.web.charters import RoomCharter, RoomCharters, charter_of
+from adapters.web.charters import RoomCharter, RoomCharters, RoomHues, charter_of
 from adapters.web.codec import Presence, RoomCut, RoomHead, ShownMessage, WebVisitor
 from adapters.web.echo import MAX_TOLD, Echo, Elsewhere
 from adapters.web.hub import ConnectedPage, Hub
 from adapters.web.rooms import RoomStore
+from adapters.web.searching import WordSearch
 from runtime.core.errors import MessageGone
 from runtime.core.room import RoomChange, RoomMessage, RoomPost
 
@@ -43,13 +44,16 @@ class _Growing(Struct):
 class RoomBoard:
     """Rooms as people see them. Raises StorageUnavailable from every async method."""
 
-    def __init__(self, store: RoomStore, hub: Hub, echo: Echo, charters: RoomCharters) -> None:
+    def __init__(self, store: RoomStore, hub: Hub, echo: Echo, charters: RoomCharters, hues: RoomHues) -> None:
         self.charters = charters
+        self._hues = hues
         self._store = store
         self._hub = hub
         self._echo = echo
         self._elsewhere = Elsewhere(self._echo.clock)
         hub.with_others = self._elsewhere.with_these
+        hub.elsewhere = self._elsewhere.everybody
+        hub.bulletin.partners = charters.partners
         self.on_said: Callable[[str, RoomMessage], None] = lambda _room, _message: None
         """Called with each message once, when it is finished, by the node that shows it first."""
         self._seen: dict[str, int] = {}
@@ -119,6 +123,9 @@ class RoomBoard:
         async with self._lock(room):
             await self.charters.know(room)
             head = await self._head(room)
+            if post.author_kind != "notice":
+                person = post.author_kind == "person"
+                await self._give_hue(room, post.author_id if person else f"agent {post.author_name}")
             kept = await self._store.put(room, post)
             self._heads[room] = max(head, kept.seq)
             self._note_kept(room, kept)
@@ -130,6 +137,12 @@ class RoomBoard:
                     self.on_said(room, kept)
                 self._hub.bulletin.active(room, kept.seq, here=True)
         return kept
+
+    async def _give_hue(self, room: str, key: str) -> None:
+        if hues := await self._hues.give(room, key):
+            frame = codec.hues(room, hues)
+            self._hub.to_room(room, frame)
+            self._echo.frame(room, frame)
 
     async def change(self, room: str, message_id: str, text: str, /, *, final: bool) -> None:
         """Give a message its whole new text. Raises MessageGone when the room does not have it."""
@@ -187,8 +200,10 @@ class RoomBoard:
             if self._is_out(browser, room):  # and has been told so, since the request was admitted
                 return
             self._seen.setdefault(room, max((shown.message.version for shown in cut.messages), default=version or 0))
+            await self._give_hue(room, browser.person.id)
+            hues = await self._hues.of(room)
             self._hub.show(browser, room)
-            browser.push(codec.joined(room, cut, self._hub.presence(room)))
+            browser.push(codec.joined(room, cut, self._hub.presence(room), hues))
         if await self._echo.follow(room):  # the last page before this one had left meanwhile
             await self.catch_up(room)
 
@@ -203,27 +218,28 @@ class RoomBoard:
         return await self._store.history(room, limit=count)
 
     async def search(self, browser: ConnectedPage, room: str, words: str) -> None:
-        """Send the page the newest messages with all these words, from the newest of a room, or of all that the person
-        sees ("").
+        """Send the page the newest messages with all these words, or where none has them with words like them, from
+        the newest of a room, or of all that the person sees ("").
 
         `MAX_SEARCHED` messages are read, of all rooms together and the newest of each first. Searches come one after
         the other: many at once would slow down everything else.
         """
-        asked, found = words.casefold().split(), list[tuple[str, ShownMessage]]()
+        looked_for = WordSearch(words)
         async with self._search_turn:
             rooms = [room] if room else [head.id for head in await self.rooms(browser.person.id)]
             unread: deque[tuple[str, int | None]] = deque((one, None) for one in rooms)
             pages = MAX_SEARCHED // _SEARCHED_AT_ONCE
-            while unread and pages and (room == "" or len(found) <= MAX_FOUND):
+            while unread and pages and (room == "" or len(looked_for.found) <= MAX_FOUND):
                 one, before = unread.popleft()
                 page, pages = await self._store.history(one, before_seq=before, limit=_SEARCHED_AT_ONCE), pages - 1
-                found += [(one, self._now(each)) for each in page if _matches(each, asked)]
+                looked_for.look(one, map(self._now, page))
                 if len(page) == _SEARCHED_AT_ONCE:
                     unread.append((one, page[0].seq))
-            found = [(one, each) for one, each in found if not self._is_out(browser, one)]
+            found = [(one, each) for one, each in looked_for.found if not self._is_out(browser, one)]
         found.sort(key=lambda one: (one[1].message.sent_at, one[1].message.seq), reverse=True)
         more = len(found) > MAX_FOUND
-        browser.push(codec.found(room, words, found[:MAX_FOUND], more=more, whole=more or not unread))
+        meant = looked_for.meant if found else []
+        browser.push(codec.found(room, words, found[:MAX_FOUND], meant, more=more, whole=more or not unread))
 
     def people(self, room: str) -> Sequence[WebVisitor]:
         return self._hub.everybody_in(room).people
@@ -257,7 +273,8 @@ class RoomBoard:
             self._seen[room] = max((kept.version for kept in found), default=self._seen[room])
             if len(found) > MAX_CHANGES:
                 cut = await self._page(room, before_seq=None, reset=True)
-                self._hub.to_room(room, codec.joined(room, cut, self._hub.presence(room)))
+                hues = await self._hues.of(room)
+                self._hub.to_room(room, codec.joined(room, cut, self._hub.presence(room), hues))
                 return
             for kept in found:
                 if kept.final:
@@ -365,9 +382,3 @@ class RoomBoard:
             return self._heads[room]
         newest = await self._store.history(room, limit=1)
         return self._heads.setdefault(room, newest[-1].seq) if newest else 0
-
-
-def _matches(message: RoomMessage, words: Sequence[str]) -> bool:
-    """Whether a message that is still there has all the words, in its text, its author's name or its files' names."""
-    text = " ".join([message.text, message.author_name, *(file.name for file in message.files)]).casefold()
-    return not message.deleted and bool(words) and all(word in text for word in words)

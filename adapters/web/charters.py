@@ -1,4 +1,4 @@
-"""Charters of rooms: who may see a room and its files, its title, and who made it.
+"""Charters of rooms: who may see a room and its files, its title, and who made it; and the colours of those in it.
 
 They are read from the store for what somebody asks, and remembered for what is told to many.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -33,6 +34,13 @@ MAX_CHARTERS = 5_000
 MAX_CHARTERS_OF_ONE = 500
 """The rooms that one person has made, archived ones too, beyond which they can make none that is not open."""
 _ATTEMPTS = 20
+
+HUES_TABLE = "web:hues"
+HUES = 12
+_APART = 2
+"""Nearer hues are taken for the same."""
+MAX_HUES = 200
+"""The people and agents of a room whose colours are kept."""
 
 FILES_TABLE = "web:files"
 MAX_KNOWN = 200
@@ -109,6 +117,12 @@ class RoomCharters(Struct, frozen=True):
 
     records: ChangedTogether
     known: dict[str, RoomCharter] = field(default_factory=dict)
+    others: dict[str, dict[str, str]] = field(default_factory=dict)
+    """With whom people have direct rooms, by room."""
+
+    def partners(self, person_id: str) -> Collection[str]:
+        """Those with whom a person has a direct room, as far as is remembered."""
+        return self.others.get(person_id, {}).values()
 
     async def get(self, room: str) -> RoomCharter:
         """The charter as it is now. Of a room that there may not be, nothing is remembered."""
@@ -140,7 +154,50 @@ class RoomCharters(Struct, frozen=True):
 
     def _remember(self, room: str, kept: str | None) -> RoomCharter:
         charter = self.known[room] = charter_of(room, kept)
+        if charter.among_people and len(charter.people) == 2:
+            one, other = charter.people
+            self.others.setdefault(one, {})[room] = other
+            self.others.setdefault(other, {})[room] = one
         return charter
+
+
+class RoomHues(Struct, frozen=True):
+    """The colour of everybody in a room, a number from 0 to `HUES` - 1 by their key: of a person the id, of an agent
+    `agent ` and its name. It is chosen when they come, far from those of the others, and kept. Raises
+    StorageUnavailable.
+    """
+
+    records: ChangedTogether
+    known: dict[str, Mapping[str, int]] = field(default_factory=dict)
+
+    async def of(self, room: str) -> Mapping[str, int]:
+        self.known[room] = readable(room, await self.records.get(room), json.loads) or {}
+        return self.known[room]
+
+    async def give(self, room: str, key: str) -> Mapping[str, int] | None:
+        """The colours in a room, after one was given to `key`; None where they had one, or too many have."""
+        while key not in self.known.get(room, ()):
+            kept = await self.records.get(room)
+            now: dict[str, int] = readable(room, kept, json.loads) or {}
+            self.known[room] = now
+            if key in now or len(now) >= MAX_HUES:
+                break
+            wanted = {**now, key: _free_hue(list(now.values()), zlib.crc32(key.encode()) % HUES)}
+            if await self.records.change({room: (kept, json.dumps(wanted))}):
+                self.known[room] = wanted
+                return wanted
+        return None
+
+
+def _free_hue(taken: Sequence[int], wanted: int) -> int:
+    """The hue that is wanted, or where somebody has one that is alike, the rarest of those farthest from all others."""
+
+    def nearest(hue: int) -> int:
+        return min((min((hue - other) % HUES, (other - hue) % HUES) for other in taken), default=HUES)
+
+    if nearest(wanted) >= _APART:
+        return wanted
+    return min(range(HUES), key=lambda hue: (taken.count(hue), -nearest(hue), (hue - wanted) % HUES))
 
 
 class ShownFiles(Struct, frozen=True):

@@ -29,13 +29,14 @@ The gateway says:
     welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, voice_s, marks [mark…],
             commands [{name, about}…]
             first of all; without `max_file_bytes` no files are taken, without `voice_s` (seconds) no voice notes
-    joined  room, reset, messages [message…], more, people [person…], present
+    joined  room, reset, messages [message…], more, people [person…], present, hues
             With `reset` the page forgets what it has of the room. Else `messages` is exactly what changed since
-            `version`, and every message that grows right now. `more`: there are older messages.
+            `version`, and every message that grows right now. `more`: there are older messages. `hues`: numbers by key.
+    hues    room, hues              somebody new has one
     older   room, messages, more
-    found   room, words, messages, more, whole
-            the newest ones that have the words, newest first, each with its `room`; `more`: there are others; not
-            `whole`: older messages were not read
+    found   room, words, messages, meant, more, whole
+            the newest ones that have the words, newest first, each with its `room`; where none has, those with words
+            that are `meant`; `more`: there are others; not `whole`: older messages were not read
     message room, message           it is new, or it is different from what it was
     grow    room, id, add, cut?, done?
             take `cut` UTF-16 units from the end of its text, append `add`; with `done` {version} it is finished
@@ -46,6 +47,7 @@ The gateway says:
     people  room, people, present   who looks at the room: the first hundred by name, and how many in all
     typing  room, thread, by, name, kind, doing?, ended?
             for about 5 s, or until `by` says something, or until the same comes with `ended`
+    online  people [id…]            with whom the person has direct rooms, and who has this chat open, in any room
     activity rooms [room…]          rooms with new messages that this page does not show; some may be new themselves
     opened  room                    the answer to `open`, `private` and `direct`
     room    room {id, seq, …}       it is new to this person, or its title or state is
@@ -214,10 +216,14 @@ def welcome(
     )
 
 
-def joined(room: str, cut: RoomCut, who: Presence) -> str:
+def joined(room: str, cut: RoomCut, who: Presence, hues: Mapping[str, int]) -> str:
     messages = [_message(shown.message, shown.live) for shown in cut.messages]
-    here = {"people": _people(who.people), "present": who.count}
+    here = {"people": _people(who.people), "present": who.count, "hues": hues}
     return frame("joined", room=room, reset=cut.reset, messages=messages, more=cut.more, **here)
+
+
+def hues(room: str, given: Mapping[str, int]) -> str:
+    return frame("hues", room=room, hues=given)
 
 
 def older(room: str, cut: RoomCut) -> str:
@@ -225,9 +231,11 @@ def older(room: str, cut: RoomCut) -> str:
     return frame("older", room=room, messages=messages, more=cut.more)
 
 
-def found(room: str, words: str, found: Iterable[tuple[str, ShownMessage]], *, more: bool, whole: bool) -> str:
+def found(
+    room: str, words: str, found: Iterable[tuple[str, ShownMessage]], meant: Sequence[str], *, more: bool, whole: bool
+) -> str:
     messages = [{**_message(shown.message, shown.live), "room": where} for where, shown in found]
-    return frame("found", room=room, words=words, messages=messages, more=more, whole=whole)
+    return frame("found", room=room, words=words, messages=messages, meant=meant, more=more, whole=whole)
 
 
 def message(room: str, shown: ShownMessage) -> str:
@@ -269,6 +277,10 @@ def alone(room: str, thread: str | None, text: str) -> str:
 
 def people(room: str, who: Presence) -> str:
     return frame("people", room=room, people=_people(who.people), present=who.count)
+
+
+def online(ids: Iterable[str]) -> str:
+    return frame("online", people=list(ids))
 
 
 def typing(

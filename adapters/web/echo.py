@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from typing import Any, Protocol
 
 import anyio
@@ -307,6 +307,9 @@ class Elsewhere(Struct, frozen=True):
             nodes[node] = (presence, self.clock.monotonic() + VALID_S)
         if not nodes:
             del self._rooms[room]
+
+    def everybody(self) -> Set[str]:
+        return {one.id for nodes in self._rooms.values() for presence, _ in nodes.values() for one in presence.people}
 
     def with_these(self, room: str, here: Mapping[str, WebVisitor]) -> Presence:
         """All people of a room, with those who look at it here, each once."""

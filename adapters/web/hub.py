@@ -8,7 +8,7 @@ bounded, so with very many pages each is told more rarely.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
 from itertools import islice, takewhile
 
 import anyio
@@ -40,9 +40,14 @@ class Bulletin:
         self._told: OrderedDict[ConnectedPage, int] = OrderedDict()
         self._here: dict[str, int] = {}
         self._moved: dict[str, None] = {}
+        self._came_or_went = 0
         self._news = anyio.Event()
         self.hears_of: Callable[[str, str], bool] = lambda _room, _person: True
         """Whether a person, by id, may hear of a room; "" is anybody."""
+        self.partners: Callable[[str], Collection[str]] = lambda _person: ()
+        """With whom a person has direct rooms, by ids."""
+        self.online: Callable[[], Container[str]] = set
+        """All who have a page open, by ids."""
         self.on_turn: Callable[[str, int], None] = lambda _room, _seq: None
         """Called once a turn for each room with new messages of this node, with the newest one's `seq`."""
         self.on_people: Callable[[str], None] = lambda _room: None
@@ -71,14 +76,14 @@ class Bulletin:
 
     def people_changed(self, room: str, *, here: bool = True) -> None:
         """The people who look at a room have changed; `here`: on this node."""
-        self._people[room] = self._next_number()
+        self._people[room] = self._came_or_went = self._next_number()
         if here:
             self._moved[room] = None
 
     def forget(self, room: str) -> None:
         self._people.pop(room, None)
         self._moved[room] = None
-        self._news.set()
+        self._came_or_went = self._next_number()
 
     def _next_number(self) -> int:
         self._number += 1
@@ -92,7 +97,7 @@ class Bulletin:
         for room in self._moved:
             self.on_people(room)
         self._moved.clear()
-        frames = _Frames(self._presence, self._heads, self.hears_of)
+        frames = _Frames(self._presence, self._heads, self.hears_of, self.online)
         behind = takewhile(lambda each: each[1] < self._number, self._told.items())
         for reader, told in list(islice(behind, MAX_TOLD_A_TURN)):
             self._tell(reader, told, frames)
@@ -104,6 +109,11 @@ class Bulletin:
     def _tell(self, reader: ConnectedPage, told: int, frames: _Frames) -> None:
         if reader.room is not None and self._people.get(reader.room, 0) > told:
             reader.push(frames.people(reader.room))
+        if self._came_or_went > told and (partners := self.partners(reader.person.id)):
+            online = frames.online_among(partners)
+            if online != reader.online:
+                reader.online = online
+                reader.push(codec.online(online))
         activity = frames.activity(told, reader)
         if activity is not None:
             reader.push(activity)
@@ -115,9 +125,16 @@ class _Frames(Struct, frozen=True):
     presence: Callable[[str], Presence]
     heads: OrderedDict[str, tuple[int, RoomHead]]
     hears_of: Callable[[str, str], bool]
+    everybody_online: Callable[[], Container[str]]
+    _online: list[Container[str]] = field(default_factory=list)
     _news: dict[int, dict[str, RoomHead]] = field(default_factory=dict)
     _activity: dict[tuple[int, str | None, frozenset[str]], str] = field(default_factory=dict)
     _people: dict[str, str] = field(default_factory=dict)
+
+    def online_among(self, people: Iterable[str]) -> Sequence[str]:
+        if not self._online:
+            self._online.append(self.everybody_online())
+        return sorted({one for one in people if one in self._online[0]})
 
     def people(self, room: str) -> str:
         if room not in self._people:
@@ -156,6 +173,8 @@ class ConnectedPage:
         self._send_at_once = send_at_once
         self._sending = False
         self.room: str | None = None
+        self.online: Sequence[str] = ()
+        """What the page was told of those with whom the person has direct rooms."""
         self.too_slow = anyio.Event()
         self._frames: deque[str] = deque()
         self._characters = 0
@@ -213,6 +232,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.bulletin = Bulletin(self.presence)
+        self.bulletin.online = lambda: self._pages_of.keys() | self.elsewhere()
         self._browsers: dict[ConnectedPage, None] = {}
         self._pages_of: Counter[str] = Counter()
         self._rooms: dict[str, _Room] = {}
@@ -220,6 +240,8 @@ class Hub:
             tuple(here.values()), len(here)
         )
         """All people of a room, with those here."""
+        self.elsewhere: Callable[[], Set[str]] = set
+        """The people at other nodes, by ids."""
         self.on_empty: Callable[[str], None] = lambda _room: None
         """Called when the last page has left a room."""
 

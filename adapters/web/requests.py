@@ -185,7 +185,9 @@ def _number(data: Mapping[str, Any], key: str) -> int:
 def _room(data: Mapping[str, Any]) -> str:
     room = _text(data, "room")
     if not room or room_id(room) != room:
-        raise BadFrame("'room' is not the id of a room")
+        raise BadFrame(
+            f"There is no room {room[:MAX_ROOM_NAME]!r}. The address of a room has small letters, digits and hyphens."
+        )
     return room
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import RoomTables
-from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE
+from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE, HUES_TABLE
 from adapters.web.gatherings import DIRECTORY_TABLE
 from adapters.web.rooms import RoomRules
 from gateway.access.admission import PlatformAccess, PlatformOwners
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _FIRST_LINK_LASTS_S = 3600
 
-_TABLES = (CHARTERS_TABLE, DIRECTORY_TABLE, FILES_TABLE)
+_TABLES = (CHARTERS_TABLE, DIRECTORY_TABLE, FILES_TABLE, HUES_TABLE)
 """In the order of `RoomTables`."""
 
 

@@ -240,17 +240,22 @@ class MessageDispatcher(Struct, eq=False):
 
     def _waiting(self, person: PersonId | None) -> AgentId | None:
         """The agent that waits for this person: the last that waits for nobody else, else the last that waits for
-        anybody.
+        anybody; one that waits only to try again what failed comes behind all others.
         """
         state = self._journal.state
         known = None if person is None else state.people.get(person)
         waits = [
-            (("person" in w.source or "declared" in w.source), w.seq, state.frames[w.frame].agent)
+            (
+                "retry" not in w.source,
+                not {"person", "declared"}.isdisjoint(w.source),
+                w.seq,
+                state.frames[w.frame].agent,
+            )
             for w in state.waits.values()
             if w.source and (w.source.get("human") or "any" in w.source)
             if person is None or counts(w.source, person, known.declared if known else None)
         ]
-        return max(waits)[2] if waits else None
+        return max(waits)[-1] if waits else None
 
     async def hear(self, message: Message, agent: AgentId) -> None:
         """Deliver a person's message to an agent, by the channel of the two. If it is not taken, people are told."""

@@ -17,7 +17,7 @@ from runtime.core.prompt_forms import LineForm, foreign
 from runtime.events import frames as happened
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.outcomes import Place, at_work, waits_by
+from runtime.execution.frames.outcomes import FOR_RETRY, Place, at_work, waits_by
 from runtime.execution.prompt.with_files import sent
 from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage
 from runtime.stores.kept import PromptMessage
@@ -201,7 +201,7 @@ class ModelCalls:
         text = waits_by(error, pages.texts, guests=journal.state.has_guests)
         journal.note(PageFinished(page.id, text))
         pages.show(page)
-        journal.note(FrameParked(self._frame.id, {"human": True}))
+        journal.note(FrameParked(self._frame.id, FOR_RETRY))
 
     def broke_off(self, error: LLMError) -> None:
         """It has not answered, or not to the end; it is asked again, or done without."""

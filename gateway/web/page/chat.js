@@ -8,11 +8,11 @@ import { Frames } from "./connecting/frames.js";
 import { offerKeys } from "./keys.js";
 import { Drafts, ReadMarks, Unsent } from "./connecting/keep.js";
 import { askName, whoAmI } from "./connecting/login.js";
-import { decoded, hueOf, sameDay, toast } from "./look.js";
+import { decoded, sameDay, toast } from "./look.js";
 import { known } from "./messages/markdown.js";
 import { mayGive } from "./messages/standing.js";
 import { repeats, Room } from "./room.js";
-import { Rooms, titleOf } from "./people/rooms.js";
+import { Rooms, slugOf, titleOf } from "./people/rooms.js";
 import { SavedRoom } from "./people/saving.js";
 import { Saying } from "./composing/saying.js";
 import { Search } from "./search.js";
@@ -29,12 +29,19 @@ const FINE_POINTER = matchMedia("(pointer: fine)");
 /** What the address names: a room, `#lobby`; a thread by the message above it, `#lobby/ID`; a message, `#lobby//ID`. */
 function placeInAddress() {
   const [room, thread, message] = location.hash.slice(1).split("/").map(decoded);
-  return { room: room || "lobby", thread: thread || null, message: message || null };
+  return { room: slugOf(room) || "lobby", thread: thread || null, message: message || null };
+}
+
+/** The first room, the others by their titles, then those of two: the order stays. */
+function inOrder([first, ...others]) {
+  const two = ({ kind }) => Number(kind === "direct");
+  return first ? [first, ...others.sort((one, other) => two(one) - two(other) || titleOf(one).localeCompare(titleOf(other)) || one.id.localeCompare(other.id))] : [];
 }
 
 class Chat {
   constructor(me) {
     this.rooms = [];
+    this.online = new Set(); // those with whom one has direct rooms, and who are here
     const { room, thread, message } = placeInAddress();
     this.room = new Room(room);
     this.thread = null;
@@ -119,6 +126,7 @@ class Chat {
         last: () => this.room.lastOf(this.me.id, thread()),
         commands: () => this.commands.filter(({ name }) => mayGive(name)),
         names: () => this.room.names.filter((each) => each.id !== this.me.id),
+        ask: () => this.connection.send({ t: "people" }),
         typing: () => this.connection.send({ t: "typing", room: this.room.id, thread: thread() }),
         draft: (text) => this.drafts.set(`${this.room.id} ${thread() ?? ""}`, text),
       },
@@ -255,8 +263,7 @@ class Chat {
 
   settle() {
     this.main.timeline.setEmpty(this.room.joined && !this.room.talked);
-    showPresence(this.room);
-    byId("me").querySelector(".avatar").style.setProperty("--hue", hueOf(this.me.id));
+    showPresence(this.room, this.people.here, this.online);
     this.learnNames();
     this.showUnread();
   }
@@ -309,7 +316,7 @@ class Chat {
     const atEnd = this.main.timeline.stuck || (this.thread && this.side.timeline.stuck);
     const looking = document.visibilityState === "visible" && document.hasFocus();
     if (here && this.room.joined && looking && atEnd) this.marks.set(here.id, here.seq);
-    const rooms = this.rooms.map((room) => ({ ...room, unread: room === here && looking ? 0 : Math.max(0, room.seq - this.marks.of(room.id, room.seq)) }));
+    const rooms = inOrder(this.rooms).map((room) => ({ ...room, online: this.online.has(room.with), unread: room === here && looking ? 0 : Math.max(0, room.seq - this.marks.of(room.id, room.seq)) }));
     this.sidebar.show(rooms, this.room.id);
     const unread = rooms.reduce((sum, room) => sum + room.unread, 0);
     document.title = `${unread ? `(${unread}) ` : ""}${titleOf(this.people.here)} · Parley`;

@@ -55,33 +55,24 @@ export const ICONS = {
 };
 
 const HUES = 12;
-const APART = 2; // of twelve: nearer ones are taken for the same
-const given = new Map();
+const given = new CSSStyleSheet(); // so that what is drawn already has them, too
+document.adoptedStyleSheets.push(given);
 
-/** Begin to give hues anew, in another room. */
-export function forgetHues() {
-  given.clear();
+/** Give people and agents the hues that they have in the open room, by their keys. */
+export function giveHues(hues) {
+  given.replaceSync(Object.entries(hues).map(([key, hue]) => `[data-look="${CSS.escape(key)}"] { --hue: ${hue * (360 / HUES)} !important }`).join("\n"));
 }
 
-/** Somebody has spoken in the room: from the first time on they have a hue there, the one of their key, or where
- * somebody has one that is alike, the one farthest from all others. So it is the same for everybody who looks. */
-export function giveHue(key) {
-  if (!given.has(key)) given.set(key, freeHue(hashOf(key) % HUES));
-}
-
-/** The hue of somebody, from 0 to 359; of who has not spoken here the one of their key. */
+/** The hue, from 0 to 359, of who has none of a room. */
 export function hueOf(key) {
-  return (given.get(key) ?? hashOf(key) % HUES) * (360 / HUES);
+  return (hashOf(key) % HUES) * (360 / HUES);
 }
 
-function freeHue(wanted) {
-  const taken = [...given.values()];
-  const distance = (one, other) => Math.min((one - other + HUES) % HUES, (other - one + HUES) % HUES);
-  const nearest = (hue) => Math.min(HUES, ...taken.map((other) => distance(hue, other)));
-  const uses = (hue) => taken.filter((other) => other === hue).length;
-  if (nearest(wanted) >= APART) return wanted;
-  const hues = Array.from({ length: HUES }, (_, step) => (wanted + step) % HUES);
-  return hues.sort((one, other) => uses(one) - uses(other) || nearest(other) - nearest(one))[0];
+/** An element in the hue of somebody. */
+export function colored(element, key) {
+  element.dataset.look = key;
+  element.style.setProperty("--hue", hueOf(key));
+  return element;
 }
 
 /** A number that is always the same for the same text. */
@@ -102,9 +93,7 @@ export function initials(name) {
 
 /** A picture of someone: people are round, agents are square. */
 export function avatar(name, kind, key) {
-  const picture = el("span", { class: `avatar ${kind}`, "aria-hidden": "true" }, initials(name));
-  picture.style.setProperty("--hue", hueOf(key));
-  return picture;
+  return colored(el("span", { class: `avatar ${kind}`, "aria-hidden": "true" }, initials(name)), key);
 }
 
 /** The identity behind someone's picture: an agent's is its name, so that it looks the same in every room. */

@@ -1,6 +1,6 @@
 /** The page's copy of the room that it shows: messages by id, their threads, and the version of the copy. */
 
-import { forgetHues, giveHue, lookKey, nameOf } from "./look.js";
+import { nameOf } from "./look.js";
 
 const PENDING_SEQ = 1e15;
 const FACES = 3;
@@ -18,13 +18,14 @@ export function repeats({ kind, name, text, quote }) {
 }
 
 export class Room {
+  static everybody = []; // all people of the chat whom one knows of
+
   constructor(id) {
     this.id = id;
     this.forget();
   }
 
   forget() {
-    forgetHues();
     this.version = null;
     this.messages = new Map();
     this.threads = new Map(); // the ids of replies by the id of the message above them
@@ -39,7 +40,6 @@ export class Room {
   /** Store the gateway's state of a message; returns the stored message. */
   take(message) {
     this.version = Math.max(this.version ?? 0, message.version);
-    if (message.kind !== "notice") giveHue(lookKey(message.by, message.name, message.kind));
     const known = this.messages.get(message.id);
     const kept = { ...message, pending: known?.pending, replies: known?.replies, unfolded: known?.unfolded };
     if (known?.pressed && message.choices) kept.pressed = known.pressed;
@@ -159,15 +159,17 @@ export class Room {
     return [...this.messages.values()].some((each) => each.live && each.kind === "agent" && each.thread === thread);
   }
 
-  /** The names that can be mentioned: agents first, then people. `shown` tells people of one name apart. */
+  /** The names that can be mentioned: agents first, then people, those who are not in the room last. `shown` tells
+   * people of one name apart. */
   get names() {
     const found = new Map();
     for (const { name, by } of this.agents) found.set(name, { name, shown: name, kind: "agent", id: by });
-    const person = (id, name) => found.has(name) || found.set(`${id} ${name}`, { name, kind: "person", id });
+    const person = (id, name, kind = "person") => [name, `${id} ${name}`].some((key) => found.has(key)) || found.set(`${id} ${name}`, { name, kind, id });
     for (const { id, name } of this.people) person(id, name);
     for (const { kind, by, name } of this.messages.values()) if (kind === "person") person(by, name);
+    for (const { id, name } of Room.everybody) person(id, name, "not in this room");
     const all = [...found.values()];
-    for (const each of all) if (each.kind === "person") nameOf(each.id, each.name); // all of one name are known before one is shown
+    for (const each of all) if (each.kind !== "agent") nameOf(each.id, each.name); // all of one name are known before one is shown
     return all.map((each) => ({ shown: nameOf(each.id, each.name), ...each }));
   }
 
@@ -193,7 +195,7 @@ export class Room {
   get agents() {
     const found = new Map();
     for (const each of this.messages.values()) if (each.kind === "agent") found.set(each.name, each);
-    return [...found.values()];
+    return [...found.values()].sort((one, other) => one.name.localeCompare(other.name));
   }
 
   get talked() {

@@ -55,10 +55,11 @@ export class Search {
   }
 
   /** Show what was found, unless other words were asked for meanwhile. */
-  take({ room, words, messages, more, whole }) {
+  take({ room, words, messages, meant, more, whole }) {
     if (words !== this.words || !room !== this.everywhere.checked) return;
     const many = messages.length === 1 ? "1 message" : `${messages.length} messages`;
-    const all = messages.length ? many : "Nothing found.";
+    this.meant = [...this.words.toLowerCase().split(/\s+/), ...meant];
+    const all = meant.length ? `Nothing has these words. With ${meant.slice(0, 3).join(", ")}: ${many}.` : messages.length ? many : "Nothing found.";
     this.draw(messages, more ? `The newest ${messages.length}; there are more.` : whole ? all : `${many} among the newest 10,000.`);
   }
 
@@ -82,8 +83,9 @@ export class Search {
   /** The text around the first of the words. */
   extract(message) {
     const text = plainText(message.text) || (message.files ?? []).map((file) => file.name).join(", ");
-    const [first] = this.words.toLowerCase().split(/\s+/);
-    const at = Math.max(0, text.toLowerCase().indexOf(first));
+    const lower = text.toLowerCase();
+    const first = this.meant.find((word) => lower.includes(word)) ?? "";
+    const at = lower.indexOf(first);
     const from = Math.max(0, at - AROUND);
     const shown = text.slice(from, at + first.length + 2 * AROUND);
     const box = el("span", { class: "extract", dir: "auto" }, from ? "…" : "");

@@ -1,7 +1,7 @@
 /** The list of rooms, the switcher (Ctrl+K), the people in the room, and the drawer for all of these on a phone. */
 
 import { avatar, el, lookKey, named, nameOf } from "./look.js";
-import { signOf, titleOf } from "./people/rooms.js";
+import { signOf, slugOf, titleOf } from "./people/rooms.js";
 
 const byId = (id) => document.getElementById(id);
 const FACES = 5;
@@ -54,7 +54,10 @@ export class Sidebar {
     const listed = rooms.filter((room) => !room.archived || room.id === current);
     const list = byId("rooms");
     const focused = list.contains(document.activeElement) ? document.activeElement.dataset.room : null;
-    list.replaceChildren(...listed.map((room) => this.item(room, room.id === current)));
+    const items = listed.map((room) => this.item(room, room.id === current));
+    const at = listed.findIndex((room) => room.kind === "direct");
+    if (at >= 0) items.splice(at, 0, el("li", { class: "group" }, el("h2", {}, "Direct messages")));
+    list.replaceChildren(...items);
     if (focused) [...list.querySelectorAll("button")].find((button) => button.dataset.room === focused)?.focus();
     byId("menu-dot").hidden = !rooms.some((room) => room.unread && room.id !== current);
   }
@@ -64,7 +67,8 @@ export class Sidebar {
     const many = unread > 99 ? "99+" : String(unread);
     const badge = unread ? el("span", { class: "badge", "aria-label": `${many} unread` }, many) : null;
     const name = el("span", { class: "name" }, titleOf(room));
-    const button = el("button", { type: "button", "data-room": id, "aria-current": current ? "page" : null, class: unread ? "unread" : null }, signOf(room), name, badge);
+    const here = room.online ? el("span", { class: "online", role: "img", "aria-label": "online", title: "Online" }) : null;
+    const button = el("button", { type: "button", "data-room": id, "aria-current": current ? "page" : null, class: unread ? "unread" : null }, signOf(room), name, here, badge);
     button.addEventListener("click", () => {
       this.on.go(id);
       this.toggle(false);
@@ -98,12 +102,13 @@ class Switcher {
 
   draw() {
     const typed = this.filter.value.trim().toLowerCase();
-    const fits = (room) => room.id.includes(typed.replaceAll(" ", "-")) || titleOf(room).toLowerCase().includes(typed);
+    const slug = slugOf(typed);
+    const fits = (room) => (slug && room.id.includes(slug)) || titleOf(room).toLowerCase().includes(typed);
     this.choices = this.rooms.filter(fits).map((room) => ({ room: room.id, label: `${titleOf(room)}${room.archived ? " (archived)" : ""}`, sign: signOf(room) }));
-    if (typed && !this.choices.some((choice) => choice.room === typed)) this.choices.push({ open: this.filter.value.trim() });
+    if (slug && !this.rooms.some((room) => room.id === slug)) this.choices.push({ open: this.filter.value.trim(), slug });
     this.at = 0;
     const items = this.choices.map((choice, index) => {
-      const label = choice.room ? [choice.sign, ` ${choice.label}`] : [`Open the room “${choice.open}”`];
+      const label = choice.room ? [choice.sign, ` ${choice.label}`] : [`Make a new room, # ${choice.slug}, that everybody sees`];
       const item = el("li", { role: "option", id: `choice-${index}` }, ...label);
       item.addEventListener("click", () => this.choose(choice));
       return item;
@@ -137,8 +142,8 @@ class Switcher {
   }
 }
 
-/** Show the people who look at the room. */
-export function showPresence({ people, present, agents }) {
+/** Show the people who look at the room; of a room of two, whether the other is in the chat. */
+export function showPresence({ people, present, agents }, room, online) {
   const faces = [
     ...agents.map((agent) => ({ name: agent.name, kind: "agent", key: lookKey(agent.by, agent.name, "agent") })),
     ...people.map((person) => ({ name: person.name, kind: "person", key: person.id })),
@@ -152,7 +157,8 @@ export function showPresence({ people, present, agents }) {
   const pictures = faces.slice(0, shown).map((face) => avatar(face.name, face.kind, face.key));
   const others = faces.length + unnamed - pictures.length;
   const more = others > 0 ? el("span", { class: "more" }, `+${others}`) : null;
-  const count = el("span", { class: "count" }, `${present} here`);
+  const other = online.has(room.with) ? `${titleOf(room)} is online` : `${titleOf(room)} is not online`;
+  const count = el("span", { class: "count" }, room.with ? other : `${present} here`);
   box.replaceChildren(el("span", { class: "faces" }, ...pictures, more), count);
   box.title = agents.length ? `Here: ${all}\nAgents: ${agents.map((agent) => agent.name).join(", ")}` : `Here: ${all}`;
   box.setAttribute("aria-label", `${present} ${word} here: ${all}`);

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
@@ -52,6 +52,9 @@ _OWN = ("runtime", "gateway", "adapters")
 """Our packages, whose lines say nothing to the author of a program."""
 
 _LIBRARIES = ("<frozen ", *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
+
+FOR_RETRY: Final = {"human": True, "retry": True}
+"""What a playbook waits for that could not go on: whoever writes has it tried again."""
 
 Place = tuple[str, str, str, str]
 """The session, the frame, its agent and its playbook, as all that happens at its work names them."""

@@ -16,7 +16,7 @@ from runtime.core.message import Message, message_from_data, message_to_data
 from runtime.core.prompt_forms import LineForm, foreign_line, foreign_lines
 from runtime.events.frames import LLMFailed, TurnCompleted
 from runtime.execution.frames.frame import FrameCall as HostCall
-from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.outcomes import FOR_RETRY, site
 from runtime.execution.model_calls import ModelCalls, TranscriptCompaction, transcript_chars
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.message_text import exchanged, heard_content, heard_line, past_lines
@@ -107,7 +107,7 @@ class Exchange:
 
     async def _park(self, error: LLMError) -> None:
         await self.asking.calls.park(LLMFailed, error)
-        await self._receive({"human": True}, None)
+        await self._receive(FOR_RETRY, None)
 
     async def _shorten(self) -> bool:
         return await self._compaction.shorten(self.frame.state, self._fits_chars())

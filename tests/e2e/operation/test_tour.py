@@ -86,7 +86,8 @@ async def test_a_meeting_is_followed_by_the_people(browser: Browser, tour: Gatew
     await appears(by(page, "Guide").filter(has_text="The meeting is over. They chose Gull."))
     await expect(page.locator(".meeting-head:visible")).to_have_text("Meeting: a name for a boat")
     await expect(page.locator(".message.in-meeting")).to_have_count(4)
-    hue = "[...document.querySelectorAll('.author')].map((who) => [who.innerText, who.style.getPropertyValue('--hue')])"
+    hue = """[...document.querySelectorAll('.author')].map(
+        (who) => [who.innerText, getComputedStyle(who).getPropertyValue('--hue')])"""
     hues = sorted(int(hue) for hue in dict(await page.evaluate(hue)).values())
     assert len(hues) == 4
     assert all(60 <= (other - one) % 360 <= 300 for one, other in itertools.combinations(hues, 2)), "they look alike"

@@ -126,6 +126,71 @@ async def test_what_a_hurried_person_types_before_the_list_has_come_still_finds_
         await expect(ada.locator("#room-name")).to_have_text("Grace")
 
 
+async def test_everybody_of_the_chat_can_be_mentioned_and_enter_takes_nobody_else(browser: Browser) -> None:
+    async with web_chat() as chat, chat.adapter.connect():
+        await chat.adapter.send(Address("web", "lobby"), "Hi", speaker=Speaker("1", "Baker"), nonce="n", final=True)
+        bob = await entered(browser, chat.url, "Bob", "team")
+        bobby = await entered(browser, chat.url, "Bobby", "team")
+        ada = await entered(browser, chat.url, "Ada")
+        text = ada.locator("#room-composer textarea")
+        await text.press_sequentially("@")
+        names = ["@Baker agent", "@Bob not in this room", "@Bobby not in this room"]
+        await expect(ada.get_by_role("option")).to_have_text(names)
+        await text.press_sequentially("Bob")
+        await ada.keyboard.press("Enter")
+        await expect(ada.locator(".message.person .mention")).to_have_text("@Bob")
+        await bob.evaluate("location.hash = '#lobby'")
+        await expect(bob.locator(".mention.mine")).to_have_text("@Bob")
+        await bobby.evaluate("location.hash = '#lobby'")
+        await expect(ada.locator("#presence")).to_contain_text("3 here")
+        await text.press_sequentially("@bo")
+        await expect(ada.get_by_role("option")).to_have_text(["@Bob person", "@Bobby person"])
+
+
+async def test_a_room_of_two_says_who_hears_and_whether_the_other_is_there_and_the_list_keeps_its_order(
+    browser: Browser,
+) -> None:
+    async with web_chat() as chat, chat.adapter.connect():
+        bob = await entered(browser, chat.url, "Bob")
+        ada = await entered(browser, chat.url, "Ada", "team")
+        await ada.get_by_role("button", name="Write to somebody").click()
+        await ada.get_by_role("button", name="Bob").click()
+        await expect(ada.locator("#room-name")).to_have_text("Bob")
+        await expect(ada.locator(".empty p:visible")).to_contain_text("What you write here is between you two.")
+        await expect(ada.locator("#presence")).to_contain_text("Bob is online")
+        order = ["lobby", "alpha", "team", "Direct messages", "Bob"]
+        await chat.adapter.send(Address("web", "alpha"), "Hi", speaker=Speaker("1", "Baker"), nonce="n", final=True)
+        await expect(ada.locator("#rooms li .name, #rooms h2")).to_have_text(order)
+        await expect(ada.get_by_role("img", name="online")).to_be_visible()
+        await ada.reload()
+        await expect(ada.locator("#rooms li .name, #rooms h2")).to_have_text(order)
+        await expect(ada.get_by_role("img", name="online")).to_be_visible()
+        await bob.context.close()
+        await expect(ada.get_by_role("img", name="online")).to_have_count(0)
+        await expect(ada.locator("#presence")).to_contain_text("Bob is not online")
+
+
+async def test_who_names_a_new_room_reads_what_it_will_be_called_and_an_address_may_have_any_letters(
+    browser: Browser,
+) -> None:
+    async with web_chat() as chat:
+        ada = await entered(browser, chat.url, "Ada")
+        await ada.keyboard.press("Control+k")
+        await ada.get_by_role("combobox").fill("Team & <i>")
+        await expect(ada.get_by_role("option")).to_have_text("Make a new room, # team-i, that everybody sees")
+        await ada.keyboard.press("Enter")
+        await expect(ada.locator("#room-name")).to_have_text("team-i")
+        await ada.keyboard.press("Control+k")
+        await ada.get_by_role("combobox").fill("Team & <i>")
+        await expect(ada.get_by_role("option")).to_have_text("team-i", use_inner_text=True)
+        await ada.keyboard.press("Escape")
+        await ada.goto(f"{chat.url}/#Team I")
+        await ada.reload()
+        await expect(ada.locator("#room-name")).to_have_text("team-i")
+        await ada.evaluate("location.hash = '#Bob'")
+        await expect(ada.locator("#toast")).to_have_text("There is no room 'bob'. Open it first.")
+
+
 async def test_two_people_of_one_name_are_told_apart_wherever_they_are_named(browser: Browser) -> None:
     async with web_chat() as chat, chat.adapter.connect():
         one = await entered(browser, chat.url, "Ada")

@@ -261,16 +261,17 @@ async def test_a_question_mark_shows_the_keys_but_not_in_a_text(browser: Browser
         await expect(keys).to_be_hidden()
 
 
-async def test_our_mark_shows_that_a_message_waits(browser: Browser) -> None:
+async def test_our_mark_shows_that_a_message_waits_and_is_nobodys_reaction(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat):
         page = await enter(browser, chat, "Ada")
         await say(page, "one more thing")
         await own(page, "one more thing")
         (kept,) = await chat.store.history("lobby", limit=1)
         await chat.adapter.react(LOBBY, kept.id, "queued")
-        await expect(page.locator(".reaction")).to_have_text("⏳ 1")
-        await chat.adapter.react(LOBBY, kept.id, None)
+        await expect(page.get_by_role("img", name="Waits until the agent has time")).to_have_text("⏳")
         await expect(page.locator(".reaction")).to_have_count(0)
+        await chat.adapter.react(LOBBY, kept.id, "seen")  # its answer will say so
+        await expect(page.locator(".reactions > *")).to_have_count(0)
 
 
 async def test_a_reply_shows_what_it_answers_and_leads_there(browser: Browser) -> None:

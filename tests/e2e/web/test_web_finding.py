@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 
 import anyio
 import pytest
@@ -50,6 +51,62 @@ async def test_an_address_that_cannot_be_decoded_leads_to_the_room_all_the_same(
         await page.reload()
         await expect(page.locator('[data-id="n0"]')).to_be_visible()
         await expect(page.locator("#toast")).to_contain_text("no longer here")
+
+
+async def test_a_search_forgives_a_slip_where_nothing_has_the_words(browser: Browser) -> None:
+    async with web_chat() as chat:
+        for number, text in enumerate(("Good morning.", "A croissant for 2 €, or an apple pie?", "Croissants!")):
+            await chat.adapter.send(LOBBY, text, speaker=GUIDE, nonce=f"n{number}", final=True)
+        page = await entered(browser, chat.url, "Ada")
+        await page.get_by_role("button", name="Search").click()
+        await page.get_by_label("Words to find").fill("croisant")
+        await expect(page.locator("#search-state")).to_have_text("Nothing has these words. With croissant: 1 message.")
+        await expect(page.locator("#search-list mark")).to_have_text("croissant")
+        await page.get_by_label("Words to find").fill("croissant")
+        await expect(page.locator("#search-state")).to_have_text("2 messages")
+
+
+async def test_a_damaged_picture_is_shown_as_a_file(browser: Browser) -> None:
+    async with web_chat() as chat:
+        damaged = FileData("bad.png", "image/png", DOT[:40])
+        await chat.adapter.upload(LOBBY, damaged, "Look", speaker=GUIDE, nonce="n1")
+        page = await entered(browser, chat.url, "Ada")
+        await expect(page.locator(".file")).to_have_text(re.compile(r"bad\.png.*damaged"))
+        await expect(page.locator(".picture, .file img")).to_have_count(0)
+
+
+async def test_an_answer_does_not_repeat_the_question_that_was_pressed_and_times_fit_into_the_margin(
+    browser: Browser,
+) -> None:
+    async with web_chat() as chat:
+        for number, text in enumerate(("Which? \n\n✓ Pie, by Ada", "Hm", "Well")):
+            await chat.adapter.send(LOBBY, text, speaker=GUIDE, nonce=f"n{number}", final=True)
+        await chat.adapter.send(LOBBY, "Here.", speaker=GUIDE, nonce="a", final=True, reply_to="n0")
+        await chat.adapter.send(LOBBY, "As I said.", speaker=GUIDE, nonce="b", final=True, reply_to="n1")
+        page = await entered(browser, chat.url, "Ada")
+        await expect(page.locator(".message")).to_have_count(5)
+        await expect(page.locator(".quoted")).to_have_text("Guide Hm")
+        last = page.locator(".message").last
+        await last.hover()
+        time, said = [await last.locator(part).bounding_box() for part in (".side-time", ".said")]
+        assert time is not None
+        assert said is not None
+        assert time["x"] + time["width"] < said["x"]
+
+
+async def test_a_room_that_comes_slowly_says_that_it_loads(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await told(chat, 1)
+        page = await entered(browser, chat.url, "Ada")
+        ways: list[str] = []
+        await page.route_web_socket("**/ws", lambda socket: socket.connect_to_server() and None if ways else None)
+        await page.reload()
+        shown = "() => getComputedStyle(document.querySelector('#room-timeline .inner'), '::after').content"
+        assert await page.evaluate(shown) == '"Loading…"'
+        ways.append("open")
+        await page.reload()
+        await expect(page.locator(".message")).to_have_count(1)
+        assert await page.evaluate(shown) == "none"
 
 
 async def test_a_link_to_a_reply_opens_its_thread(browser: Browser) -> None:

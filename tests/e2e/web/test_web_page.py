@@ -167,30 +167,46 @@ async def test_everybody_sees_the_same_colours_and_on_a_phone_how_many_more_are_
         grace = await enter(browser, chat, "Grace")
         hues = """() => {
             const authors = [...document.querySelectorAll(".message .author")];
-            return authors.map((one) => one.style.getPropertyValue("--hue"));
+            return authors.map((one) => getComputedStyle(one).getPropertyValue("--hue"));
         }"""
         for page in (ada, grace):
             await expect(page.locator(".message")).to_have_count(10)
         seen = await ada.evaluate(hues)
         assert await grace.evaluate(hues) == seen
+        await chat.adapter.send(Address("web", "team"), "Hi", speaker=GUIDE, nonce="t", final=True, reply_to=None)
+        for room, count in (("team", 1), ("lobby", 10)):
+            await grace.locator(f'[data-room="{room}"]').click()
+            await expect(grace.locator(".message")).to_have_count(count)
+        assert await grace.evaluate(hues) == seen, "in another room meanwhile"
         assert len(set(seen)) > 5
         await grace.set_viewport_size({"width": 390, "height": 844})
         await grace.reload()
         await expect(grace.locator(".faces .avatar")).to_have_count(2)
         await expect(grace.locator(".faces .more")).to_have_text("+9")
+        for number in range(120):  # the page loads the newest ones alone
+            other = Speaker("9", "Host 9")
+            await chat.adapter.send(LOBBY, "Hm", speaker=other, nonce=f"m{number}", final=True, reply_to=None)
+        await chat.adapter.send(LOBBY, "Bye", speaker=Speaker("3", "Host 3"), nonce="bye", final=True, reply_to=None)
+        await grace.reload()
+        last = grace.locator(".message .author", has_text="Host 3").last
+        assert await last.evaluate("(one) => getComputedStyle(one).getPropertyValue('--hue')") == seen[4]
 
 
-HIDES_NOTHING_ABOVE = """message => {
+HIDES_ONE_LINE_ABOVE = """message => {
     const above = message.previousElementSibling?.querySelector(".body p");
     if (!above) return true;
     const words = document.createRange();
     words.selectNodeContents(above.firstChild);
+    const lines = [...words.getClientRects()];
     const tools = message.querySelector(".tools").getBoundingClientRect();
-    return [...words.getClientRects()].every((line) => line.right <= tools.left || line.bottom <= tools.top + 2);
+    const hidden = lines.filter((line) => line.right > tools.left && line.bottom > tools.top + 2);
+    return hidden.length <= 1 && above.getBoundingClientRect().bottom - lines.at(-1).bottom < 8;
 }"""
 
 
-async def test_the_tools_of_a_message_hide_none_of_its_words_nor_of_those_above(browser: Browser) -> None:
+async def test_the_tools_of_a_message_hide_none_of_its_words_and_of_those_above_a_line_while_it_is_pointed_at(
+    browser: Browser,
+) -> None:
     async with web_chat() as chat, listening(chat):
         ada = await enter(browser, chat, "Ada")
         for count in range(40, 46):
@@ -202,7 +218,10 @@ async def test_the_tools_of_a_message_hide_none_of_its_words_nor_of_those_above(
             assert tools is not None
             assert body is not None
             assert tools["y"] + tools["height"] <= body["y"] + 2
-            assert await message.evaluate(HIDES_NOTHING_ABOVE)
+            assert await message.evaluate(HIDES_ONE_LINE_ABOVE), "more is hidden, or a line is empty"
+        await ada.locator("#room-composer").hover()
+        for each in await ada.locator(".tools").all():
+            await expect(each).to_have_css("opacity", "0")
 
 
 async def test_what_is_written_offline_is_sent_once_and_what_was_missed_is_shown_once(browser: Browser) -> None:

@@ -15,7 +15,7 @@ from tests.fakes.observing.records import MemoryRecords
 
 
 def memory_tables(rooms: RoomStore | None = None) -> RoomTables:
-    return RoomTables(rooms or MemoryRoomStore(), MemoryRecords(), MemoryRecords(), MemoryRecords())
+    return RoomTables(rooms or MemoryRoomStore(), MemoryRecords(), MemoryRecords(), MemoryRecords(), MemoryRecords())
 
 
 class _Room(Struct):

@@ -5,7 +5,7 @@ import { el } from "../look.js";
 const MOST = 8;
 
 export class Suggestions {
-  /** `sources` has `commands()` with [{name, about}] and `names()` with [{name, shown, kind}]. */
+  /** `sources` has `commands()` with [{name, about}], `names()` with [{name, shown, kind}], and `ask()` for others' names. */
   constructor(id, input, sources) {
     this.input = input;
     this.sources = sources;
@@ -47,6 +47,7 @@ export class Suggestions {
     const found = /(^|[\s(])@([\p{L}\p{N}_.-]*)$/u.exec(before);
     if (!found) return null;
     const typed = found[2].toLowerCase();
+    if (!typed) this.sources.ask();
     const fitting = this.sources.names().filter(({ name }) => name.toLowerCase().split(/\s/).some((word) => word.startsWith(typed)));
     const from = before.length - found[2].length - 1;
     return fitting.slice(0, MOST).map(({ shown, kind }) => ({ from, text: `@${shown} `, about: kind, name: `@${shown}` }));
@@ -91,7 +92,8 @@ export class Suggestions {
       return true;
     }
     const item = this.items[this.at];
-    const done = this.input.value.slice(item.from, this.input.selectionEnd) === item.name;
+    const typed = this.input.value.slice(item.from, this.input.selectionEnd).toLowerCase();
+    const done = this.items.some(({ name }) => name.toLowerCase() === typed);
     if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !done)) {
       this.take(item);
       return true;

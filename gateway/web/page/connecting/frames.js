@@ -1,6 +1,6 @@
 /** The gateway's frames: each changes the room, and the display follows. */
 
-import { toast } from "../look.js";
+import { giveHues, toast } from "../look.js";
 import { learnStanding } from "../messages/standing.js";
 import { titleOf } from "../people/rooms.js";
 
@@ -34,8 +34,9 @@ export class Frames {
     this.chat.saying.again();
   }
 
-  on_joined({ room, reset, messages, more, people, present }) {
+  on_joined({ room, reset, messages, more, people, present, hues }) {
     if (room !== this.chat.room.id) return;
+    giveHues(hues);
     if (reset) {
       this.chat.room.forget();
       this.chat.main.timeline.clear();
@@ -75,6 +76,10 @@ export class Frames {
     const head = Math.max(0, ...messages.map((message) => message.seq));
     const seen = this.chat.marks.of(room, head);
     return seen < head ? seen : null;
+  }
+
+  on_hues({ room, hues }) {
+    if (room === this.chat.room.id) giveHues(hues);
   }
 
   on_older({ room, messages, more }) {
@@ -142,6 +147,11 @@ export class Frames {
     this.chat.settle();
   }
 
+  on_online({ people }) {
+    this.chat.online = new Set(people);
+    this.chat.settle();
+  }
+
   on_typing(frame) {
     if (frame.room === this.chat.room.id && frame.by !== this.chat.me.id) this.chat.typing.told(frame);
   }
@@ -154,7 +164,7 @@ export class Frames {
     this.chat.showUnread();
   }
 
-  /** A room of the list; a new one is second. Its first message only says that it was opened, so nothing is unread. */
+  /** A room of the list. Of a new one the first message only says that it was opened, so nothing is unread. */
   known(id) {
     const known = this.chat.rooms.find((room) => room.id === id);
     if (known) return known;

@@ -42,19 +42,26 @@ function drawFile(file, around) {
   const picture = PICTURES.has(type);
   const title = picture ? `Show ${name}` : `Save ${name}`;
   const link = el("a", { href, download: name, class: picture ? "picture" : "file", title });
+  const asFile = () => {
+    link.className = "file";
+    link.replaceChildren(icon(ICONS.file), el("span", { class: "file-name" }, name), el("span", { class: "file-size" }, sizeText(size)));
+  };
   if (picture) {
-    link.append(el("img", { src: href, alt: alt || name, loading: "lazy" }));
+    const img = el("img", { src: href, alt: alt || name, loading: "lazy" });
+    img.addEventListener("error", () => {
+      asFile();
+      link.title = `Save ${name}, which is damaged`;
+      link.append(el("span", { class: "file-size" }, "damaged"));
+    });
+    link.append(img);
     link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      if (event.ctrlKey || event.metaKey || event.shiftKey || !img.isConnected) return;
       event.preventDefault();
       const pictures = around().filter((each) => PICTURES.has(each.type));
       const shown = pictures.map((each) => ({ href: addressOf(each), name: each.name, alt: each.alt || each.name }));
       showPicture(shown, Math.max(0, pictures.indexOf(file)), link);
     });
-  } else {
-    const words = el("span", { class: "file-name" }, name);
-    link.append(icon(ICONS.file), words, el("span", { class: "file-size" }, sizeText(size)));
-  }
+  } else asFile();
   if (!SOUNDS.has(type)) return el("li", {}, link);
   return el("li", {}, el("audio", { src: href, controls: true, preload: "none", "aria-label": name }), link);
 }
@@ -71,9 +78,15 @@ export function drawChoices(message, press) {
   return el("div", { class: "choices", role: "group", "aria-label": "Answers" }, ...buttons);
 }
 
-/** The reactions to a message with their counts; a press adds or removes the reader's own. */
+const OURS = "parley";
+const SIGNS = { "⏳": "Waits until the agent has time", "⏹️": "Stopped: nobody answers it", "⚠️": "It could not be answered" }; // its answer says that it was seen
+
+/** The reactions to a message with their counts; a press adds or removes the reader's own. What the gateway says of it
+ * is a sign. */
 export function drawReactions(message, me, react) {
-  const chips = message.reactions.map(({ mark, by }) => {
+  const signs = message.reactions.filter(({ mark, by }) => by[0].id === OURS && mark in SIGNS).map(({ mark }) => el("span", { class: "sign-of-ours", role: "img", title: SIGNS[mark], "aria-label": SIGNS[mark] }, mark));
+  const given = message.reactions.map(({ mark, by }) => ({ mark, by: by.filter(({ id }) => id !== OURS) })).filter(({ by }) => by.length);
+  const chips = given.map(({ mark, by }) => {
     const mine = by.some((person) => person.id === me);
     const names = by.map(({ id, name }) => nameOf(id, name)).join(", ");
     const chip = el("button", { type: "button", class: "reaction", "aria-pressed": String(mine), title: names }, `${mark} `, el("span", {}, String(by.length)));
@@ -81,7 +94,7 @@ export function drawReactions(message, me, react) {
     chip.addEventListener("click", () => react?.(message, mine ? "" : mark));
     return chip;
   });
-  return el("div", { class: "reactions", role: "group", "aria-label": "Reactions", "aria-live": "off" }, ...chips);
+  return el("div", { class: "reactions", role: "group", "aria-label": "Reactions", "aria-live": "off" }, ...signs, ...chips);
 }
 
 /** The picker for reactions. `done(mark)` gets the chosen one, or null. */

@@ -3,7 +3,7 @@
 import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
-import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, named, sameDay, timeOf } from "../look.js";
+import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, colored, lookKey, named, sameDay, timeOf } from "../look.js";
 import { mayGive, whyLink } from "./standing.js";
 
 const TOGETHER_MS = 5 * 60_000;
@@ -67,15 +67,14 @@ export class MessageView {
   row() {
     const { by, name, kind, to } = this.message;
     const key = lookKey(by, name, kind);
-    this.author = named(kind === "person" && by, name, "author");
-    this.author.style.setProperty("--hue", hueOf(key));
+    this.author = colored(named(kind === "person" && by, name, "author"), key);
     this.time = el("time", { class: "time" });
     const link = el("a", { class: "time-link", href: this.actions.link(this.message), tabindex: "-1" }, this.time);
     const tag = kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
     this.edited = el("span", { class: "edited", hidden: true }); // its word is the style's: who copies the text copies the text
     const addressee = to ? el("span", { class: "addressee" }, `to ${to}`) : null;
     const by_line = el("div", { class: "by-line" }, this.author, tag, addressee, link);
-    this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
+    this.sideTime = el("span", { class: "side-time", "aria-hidden": "true" });
     const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
     const said = el("div", { class: "said" }, by_line, this.head, this.body, this.fold, this.edited, this.foot);
     const row = el("div", { class: "row", tabindex: "-1", role: "article", "aria-label": `Message from ${name}` }, margin, said);
@@ -232,10 +231,9 @@ export class MessageView {
     else this.element.removeAttribute("aria-busy");
     if (this.time) {
       const date = new Date(message.at);
-      for (const time of [this.time, this.sideTime]) {
-        time.dateTime = date.toISOString();
-        time.textContent = timeOf(date);
-      }
+      this.time.dateTime = date.toISOString();
+      this.time.textContent = timeOf(date);
+      this.sideTime.textContent = timeOf(date).replace(/\s?[AP]M$/i, ""); // the margin is narrow
       this.time.title = fullTimeOf(date);
       this.edited.hidden = !message.edited || Boolean(message.deleted);
     }
@@ -319,7 +317,8 @@ export class MessageView {
     const extras = JSON.stringify([quote, folds, this.message.unfolded, files, choices, reactions, pressed, pending, failed, replies]);
     if (extras === this.extras) return;
     this.extras = extras;
-    const above = folds ? this.drawFold() : quote && drawQuote(quote, this.actions.jump);
+    const answered = this.message.kind === "agent" && /(^|\s)✓\s/.test(quote?.text ?? ""); // an agent's question, which has its answer already
+    const above = folds ? this.drawFold() : quote && !answered && drawQuote(quote, this.actions.jump);
     this.head.replaceChildren(...(above ? [above] : []));
     const focused = this.foot.contains(document.activeElement);
     this.drawFoot();

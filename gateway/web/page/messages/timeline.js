@@ -19,7 +19,7 @@ export class Timeline {
     this.start = el("div", { class: "start", hidden: true }, "Loading older messages…");
     this.ol = el("ol", { class: "messages" });
     this.empty = el("div", { class: "empty", hidden: true }, empty ?? "");
-    this.inner = el("div", { class: "inner" }, this.start, this.empty, this.ol);
+    this.inner = el("div", { class: "inner loading" }, this.start, this.empty, this.ol);
     this.announcer = new Announcer();
     this.scroller = el("div", { class: "scroller", role: "region", "aria-label": label }, this.inner);
     this.pill = el("button", { type: "button", class: "pill", hidden: true }, icon(ICONS.down), el("span"));
@@ -49,6 +49,7 @@ export class Timeline {
     this.setFresh(0);
     this.setMore(false);
     this.empty.hidden = true;
+    this.inner.classList.add("loading");
   }
 
   has(id) {
@@ -140,6 +141,7 @@ export class Timeline {
 
   /** Draw inserted messages without waiting for the next frame, so that their heights are known. */
   drawNow() {
+    this.inner.classList.remove("loading");
     this.list.arrange();
   }
 

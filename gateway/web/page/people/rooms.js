@@ -2,6 +2,7 @@
 
 import { confirmed } from "../acts.js";
 import { avatar, el, icon, lookKey, named, nameOf, toast } from "../look.js";
+import { Room } from "../room.js";
 import { settings } from "./notifications.js";
 
 const LOCK = "M6 9V7a4 4 0 0 1 8 0v2M5 9h10v7H5z";
@@ -11,6 +12,9 @@ export function signOf({ kind }) {
   if (kind === "private") return el("span", { class: "sign", title: "Private" }, icon(LOCK));
   return el("span", { class: "sign", "aria-hidden": "true", "data-sign": kind === "direct" ? "@" : "#" });
 }
+
+/** The id that the gateway gives a room of this name. */
+export const slugOf = (name) => [...name.toLowerCase()].slice(0, 40).join("").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "");
 
 export const titleOf = (room) => (room.with ? nameOf(room.with, room.title) : room.title ?? room.id);
 
@@ -41,6 +45,7 @@ export class Rooms {
     document.getElementById("archived").hidden = !room.archived;
     document.body.classList.toggle("in-archive", Boolean(room.archived));
     document.body.classList.toggle("in-private", room.kind === "private");
+    document.body.classList.toggle("in-direct", Boolean(room.with));
   }
 
   async archive(archived) {
@@ -72,6 +77,9 @@ export class Rooms {
   }
 
   directory(frame) {
+    Room.everybody = frame.people;
+    this.chat.learnNames();
+    for (const { composer } of [this.chat.main, this.chat.side]) if (document.activeElement === composer.input) composer.suggestions.update();
     this.choose?.(frame);
     this.choose = null;
   }

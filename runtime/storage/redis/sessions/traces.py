@@ -54,7 +54,7 @@ _FORGET = load_script("rooms/forget")
 _AT_ONCE = 500
 
 CHARTERS = "web:charters"
-OF_SEVERAL = frozenset({CHARTERS, "web:files"})
+OF_SEVERAL = frozenset({CHARTERS, "web:files", "web:hues"})
 """Tables whose records, JSON, name several people. Of such a record the rest stays when one of them is forgotten."""
 
 _DIRECTORY = "web:directory"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from adapters.web import board
 from adapters.web.board import RoomBoard
-from adapters.web.charters import RoomCharter, RoomCharters
+from adapters.web.charters import RoomCharter, RoomCharters, RoomHues
 from adapters.web.codec import WebVisitor
 from adapters.web.echo import Echo
 from adapters.web.hub import ConnectedPage, Hub
@@ -31,7 +31,7 @@ def growing(message_id: str, text: str) -> RoomPost:
 
 def board_of(hub: Hub | None = None, records: MemoryRecords | None = None) -> RoomBoard:
     charters = RoomCharters(records or MemoryRecords())
-    return RoomBoard(MemoryRoomStore(), hub or Hub(), echo=Echo(None), charters=charters)
+    return RoomBoard(MemoryRoomStore(), hub or Hub(), Echo(None), charters, RoomHues(MemoryRecords()))
 
 
 async def seen(shown: RoomBoard, room: str = "lobby", version: int | None = None) -> dict[str, Any]:

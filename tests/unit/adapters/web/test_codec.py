@@ -79,9 +79,9 @@ def test_html_in_what_is_stored_is_markdown_in_every_frame_and_what_people_wrote
     cut = codec.RoomCut((shown,), reset=True, more=False)
     frames = [
         codec.message("lobby", shown),
-        codec.joined("lobby", cut, codec.Presence((), 0)),
+        codec.joined("lobby", cut, codec.Presence((), 0), {}),
         codec.older("lobby", cut),
-        codec.found("lobby", "tea", [("lobby", shown)], more=False, whole=True),
+        codec.found("lobby", "tea", [("lobby", shown)], [], more=False, whole=True),
     ]
     for frame in map(json.loads, frames):
         message = frame["message"] if "message" in frame else frame["messages"][0]

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.web import codec
 from adapters.web.board import RoomBoard
-from adapters.web.charters import RoomCharter, RoomCharters
+from adapters.web.charters import RoomCharter, RoomCharters, RoomHues
 from adapters.web.codec import WebVisitor
 from adapters.web.echo import RENEW_S, VALID_S, Echo, OnNews, OnOpen
 from adapters.web.hub import ConnectedPage, Hub
@@ -80,7 +80,8 @@ class House:
         self.news = wire.news(name)
         self.echo = Echo(self.news, clock)
         self.hub = Hub()
-        self.board = RoomBoard(store, self.hub, echo=self.echo, charters=RoomCharters(charters))
+        known, hues = RoomCharters(charters), RoomHues(MemoryRecords())
+        self.board = RoomBoard(store, self.hub, self.echo, known, hues)
         self.page = ConnectedPage(WebVisitor(f"web:{name}", name))
         self.shown: dict[str, str] = {}
         self.live: set[str] = set()
