@@ -46,7 +46,9 @@ async def test_each_hour_has_what_came_what_was_answered_and_what_that_took_and_
                 await clock.advance(0.01)
         tasks.cancel_scope.cancel()
     assert len(day) == HOURS
-    nothing = dict.fromkeys(("messages", "answers", "failures", "unanswered", "waits", "unpriced"), 0)
+    nothing: dict[str, object] = dict.fromkeys(
+        ("messages", "answers", "failures", "unanswered", "waits", "unpriced"), 0
+    )
     nothing |= {"first_text_s": None, "usd": 0.0}
     assert day[0] == {"at": "2026-01-01T11:00:00+00:00", **nothing}
     assert day[-2] == {"at": "2026-01-02T09:00:00+00:00", **nothing, "messages": 1, "usd": None, "unpriced": 1}
