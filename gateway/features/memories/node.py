@@ -30,7 +30,7 @@ from runtime.language.program import Program
 from runtime.llm.client import EMBED, ChatMessage, CompletionRequest
 from runtime.sessions.features import InSessions, NodePart, PostingPart, SessionParts
 from runtime.sessions.succession import name_within
-from runtime.storage.memory.memories import MemoryMemories
+from runtime.storage.memory.sessions import MemoryMemories
 from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.records import RedisRecords
 from runtime.stores.memories import NOBODY, MemoryScope, StoredMemory

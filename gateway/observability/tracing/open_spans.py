@@ -19,19 +19,10 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from msgspec import Struct, field
+from opentelemetry import trace as otel
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Tracer
 from opentelemetry.sdk.trace.id_generator import IdGenerator
-from opentelemetry.trace import (
-    NonRecordingSpan,
-    Span,
-    SpanContext,
-    SpanKind,
-    Status,
-    StatusCode,
-    TraceFlags,
-    set_span_in_context,
-)
 
 from gateway.observability.watching import SecretMasking
 from runtime.bus import Bus
@@ -150,8 +141,8 @@ _ENDS: Sequence[type[OfPage]] = (PageSettled, PageFailed, PageCutShort)
 class SpanStretch(Struct):
     """The spans above a root frame; `agent` and `program` end with it."""
 
-    program: Span
-    agent: Span
+    program: otel.Span
+    agent: otel.Span
     began: datetime
 
 
@@ -162,18 +153,18 @@ class OpenFrame(Struct):
     """
 
     about: FrameAbout
-    span: Span | None = None
-    before: SpanContext | None = None
+    span: otel.Span | None = None
+    before: otel.SpanContext | None = None
     since: datetime | None = None
     arguments: Any = None
     at_work: set[str] = field(default_factory=set)
     """The frames that it called and that have a span."""
     waits: bool = False
-    chat: Span | None = None
+    chat: otel.Span | None = None
     chat_model: str = ""
 
     @property
-    def place(self) -> SpanContext | None:
+    def place(self) -> otel.SpanContext | None:
         """The place of its current or last span; None when it has had none here."""
         return self.before if self.span is None else self.span.get_span_context()
 
@@ -193,15 +184,15 @@ def nanoseconds(at: datetime) -> int:
     return int(at.timestamp() * 1_000_000) * 1_000
 
 
-def within(span: Span) -> Context:
+def within(span: otel.Span) -> Context:
     """The place below a span."""
-    return set_span_in_context(span, Context())
+    return otel.set_span_in_context(span, Context())
 
 
-def fail(span: Span, failed: tuple[str, str | None]) -> None:
+def fail(span: otel.Span, failed: tuple[str, str | None]) -> None:
     kind, text = failed
     span.set_attribute("error.type", kind)
-    span.set_status(Status(StatusCode.ERROR, text))
+    span.set_status(otel.Status(otel.StatusCode.ERROR, text))
 
 
 class PageSpans:
@@ -210,7 +201,7 @@ class PageSpans:
     def __init__(self, tracer: Tracer, frame_of: Callable[[Key], OpenFrame | None]) -> None:
         self._tracer = tracer
         self._frame_of = frame_of
-        self._open: dict[Key, Span] = {}
+        self._open: dict[Key, otel.Span] = {}
 
     def attach(self, bus: Bus) -> list[Callable[[], None]]:
         """Hear `bus` until the returned functions are called."""
@@ -229,9 +220,9 @@ class PageSpans:
             return
         make_room(self._open)
         attributes = {**whose(known.about), "parley.platform": what.platform, SPAN_KIND: "CHAIN"}
-        above = within(NonRecordingSpan(place))
+        above = within(otel.NonRecordingSpan(place))
         self._open[page] = self._tracer.start_span(
-            f"show {what.platform}", above, SpanKind.PRODUCER, attributes, start_time=nanoseconds(at)
+            f"show {what.platform}", above, otel.SpanKind.PRODUCER, attributes, start_time=nanoseconds(at)
         )
 
     def _end(self, what: OfPage, at: datetime) -> None:
@@ -241,7 +232,7 @@ class PageSpans:
         if isinstance(what, PageSettled):
             span.set_attribute("parley.delivered", what.delivered)
         if isinstance(what, PageFailed):
-            span.set_status(Status(StatusCode.ERROR))
+            span.set_status(otel.Status(otel.StatusCode.ERROR))
         span.end(nanoseconds(at))
 
 
@@ -262,11 +253,11 @@ class SpanIds(IdGenerator):
         return asked or self._chance.getrandbits(64) or 1
 
 
-def first_span(session: str, root: str) -> SpanContext:
+def first_span(session: str, root: str) -> otel.SpanContext:
     """The position of a root frame's first span, on any node and at any time."""
     digest = blake2b(f"{session}\0{root}".encode(), digest_size=24).digest()
     trace, span = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")
-    return SpanContext(trace or 1, span or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    return otel.SpanContext(trace or 1, span or 1, is_remote=True, trace_flags=otel.TraceFlags(otel.TraceFlags.SAMPLED))
 
 
 def is_chosen(session: str, share: float) -> bool:

@@ -99,16 +99,12 @@ class LiteLLMProvider(ModelProvider):
             "api_key": options.api_key or (NO_KEY if options.base_url else None),
         }
         given = {name: value for name, value in arguments.items() if value is not None}
-        if request.schema is None or not self._may_constrain(self._litellm):
+        if request.schema is not None and self._constrains is None:  # your own server is asked once
+            known = self._litellm.supports_response_schema(model=options.name)
+            self._constrains = bool(known or options.base_url)
+        if request.schema is None or not self._constrains:
             return await self._litellm.acompletion(**given)
         return await self._constrained(self._litellm, given, request.schema)
-
-    def _may_constrain(self, litellm: ModuleType) -> bool:
-        """Whether the model can follow a schema, as far as known. Your own server is asked once."""
-        if self._constrains is None:
-            known = litellm.supports_response_schema(model=self._options.name)
-            self._constrains = bool(known or self._options.base_url)
-        return self._constrains
 
     async def _constrained(self, litellm: ModuleType, given: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
         """The answer by the schema, or without it if the server does not know schemas."""

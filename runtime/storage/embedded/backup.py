@@ -70,7 +70,7 @@ def write_backup(data_dir: Path, target: Path, now: datetime) -> BackupHead:
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with ExitStack() as stack:
-            stack.callback(_remove, draft)
+            stack.callback(draft.unlink, missing_ok=True)
             plain = stack.enter_context(os.fdopen(handle, "wb"))
             with gzip.GzipFile(fileobj=plain, mode="wb", mtime=0) as packed:
                 size = _write(data_dir, packed, now, stack)
@@ -121,7 +121,7 @@ def _write(data_dir: Path, packed: gzip.GzipFile, now: datetime, stack: ExitStac
             entry.size, entry.mode, entry.mtime = size, 0o600, int(now.timestamp())
             hashed = _Hashed(content, size)
             tar.addfile(entry, hashed)
-            listed[name] = {"bytes": size, "sha256": hashed.hex()}
+            listed[name] = {"bytes": size, "sha256": hashed.hash.hexdigest()}
 
         for name, content, size in _log_parts(data_dir, stack):
             add(name, content, size)
@@ -156,7 +156,7 @@ def _log_parts(data_dir: Path, stack: ExitStack) -> list[tuple[str, BinaryIO, in
 def _copy_of_archive(path: Path) -> Iterator[BinaryIO]:
     """A copy at one moment, also while a gateway writes."""
     copy = path.with_name(path.name + ".copy")
-    _remove(copy)
+    copy.unlink(missing_ok=True)
     try:
         with closing(sqlite3.connect(path)) as archive, closing(sqlite3.connect(copy)) as into:
             archive.backup(into)
@@ -165,7 +165,7 @@ def _copy_of_archive(path: Path) -> Iterator[BinaryIO]:
     except sqlite3.Error as error:
         raise StorageUnavailable(f"The archive {path} cannot be copied: {error}.") from error
     finally:
-        _remove(copy)
+        copy.unlink(missing_ok=True)
 
 
 def _read(source: Path, into: Path) -> BackupHead:
@@ -188,7 +188,7 @@ def _read(source: Path, into: Path) -> BackupHead:
                     shutil.copyfileobj(hashed, file, _PIECE_BYTES)
                     os.fsync(file.fileno())
                 path.chmod(0o600)
-                found[entry.name] = {"bytes": entry.size, "sha256": hashed.hex()}
+                found[entry.name] = {"bytes": entry.size, "sha256": hashed.hash.hexdigest()}
     except FileNotFoundError as error:
         raise ConfigError(f"There is no file {source}.") from error
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, ValueError) as error:
@@ -232,24 +232,16 @@ def _no_server(data_dir: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _remove(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()
-
-
 class _Hashed:
     """The first bytes of a file, counted into a hash while they are read."""
 
     def __init__(self, content: IO[bytes], size: int) -> None:
         self._read: Callable[[int], bytes] = content.read
         self._left = size
-        self._hash = hashlib.sha256()
+        self.hash = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
         piece = self._read(self._left if size < 0 else min(size, self._left))
         self._left -= len(piece)
-        self._hash.update(piece)
+        self.hash.update(piece)
         return piece
-
-    def hex(self) -> str:
-        return self._hash.hexdigest()

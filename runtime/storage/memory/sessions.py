@@ -1,4 +1,4 @@
-"""The stores of sessions in memory: the required behaviour in the fewest lines."""
+"""The stores of sessions, and of memories of people, in memory: the required behaviour in the fewest lines."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.codec import event_from_json, event_to_json, fact_fields, fact_from_fields
 from runtime.stores import inbox as port
+from runtime.stores.memories import MemoryScope, StoredMemory
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, TapeFollowing, tape_in, tape_owner
@@ -108,6 +109,12 @@ class MemoryInbox:
         self._seen[conversation, event.id] = self._count, event.program
         return True
 
+    def _append(self, waiting: dict[int, str], event: port.InboxEvent) -> None:
+        self._count += 1
+        waiting[self._count] = event_to_json(event)
+        self._news.set()
+        self._news = anyio.Event()
+
     async def known(self, address: Address, event_id: str, /) -> port.KnownEvent | None:
         """An event that was taken in at an address."""
         seen = self._seen.get((address.key, event_id))
@@ -115,12 +122,6 @@ class MemoryInbox:
             return None
         number, program = seen
         return port.KnownEvent(program, number in self._waiting.get(port.shard_of(address.key), {}))
-
-    def _append(self, waiting: dict[int, str], event: port.InboxEvent) -> None:
-        self._count += 1
-        waiting[self._count] = event_to_json(event)
-        self._news.set()
-        self._news = anyio.Event()
 
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[port.InboxEntry]:
         with anyio.move_on_after(wait_s):
@@ -200,8 +201,7 @@ class MemorySessionStore:
         if actual != commit.expect or (session is None and commit.begin is None):
             text = f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not started."
             raise TapeConflict(text, expected=commit.expect, actual=actual)
-        numbers = range(commit.expect + 1, commit.expect + 1 + len(commit.facts))
-        for number, fact in zip(numbers, commit.facts, strict=True):
+        for number, fact in enumerate(commit.facts, start=commit.expect + 1):
             if fact.seq != number:
                 text = f"A fact of {fact.tape} is numbered {fact.seq}, not {number}."
                 raise TapeConflict(text, expected=number, actual=fact.seq)
@@ -231,9 +231,8 @@ class MemorySessionStore:
         if commit.begin is not None:
             known = self._sessions.get(commit.session)
             facts = [] if known is None else known.facts
-            self._sessions[commit.session] = StoredSession(
-                dataclasses.replace(commit.begin, ended=False), commit, facts
-            )
+            begun = dataclasses.replace(commit.begin, ended=False)
+            self._sessions[commit.session] = StoredSession(begun, commit, facts)
             self._current[commit.begin.address.key] = commit.session
         if commit.replaces is not None:
             self._replace(commit.replaces, commit.session)
@@ -355,8 +354,6 @@ class MemorySessionStore:
 
 
 class _Follower:
-    """Hears of every change."""
-
     def __init__(self, tapes: MemorySessionStore) -> None:
         self._tapes = tapes
         self._news = tapes.changed
@@ -368,3 +365,35 @@ class _Follower:
 
 def _number(entry_id: str) -> int:
     return int(entry_id.partition("-")[0])
+
+
+class MemoryMemories:
+    """Implements `runtime.stores.memories.MemoryStore`."""
+
+    def __init__(self) -> None:
+        self.kept: dict[MemoryScope, dict[str, StoredMemory]] = {}
+        self.gone: set[str] = set()
+        self._last: dict[MemoryScope, int] = {}
+        self._changes = 0
+
+    async def keep(self, memory: StoredMemory, /, *, keep_s: float) -> None:
+        del keep_s
+        here = self.kept.setdefault(memory.scope, {})
+        if memory.id in here or memory.id in self.gone:
+            return
+        number = self._last[memory.scope] = self._last.get(memory.scope, 0) + 1
+        here[memory.id] = replace(memory, number=number)
+        self._changes += 1
+
+    async def version(self, scope: MemoryScope, /) -> str:
+        return f"{self._changes}" if scope in self.kept else ""
+
+    async def all(self, scope: MemoryScope, /) -> Sequence[StoredMemory]:
+        return list(self.kept.get(scope, {}).values())
+
+    async def forget(self, scope: MemoryScope, ids: Sequence[str], /) -> int:
+        here = self.kept.get(scope, {})
+        found = [id_ for id_ in ids if here.pop(id_, None) is not None]
+        self.gone |= set(ids)
+        self._changes += 1
+        return len(found)

@@ -7,18 +7,17 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from operator import methodcaller
 from typing import Any
 
 from msgspec import Struct
-from redis.asyncio.client import Pipeline
 
 from runtime.core.cloud_event import CloudEvent, event_from
 from runtime.core.errors import ContentLocked, EventsGone
 from runtime.core.ids import TapeId
 from runtime.storage.encoding.codec import to_json
 from runtime.storage.encoding.sealing import AssociatedData, ContentSealing
-from runtime.storage.redis.client.connection import RedisConnection, load_script
+from runtime.storage.redis.client.connection import Question, RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.streams import Entries
 from runtime.storage.redis.sessions.fact_form import FactReading, large_values
@@ -41,8 +40,10 @@ class _Place(Struct, frozen=True):
     tape: TapeId
     seq: int
 
-    def ask(self, batch: Pipeline) -> object:
-        return batch.xrange(self.keys.tape(self.tape), f"{self.seq}-0", f"{self.seq}-0")
+    @property
+    def question(self) -> Question:
+        key, id_ = self.keys.tape(self.tape), f"{self.seq}-0"
+        return key, methodcaller("xrange", key, id_, id_)
 
 
 class RedisEventLog:
@@ -108,8 +109,7 @@ class RedisEventLog:
             for number, (shard, _, fields) in enumerate(found)
             if "f" in fields
         }
-        questions = [(place.keys.tape(place.tape), partial(_Place.ask, place)) for place in places.values()]
-        answers = await self._connection.answers(questions) if questions else []
+        answers = await self._connection.answers([place.question for place in places.values()])
         facts = dict(zip(places, answers, strict=True))
         events = []
         for number, (_, entry_id, fields) in enumerate(found):
