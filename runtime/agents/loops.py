@@ -22,16 +22,9 @@ from runtime.execution.host import SessionHost
 from runtime.execution.session_context import SessionContext
 from runtime.language.pbasm.versions import differences, outline
 from runtime.language.program import AgentKind, AgentSpec, TriggerKind
+from runtime.tape.facts import session as facts
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import hears
-from runtime.tape.facts.session import (
-    AgentCreated,
-    AgentDismissed,
-    AgentStopped,
-    MessagesDropped,
-    ProgramAdopted,
-    SessionEnded,
-)
 from runtime.tape.state.frames import FrameState
 
 MAX_PAST_TURNS = 20
@@ -51,10 +44,10 @@ class AgentLoops(Struct, eq=False):
     def __post_init__(self) -> None:
         self._host.returned.subscribe(self._look)
 
-    @hears(AgentCreated, AgentDismissed)
-    def noted(self, fact: AgentCreated | AgentDismissed) -> None:
+    @hears(facts.AgentCreated, facts.AgentDismissed)
+    def noted(self, fact: facts.AgentCreated | facts.AgentDismissed) -> None:
         """Follow the facts: a newly created agent starts to live, one that is dismissed ends."""
-        if isinstance(fact, AgentCreated):
+        if isinstance(fact, facts.AgentCreated):
             self._wake(AgentId(fact.id))
         else:
             self._agents.remove(fact.agent)
@@ -131,7 +124,7 @@ class AgentLoops(Struct, eq=False):
             return
         for root in roots:
             await self._host.reap(root.id)
-        self._context.journal.note(AgentStopped(agent.id, dropped=list(drop), past=list(past), idle=not roots))
+        self._context.journal.note(facts.AgentStopped(agent.id, dropped=list(drop), past=list(past), idle=not roots))
         agent.forget(drop)
         agent.interrupt()
 
@@ -172,11 +165,11 @@ class VersionContinuity(Struct, eq=False):
             if agent.queue and self._context.program.agent(agent.klass) is None:
                 raise ProgramChanged(f"{agent.klass} has messages to read, and is no longer in the program")
         if not any(self._context.program.agent(agent.klass) for agent in state.agents.values()):
-            self._context.journal.note(SessionEnded())
+            self._context.journal.note(facts.SessionEnded())
             return
         begun = {str(agent): len(self._library.beginning(state.agents[agent].klass)) for agent in self._begun()}
         self._context.journal.note(
-            ProgramAdopted(self._context.program.digest, now, versions, begun, differences(state.playbooks, now))
+            facts.ProgramAdopted(self._context.program.digest, now, versions, begun, differences(state.playbooks, now))
         )
 
     def dismiss(self) -> None:
@@ -211,7 +204,7 @@ class VersionContinuity(Struct, eq=False):
         agent = self._context.journal.state.agents[root.agent]
         self._context.journal.note(FrameReturned(root.id, error=described(error)))
         if agent.queue and self._context.program.agent(agent.klass) is None:
-            self._context.journal.note(MessagesDropped(agent.id, [message.id for message in agent.queue]))
+            self._context.journal.note(facts.MessagesDropped(agent.id, [message.id for message in agent.queue]))
         self._left_out.append(agent.id)
 
     async def _adopted(self, state: FrameState) -> str:

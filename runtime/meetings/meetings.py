@@ -19,20 +19,7 @@ from runtime.core.ids import ANYONE, AgentId, MeetingId, ParticipantId, new_mess
 from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import enumerated
 from runtime.events.sessions import MeetingOver, MeetingStarted
-from runtime.meetings.meeting import (
-    BUSY,
-    JOINED,
-    NO_ANSWER,
-    absent,
-    check_takes_part,
-    due_after,
-    is_last,
-    is_over,
-    is_silent,
-    may_become,
-    may_join,
-    solo,
-)
+from runtime.meetings import meeting as rules
 from runtime.meetings.meeting import who as called
 from runtime.tape.facts import meetings as facts
 from runtime.tape.facts.meetings import StateShared
@@ -102,17 +89,17 @@ class SessionMeetings:
 
     def begin_inviting(self, meeting: MeetingState, own: Sequence[str] = ()) -> bool:
         """Its place is there: people and agents can be asked. `own` are arguments of its frame that are ours alone."""
-        if not may_become(meeting, "inviting"):
+        if not rules.may_become(meeting, "inviting"):
             return False
         self._journal.note(facts.InvitingBegun(meeting.id, own=list(own)))
         return True
 
     def start(self, meeting: MeetingState) -> None:
-        if not may_become(meeting, "active"):
+        if not rules.may_become(meeting, "active"):
             return
         self._journal.note(facts.MeetingBegun(meeting.id))
         self._tell(meeting, STARTED, but=(meeting.host,))
-        for who in absent(meeting):
+        for who in rules.absent(meeting):
             text = self._absence(meeting, who)
             self._tell(meeting, text, but=(meeting.host,))
             self._attendance.brief(
@@ -123,7 +110,7 @@ class SessionMeetings:
 
     def end(self, meeting: MeetingState, *, by: ParticipantId | None = None, why: str | None = None) -> None:
         """All in it are told, but `by` who does it, and so are those who wait for it. `why` is for one that fails."""
-        if not may_become(meeting, "ended"):
+        if not rules.may_become(meeting, "ended"):
             return
         text = f"{ENDED} ({why})" if why else ENDED
         outside = [agent for agent in self._attendance.waiting_for(meeting) if agent not in meeting.joined]
@@ -140,11 +127,11 @@ class SessionMeetings:
 
     def ask(self, meeting: MeetingState, who: ParticipantId, by: ParticipantId, *, required: bool = False) -> bool:
         """Write down that `who` is asked to join, or is asked again; False for one who cannot be."""
-        if not may_join(meeting, who):
+        if not rules.may_join(meeting, who):
             return False
         known = meeting.asks.get(who)
         times = known.times + 1 if known is not None and known.due is not None else 1
-        due = due_after(times, self._clock.now().timestamp())
+        due = rules.due_after(times, self._clock.now().timestamp())
         self.note_asked(meeting, who, AskState(by, times, due, required or bool(known and known.required)))
         return True
 
@@ -161,21 +148,21 @@ class SessionMeetings:
         self, meeting: MeetingState, who: ParticipantId, answer: str, *, named: ParticipantId | None = None
     ) -> None:
         """Record the answer of an invited participant; `named` is the name of the invitation, if not the id."""
-        if answer == JOINED:
+        if answer == rules.JOINED:
             self.joined(meeting, who, named=named)
             return
         asked_as = named or who
         ask = meeting.asks.get(asked_as)
         if ask is None or ask.due is None:
             return
-        final = answer != BUSY
+        final = answer != rules.BUSY
         self._journal.note(facts.InvitationAnswered(meeting.id, asked_as, answer, not final, self._frame(meeting)))
         if final:
             self._tell_absence(meeting, asked_as)
 
     def joined(self, meeting: MeetingState, who: ParticipantId, *, named: ParticipantId | None = None) -> None:
         """`who` takes part from now on; an agent that comes late hears what was said before it."""
-        if not may_join(meeting, who):
+        if not rules.may_join(meeting, who):
             return
         if meeting.status == "active":
             is_agent = f" (agent {who})" if isinstance(who, AgentId) else ""
@@ -194,7 +181,7 @@ class SessionMeetings:
         self._journal.note(facts.ParticipantLeft(meeting.id, who))
         text = f"{self._called(meeting, who)} has left the meeting{f' ({why})' if why else ''}"
         self._tell(meeting, text, gone=who)
-        if is_over(meeting):
+        if rules.is_over(meeting):
             self.end(meeting)
         else:
             self._ask_solo(meeting)
@@ -208,19 +195,19 @@ class SessionMeetings:
             for who, ask in meeting.asks.items()
             if ask.due is not None and ask.due <= now_s + EXACT_S
         ]
-        for meeting, who in [(meeting, who) for meeting, who in due if is_last(meeting.asks[who])]:
-            answer = meeting.invited.get(who) or NO_ANSWER
+        for meeting, who in [(meeting, who) for meeting, who in due if rules.is_last(meeting.asks[who])]:
+            answer = meeting.invited.get(who) or rules.NO_ANSWER
             self._journal.note(facts.InvitationAnswered(meeting.id, who, answer, frame=self._frame(meeting)))
             self._tell_absence(meeting, who)
         again = [(m, who) for m, who in due if who in m.asks and m.asks[who].due is not None and m.status != "ended"]
         for meeting in self.going_on():
-            if any(m is meeting and is_silent(meeting, who) for m, who in again):
+            if any(m is meeting and rules.is_silent(meeting, who) for m, who in again):
                 self._tell_silent(meeting)
         return again
 
     def _tell_silent(self, meeting: MeetingState) -> None:
         """Host and people hear who has not answered while the meeting waits for them."""
-        names = [self._called(meeting, who) for who in meeting.pending if is_silent(meeting, who)]
+        names = [self._called(meeting, who) for who in meeting.pending if rules.is_silent(meeting, who)]
         text = f"Waiting for {enumerated(names)} to join"
         notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), quiet=True)
         for agent in meeting.agents:
@@ -279,7 +266,7 @@ class SessionMeetings:
         return f"{self._called(meeting, who)} does not join the meeting: {meeting.invited[who]}"
 
     def _ask_solo(self, meeting: MeetingState) -> None:
-        alone = solo(meeting)
+        alone = rules.solo(meeting)
         if alone is not None:
             self._attendance.hear(alone, self.message(meeting, SOLO, MessageType.MEETING_NOTICE))
 
@@ -324,7 +311,7 @@ def write_shared(
     """
     if meeting.status == "ended":
         raise PlaybookError(f"meeting {meeting.id} has ended: its shared state can only be read")
-    check_takes_part(journal.state, meeting, by)
+    rules.check_takes_part(journal.state, meeting, by)
     before = meeting.shared.get(name, MISSING)
     if expected is not None and before.version != expected:
         there = f"version {before.version} is there, by {called(journal.state, before.by)}"
