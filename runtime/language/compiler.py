@@ -35,8 +35,7 @@ _READING = (".py", ".grammar", ".md")
 
 class CompileProgress(Struct, frozen=True):
     """The state of an agent: "cached" without work, "compiled" by the lowerer, "given" if it was PBAsm or is a person,
-    "remote" if its playbooks are a server's.
-    """
+    "remote" if its playbooks are a server's."""
 
     agent: str
     how: str
@@ -65,11 +64,9 @@ async def compile_program(
     with_locks: bool = True,
 ) -> CompileResult:
     """Compile files and globs into one program; agents from .pbasm files are taken as they are. Steps that stay free
-    are read as the locks beside the files say, unless `with_locks` is False.
-
-    Agents are lowered at the same time. With `cache_dir` what the lowerer makes is kept by source, lowerer and version.
-    Raises ProgramRejected for what the author wrote, CompileError when the lowerer cannot do it.
-    """
+    are read as the locks beside the files say, unless `with_locks` is False. Agents are lowered at the same time. With
+    `cache_dir` what the lowerer makes is kept by source, lowerer and version. Raises ProgramRejected for what the
+    author wrote, CompileError when the lowerer cannot do it."""
     source = await to_thread.run_sync(read_paths, paths)
     locks = await to_thread.run_sync(read_locks, source.files) if with_locks else NO_LOCKS
     parsed = parse(source)

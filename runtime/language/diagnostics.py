@@ -35,11 +35,9 @@ class Span(Struct, frozen=True):
 
 
 class Diagnostic(Struct, frozen=True):
-    """One thing that is wrong: what, where, the line itself, and what was expected or what to do.
-
-    A "warning" does not keep the program from being used, nor does a "note", which says what may be meant so. `width`
-    is how many characters are meant; 0 means the word that stands at the place.
-    """
+    """One thing that is wrong: what, where, the line itself, and what was expected or what to do. A "warning" does not
+    keep the program from being used, nor does a "note", which says what may be meant so. `width` is how many characters
+    are meant; 0 means the word that stands at the place."""
 
     message: str
     span: Span
@@ -131,10 +129,8 @@ class DiagnosticList:
         return bool(self._found)
 
     def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
-        """Add an error at this column of the line, by default at its first character.
-
-        `width` is the number of wrong characters; 0 means the word there.
-        """
+        """Add an error at this column of the line, by default at its first character. `width` is the number of wrong
+        characters; 0 means the word there."""
         place = line.span(line.content_column if column is None else column)
         self._add(Diagnostic(message, place, line.text[line.shift :], hint, width=width))
 
@@ -156,10 +152,8 @@ class DiagnosticList:
         self._add(Diagnostic(message, place, text, hint, width=len(word) if at >= 0 else 0))
 
     def stop_if_any(self, lines: Mapping[tuple[str, int], str] | None = None) -> None:
-        """Raise ProgramRejected with everything found, in the order of the source.
-
-        `lines` are those of the source by file and number, for what was found where they were not at hand.
-        """
+        """Raise ProgramRejected with everything found, in the order of the source. `lines` are those of the source by
+        file and number, for what was found where they were not at hand."""
         if self._found:
             files = list(dict.fromkeys(d.span.file for d in self._found))
             key = {file: index for index, file in enumerate(files)}

@@ -25,11 +25,9 @@ _NESTED = 2
 
 
 def formatted(text: str, file: str) -> str:
-    """A program's text, laid out. Raises ProgramRejected where a fence or a comment is never closed.
-
-    Frontmatter, fences, comments, tables and indented lines stay as they are to the character, and lines keep the ends
-    that they have (LF or CRLF).
-    """
+    """A program's text, laid out. Raises ProgramRejected where a fence or a comment is never closed. Frontmatter,
+    fences, comments, tables and indented lines stay as they are to the character, and lines keep the ends that they
+    have (LF or CRLF)."""
     problems = DiagnosticList()
     lines = own_lines(text, file)
     blocks = scan(lines, problems)
@@ -45,10 +43,8 @@ def formatted(text: str, file: str) -> str:
 
 
 async def formatted_program(text: str, file: str) -> str:
-    """A program's text, laid out, which compiles to the same as before.
-
-    Raises ProgramRejected where a fence or a comment is never closed, and where the same could not be kept.
-    """
+    """A program's text, laid out, which compiles to the same as before. Raises ProgramRejected where a fence or a
+    comment is never closed, and where the same could not be kept."""
     new = formatted(text, file)
     if new != text and await _compiled(new, file) != (before := await _compiled(text, file)) and before is not None:
         hint = "It is left as it is. This is a fault of Parley: please report it with the program."

@@ -21,11 +21,9 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 class Placeholder(Struct, frozen=True):
-    """One `{…}`: `text[start:end]` with its braces, `said` without them.
-
-    `code` is its Python expression with variables by their plain names (`$x` is `x`); "" when it is in natural
-    language. `variables` are those written with `$`, without it, each once.
-    """
+    """One `{…}`: `text[start:end]` with its braces, `said` without them. `code` is its Python expression with variables
+    by their plain names (`$x` is `x`); "" when it is in natural language. `variables` are those written with `$`,
+    without it, each once."""
 
     start: int
     end: int
@@ -35,12 +33,9 @@ class Placeholder(Struct, frozen=True):
 
 
 def placeholders(text: str) -> tuple[Placeholder, ...]:
-    """The placeholders of a text in order.
-
-    A placeholder stands on one line and is a Python expression that has to be worked out, or words ("{the month in
-    French}"); an expression may have two braces at each end. Other braces (JSON, sets, numbers), a brace that is never
-    closed and everything in a fence are text.
-    """
+    """The placeholders of a text in order. A placeholder stands on one line and is a Python expression that has to be
+    worked out, or words ("{the month in French}"); an expression may have two braces at each end. Other braces (JSON,
+    sets, numbers), a brace that is never closed and everything in a fence are text."""
     return tuple(_placeholders(text))
 
 

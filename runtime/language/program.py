@@ -69,11 +69,8 @@ class Trigger(Struct, frozen=True):
 
 
 class Param(Struct, frozen=True):
-    """A parameter. `state` when it was written with `$`: then it is also a variable of the agent.
-
-    `default` is Python source of a literal (of any expression in a python playbook), None when the parameter is
-    required.
-    """
+    """A parameter. `state` when it was written with `$`: then it is also a variable of the agent. `default` is Python
+    source of a literal (of any expression in a python playbook), None when the parameter is required."""
 
     name: str
     state: bool = False

@@ -34,13 +34,10 @@ PARTICIPANT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 class RemoteSpec(Struct, frozen=True):
-    """The way to a server of remote playbooks.
-
-    "stdio" starts `command`, or the Python file `url`, with `args` in `directory`, with the variables named in `env`;
-    "streamable-http" calls `url`, with the secret named `secret` in `header`; "memory" runs the server of the Python
-    file `url` in this process; "a2a" finds the agent card below `url`. `timeout_s` bounds one call, None leaves it to
-    the settings.
-    """
+    """The way to a server of remote playbooks. "stdio" starts `command`, or the Python file `url`, with `args` in
+    `directory`, with the variables named in `env`; "streamable-http" calls `url`, with the secret named `secret` in
+    `header`; "memory" runs the server of the Python file `url` in this process; "a2a" finds the agent card below `url`.
+    `timeout_s` bounds one call, None leaves it to the settings."""
 
     transport: Transport
     directory: Path

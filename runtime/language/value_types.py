@@ -66,18 +66,14 @@ _WORDS = frozenset(
 
 def fits(value: Any, type_name: str) -> bool:
     """Whether a variable of this declared type may have the value; unknown types take everything, None always fits.
-
     `list[int]` and `dict[str, int]` also say what is inside, `int | str`, `Union`, `Optional` and `Literal` what else
-    it may be.
-    """
+    it may be."""
     return value is None or _fits(value, _read(type_name))
 
 
 def coerced(value: Any, type_name: str) -> Any:
     """The value as one of the declared type: itself, or what says the same ("12" and 12.0 are 12, 12345 is "12345").
-
-    Raises ValueError when something would be lost or guessed.
-    """
+    Raises ValueError when something would be lost or guessed."""
     type_name = _plain(type_name)
     if _PLAIN_TYPES.get(type_name) is type(value):
         return value

@@ -71,8 +71,7 @@ def control_of(step: Step) -> Meaning:
 
 @lru_cache(maxsize=4096)
 def _control(op: OpCode, text: str, *, loops: bool, below: bool) -> Meaning:
-    """What a line means that `loops` because one below it goes back to it, or that has others `below`; cached, because
-    it is read several times."""
+    """What a line means that `loops`, as one below goes back to it, or that has others `below`; read several times."""
     words, waits = _without_wait(text)
     branch = branch_of(text)
     loop = loop_of(words) if branch is None else loop_again(branch) if loops else None

@@ -69,10 +69,8 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Po
 
 
 class Expression(Struct, frozen=True):
-    """An exact operand. `source` is as the author wrote it, `names` are the variables that it reads.
-
-    `calls` are the playbooks that it calls, each by the name of the call; their results are given to `evaluate`.
-    """
+    """An exact operand. `source` is as the author wrote it, `names` are the variables that it reads. `calls` are the
+    playbooks that it calls, each by the name of the call; their results are given to `evaluate`."""
 
     source: str
     tree: ast.expr
@@ -176,8 +174,7 @@ def is_unsure_number(text: str) -> bool:
 
 
 def _with_plain_numbers(code: str) -> str | None:
-    """The code with 1500 in place of 1,500. None where a comma may separate as well, as in `Pay(1,000)`; between
-    brackets it separates, as their notation says."""
+    """The code with 1500 in place of 1,500. None where a comma may separate, as in `Pay(1,000)`."""
     if _UNSURE.search(STRING.sub("", code)):
         return None
     if not _THOUSANDS.search(code):

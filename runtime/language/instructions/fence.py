@@ -56,9 +56,7 @@ class FreeFence(Struct, frozen=True):
         return f"this step does not speak of ${name}; it sets what its words name" if name in self.guarded else None
 
     def refuses_speech(self, name: str) -> str | None:
-        """The reason why an agent or a declared human may not be addressed here; None if they may. `name` is
-        the class.
-        """
+        """Why an agent or a declared human may not be addressed here; None if they may. `name` is the class."""
         if name in self.strangers:
             return f"this step does not name {name}, and speaks to whom it names, and to the people here"
         return None
@@ -97,9 +95,7 @@ def fence_of(
 
 
 def _left_to_models(agent: AgentSpec, program: Program, playbooks: Mapping[str, PlaybookSpec]) -> set[str]:
-    """The agent's own playbooks, and tools of servers, that no step names and no trigger starts: they are meant for a
-    model.
-    """
+    """The agent's playbooks, and servers' tools, that no step names and no trigger starts: a model may call them."""
     said = "\n".join(step.text for playbook in agent.playbooks for step in playbook.walk_steps())
     open_to_all = {"", *program.remote_agents}
     there = {name: one for name, one in playbooks.items() if _owner(name) in open_to_all and not one.triggers}

@@ -53,9 +53,7 @@ class CallArgument(Struct, frozen=True):
 
 
 class Say(Struct, frozen=True):
-    """Say something to each of `targets`, and continue. A participant who `takes_part` in a meeting may also say
-    nothing.
-    """
+    """Say something to each of `targets`, and continue. Who `takes_part` in a meeting may also say nothing."""
 
     targets: tuple[str, ...]
     words: Words
@@ -63,10 +61,8 @@ class Say(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True):
-    """Say something, then wait until `sources` have answered and the wanted values are there.
-
-    `until` says when the talk is done; without it and without `wants` any message is an answer.
-    """
+    """Say something, then wait until `sources` have answered and the wanted values are there. `until` says when the
+    talk is done; without it and without `wants` any message is an answer."""
 
     targets: tuple[str, ...]
     words: Words | None
@@ -108,8 +104,7 @@ class BranchSide(StrEnum):
 
 
 class Condition(Struct, frozen=True):
-    """Execute what is below when `test` holds; `test` is None for a plain else. `of_failure` when it speaks of a call
-    that has failed."""
+    """Execute what is below when `test` holds; None for a plain else. `of_failure`: it speaks of a failed call."""
 
     side: BranchSide
     test: Operand | None
@@ -126,11 +121,9 @@ class LoopKind(StrEnum):
 
 
 class Loop(Struct, frozen=True):
-    """Execute what is below again and again. `over` is the test, the items or the count.
-
-    `variable` gets each item. `at_most` bounds the rounds. `body_first`: the test comes after each round. A round of a
-    loop that `waits` begins when that source has said something.
-    """
+    """Execute what is below again and again. `over` is the test, the items or the count. `variable` gets each item.
+    `at_most` bounds the rounds. `body_first`: the test comes after each round. A round of a loop that `waits` begins
+    when that source has said something."""
 
     kind: LoopKind
     over: Operand

@@ -29,9 +29,7 @@ _FIELD = re.compile(r"\$[^\W\d]\w*(?:\.[^\W\d]\w*(?!\w*\()|\[[^\]\n]*\])*")
 
 
 def said_words(text: str, targets: Sequence[str] = ()) -> Words:
-    """Exact words for a completely quoted text or a variable's value, else prose. Who hears them, `targets`, may be
-    named: `Tell Bob "hello"`.
-    """
+    """Exact words for a quoted text or a value, else prose. The `targets` may be named: `Tell Bob "hello"`."""
     text = text.strip()
     if targets and (told := phrase("tells a quotation").begins(text)) and _all_named(told["whom"], targets):
         return said_words(f"tell them {told['words']}")

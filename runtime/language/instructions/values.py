@@ -37,8 +37,7 @@ def read_value(text: str) -> Expression | None:
 
 
 def _with_all(found: Expression) -> Expression | None:
-    """`$name and "x"` as a value is both, in a list. None where it may be a test as well, as `$a and $b` is, and where
-    one of several values is to be chosen: `$a or 5`."""
+    """`$name and "x"` is both, in a list. None where it may be a test, or one is to be chosen: `$a or 5`."""
     tree = found.tree
     if not isinstance(tree, ast.BoolOp) or all(isinstance(part, _TESTS) for part in tree.values):
         return found

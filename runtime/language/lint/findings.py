@@ -23,8 +23,7 @@ _MOST_LINES = 20
 
 
 class Finding(Struct, frozen=True):
-    """A finding about what begins at `span`. `word` is the part of it that is meant, as its author wrote it; an "error"
-    is about what cannot work, however it is used."""
+    """A finding about what begins at `span`; `word` is the part that is meant. An "error" cannot work at all."""
 
     span: Span
     message: str

@@ -158,8 +158,7 @@ def _prose(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 
 def two_readings(playbook: PlaybookSpec) -> Iterator[Finding]:
-    """The conditions of a playbook's steps that a model judges though they look exact: those with more than one
-    meaning, and those of which only the beginning has one."""
+    """The conditions that a model judges though they look exact: of two meanings, or exact only at the beginning."""
     if playbook.kind != "llm":
         return
     for step in playbook.walk_steps():

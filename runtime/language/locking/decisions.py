@@ -61,11 +61,8 @@ Decisions = Mapping[tuple[str, str, str], tuple[Step, ...]]
 async def decisions_on(
     free: Sequence[tuple[str, UnclassifiedStep]], program: ParsedProgram, llm: LLMClient, tell: Tell
 ) -> Decisions:
-    """The model's reading of steps that stay free, each with the name of its agent. `tell` hears what the answer
-    costs.
-
-    Raises CompileError for an answer that does not end, and the model's exceptions.
-    """
+    """The model's reading of steps that stay free, each with the name of its agent. `tell` hears what the answer costs.
+    Raises CompileError for an answer that does not end, and the model's exceptions."""
     rows = [f"{agent}.{note.playbook}:{note.line} {note.text}" for agent, note in free]
     text = "\n\n".join(agent.source.strip() for agent in program.agents)
     task = f"The program\n\n{text}\n\nDecide these steps\n\n" + "\n".join(rows)
@@ -92,10 +89,8 @@ def _read(answer: str) -> Decisions:
 
 
 async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: str, tell: Tell) -> str:
-    """The model's answer about a program. What it costs is told, also of a part.
-
-    Raises CompileError if it does not end, and the model's exceptions.
-    """
+    """The model's answer about a program. What it costs is told, also of a part. Raises CompileError if it does not
+    end, and the model's exceptions."""
     pieces: list[str] = []
     size = 0
     kind: type[LLMAnswered] = LLMAnsweredInPart

@@ -24,13 +24,10 @@ _TEXTS = ("playbook", "text", "context", "model", "rules")
 
 @dataclass(frozen=True, slots=True)
 class LockedStep:
-    """What a model made of one step.
-
-    `playbook` is `Agent.Playbook`, `text` the author's words, and `context` the digest of what stands around them.
-    A row of `pbasm` begins with the number below the step's own: `:CND Repeat 3 times`, `.01:EXE Stir`, `.02:JMP @`,
-    where `@` is the step itself. `rules` names the rules that left it free. `place` is where the entry
-    stands in its file.
-    """
+    """What a model made of one step. `playbook` is `Agent.Playbook`, `text` the author's words, and `context` the
+    digest of what stands around them. A row of `pbasm` begins with the number below the step's own: `:CND Repeat 3
+    times`, `.01:EXE Stir`, `.02:JMP @`, where `@` is the step itself. `rules` names the rules that left it free.
+    `place` is where the entry stands in its file."""
 
     playbook: str
     text: str

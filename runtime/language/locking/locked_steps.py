@@ -47,8 +47,7 @@ def normalised(text: str) -> str:
 
 def context_of(playbook: ParsedPlaybook, line: int) -> str | None:
     """The digest of what stands around the step that is written in `line`: its playbook's heading, the steps above it
-    that it belongs to, its own line, and the step before it. None where no step begins in that line.
-    """
+    that it belongs to, its own line, and the step before it. None where no step begins in that line."""
     found = next(_ways(playbook.steps, line, ()), None)
     if found is None:
         return None
@@ -98,10 +97,8 @@ def with_locked(
 
 
 async def ask_for_locks(program: ParsedProgram, locks: Locks, llm: LLMClient, tell: Tell, today: date) -> LockedProgram:
-    """Ask a model, in one request, for the steps that stay free. Entries that hold stay, others go.
-
-    Raises ProgramRejected, CompileError and the model's exceptions.
-    """
+    """Ask a model, in one request, for the steps that stay free. Entries that hold stay, others go. Raises
+    ProgramRejected, CompileError and the model's exceptions."""
     rules = RulesLowerer()
     found: dict[str, list[LockedStep]] = {}
     free: list[tuple[ParsedAgent, UnclassifiedStep]] = []

@@ -254,8 +254,7 @@ def _fits(playbook: ParsedPlaybook, count: int) -> bool:
 
 
 def _arguments(names: Sequence[str], values: Sequence[str]) -> str | None:
-    """Values as arguments by name: those of variables that are called like parameters, else in their order. None where
-    it may be either."""
+    """Values by parameters: those of variables of these names, else in their order. None where it may be either."""
     given: dict[str, str] = {}
     for name, value in zip(names, values, strict=False):
         keyword = KEYWORD.match(value)

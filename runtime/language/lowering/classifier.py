@@ -48,11 +48,8 @@ _UNKNOWN = "no rule knows what it means"
 
 
 class Classifier:
-    """Classifies the steps of the playbook `within`.
-
-    `meetings` are the playbooks that it may hold; in a `meeting` of its own, `attendees` are the agents that may hear
-    its messages. The lowerer keeps the `partners` of its `speech`.
-    """
+    """Classifies the steps of the playbook `within`. `meetings` are the playbooks that it may hold; in a `meeting` of
+    its own, `attendees` are the agents that may hear its messages. The lowerer keeps the `partners` of its `speech`."""
 
     def __init__(
         self,
@@ -99,8 +96,7 @@ class Classifier:
 
     def classify(self, text: str, *, whole: bool = False) -> LoweredInstruction:
         """The instruction for a step; a free one that is not `known` if no rule fits for certain. A `whole` text is one
-        sentence, whatever it contains, because its details were listed below it.
-        """
+        sentence, whatever it contains, because its details were listed below it."""
         return self._parts.of(text, whole=whole)
 
     def _classified(self, text: str, whole: bool) -> LoweredInstruction:

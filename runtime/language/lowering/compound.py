@@ -275,9 +275,7 @@ class Compound:
         return phrase("nothing but manner").begins(rest.strip()) is not None
 
     def _lasting(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
-        """A conversation that a person ends, or a message repeated until something is true: "Tell jokes until they
-        laugh".
-        """
+        """A talk that a person ends, or a message repeated until something is true: "Tell jokes until they laugh"."""
         if found.talk is None or found.talk.asks:
             return None
         head, lasts, test = text.rpartition(" while ")

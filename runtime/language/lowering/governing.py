@@ -22,8 +22,7 @@ _CLOSING = ('"', "\u201d")
 
 
 def why_governed(found: LoweredInstruction, text: str) -> str:
-    """Why a step is more than the message, the value, the test or the call that it is read as: some of its words govern
-    it, and no part of the instruction has them; "" where none do."""
+    """Why a step is more than what it is read as: words govern it that no part of the instruction has; else ""."""
     if found.op is OpCode.CND:
         governed = _beside_a_test(found, text)
     elif found.after:

@@ -42,9 +42,7 @@ class UnclassifiedStep(Struct, frozen=True):
 
 
 class LoweringReport(Struct, frozen=True):
-    """The report of a compilation: the steps that stayed free, and those that the rules left free and a model
-    `decided`.
-    """
+    """The steps that stayed free in a compilation, and those that the rules left free and a model `decided`."""
 
     unclassified: tuple[UnclassifiedStep, ...] = ()
     decided: tuple[UnclassifiedStep, ...] = ()

@@ -99,10 +99,8 @@ class MeetingWaits:
 
 @dataclass
 class _Course:
-    """The paths through the steps of a loop, or of a playbook where `loop` is "".
-
-    A path carries whether it has waited; where several meet, the one that has not counts. None: no path goes on.
-    """
+    """The paths through the steps of a loop, or of a playbook where `loop` is "". A path carries whether it has waited;
+    where several meet, the one that has not counts. None: no path goes on."""
 
     waits: MeetingWaits
     loop: str

@@ -66,8 +66,7 @@ def has_the_end(before: str, end: str) -> bool:
 
 
 def without_going_on(text: str, *, in_a_loop: bool) -> str:
-    """A step without the "and go on" at its end, which says nothing else than what comes next. In a loop that may be
-    its next round, unless the step waits."""
+    """A step without "and go on" at its end; in a loop that may be its next round, unless the step waits."""
     cut = phrase("and goes on").inside(text)
     if cut is None or not cut.start():
         return text
@@ -110,8 +109,7 @@ def belongs_to_a_person(whom: str) -> bool:
 
 
 def somebody_elses(bare: str) -> str:
-    """Whom a step is for, who belongs to somebody: "their manager", "the user's doctor"; "" for nobody, and where it is
-    about them: "Ask their manager's name"."""
+    """Whom a step is for, who belongs to somebody: "their manager"; "" for nobody, and where it is about them."""
     to = phrase("to somebody's person").begins(bare)
     if to and phrases.THEIRS & {to["who"].lower(), to["who"].lower().removesuffix("s")}:
         return to["who"]
@@ -212,8 +210,7 @@ def missing_by_a_time(condition: str) -> bool:
 
 
 def asked_anew(plain: str, asked: Collection[str]) -> PhraseMatch | None:
-    """The `noun` of a question, at its end, that names one of the variables `asked` for before: "ask for another date";
-    None where there is none."""
+    """The `noun` of a question that names one of the variables `asked` before: "ask for another date"; else None."""
     begins = phrase("question begins").inside(plain)
     if begins is None or phrase("question about").inside(begins.rest):
         return None

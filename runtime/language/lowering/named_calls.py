@@ -43,9 +43,7 @@ class NamedCalls:
         return f"{f'{target} = ' if target else ''}{name}({arguments})"
 
     def meant(self, words: str) -> str | None:
-        """The playbook that words alone mean, but never the one that contains them: "Thank the user" in Thank
-        The User.
-        """
+        """The playbook that words alone mean, never the one that has them: "Thank the user" in ThankTheUser."""
         found = self._reach.meant(words)
         return None if found == self._within else found
 
@@ -74,9 +72,7 @@ class NamedCalls:
         return f"{rest.rstrip('. ;')}: {purpose}" if sure else None
 
     def by_variable(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step
-        stays free.
-        """
+        """ "Find $order" with a playbook FindOrder: the variable is its argument or result, or the step stays free."""
         if "$" not in bare:
             return None
         *verb, variable = [word for word in bare.split() if word.lower() not in ("the", "a", "an")] or [""]

@@ -53,8 +53,7 @@ class Occasions:
             self._heard = self._called = True
 
     def why_later(self, condition: str, above: Step | None, *, in_a_loop: bool) -> str:
-        """Why a condition, perhaps `above` whose step one waits, may be about what people say from now on; "" where it
-        is not."""
+        """Why a condition, perhaps below a step that waits (`above`), may be about what people say later; "" if not."""
         test = phrase("branch at start").begins(condition)
         asked = above is not None and any(isinstance(part, Ask | Wait) for part in decode(above).parts)
         if test and self._told and not asked and phrase("reacts").begins(test.rest):
@@ -77,8 +76,7 @@ _THEM = (["them"], ["him"], ["her"], ["each"])
 
 
 class LoopPeople:
-    """The loops around a step, from the outermost: those whose items are people, and what each tests and nothing in it
-    sets."""
+    """The loops around a step, from the outermost: those over people, and what each tests and nothing in it sets."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -97,8 +95,7 @@ class LoopPeople:
         del self._names[len(self._names) - len(people) :], self._tested[len(self._tested) - found.loop :]
 
     def counting(self, found: LoweredInstruction, item: ListItem) -> tuple[LoweredInstruction, ListItem]:
-        """A step that goes on to the next *round* of a loop that tests `$round` and never sets it: a free one, which
-        names the variable, since to go on may count it."""
+        """A step that begins the next *round* of a loop that tests `$round` and never sets it: free, it may count."""
         word = item.text.rstrip(" .;!").rpartition(" ")[2].lower()
         name = next((one for one in self._tested[-1] if word in one.lower().split("_")), "") if self._tested else ""
         if not name or found.op is not OpCode.EXE or work_of(found.text)[0] != Leave(next_round=True):
@@ -111,7 +108,8 @@ class LoopPeople:
         if not self._names or found.talk is None or found.talk.target != "user" or f"${self._names[-1]}" in said:
             return ""
         words = [word for word in phrase("opening").without(phrases.plain(said)).lower().split()[1:3] if word != "to"]
-        return f"it may be for each {self._names[-1]}, or for the user" if words[:1] in _THEM else ""
+        nobody = phrase("people").inside(said) is None and phrase("of them").inside(said)
+        return f"it may be for each {self._names[-1]}, or for the user" if words[:1] in _THEM or nobody else ""
 
 
 def _tested(loop: Loop | None, item: ListItem) -> set[str]:

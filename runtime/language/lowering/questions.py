@@ -99,8 +99,7 @@ class AskedVariables:
         return f"it may ask for {_joined(self._asked_last or sorted(self._asked))} again"
 
     def _perhaps_added(self, bare: str) -> str:
-        """Why the answer to a question may be added to a list, or be the value of another variable; "" where it is the
-        value of the variable at its end."""
+        """Why an answer may be added to a list, or be the value of another variable; "" where it is sure."""
         kept = phrase("answer kept").inside(bare)
         if kept is None and phrase("one or the other").inside(unquoted(bare)) and len(self.wanted(bare)) > 1:
             return "it may ask for one of them, or for both"
@@ -112,8 +111,7 @@ class AskedVariables:
         return f"whether ${min(asked)} gets the answer, too, is unclear" if asked else ""
 
     def adding(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "Put $ticket in $urgent" and "Remove it from $urgent", a list; "Write a short $note", which is new. None for
-        any other step."""
+        """ "Put $ticket in $urgent", "Remove it from $urgent": a list; "Write a short $note", a new one. Else None."""
         changes = phrase("changes a list").begins(bare) if self.lists else None
         if changes and changes["target"].removeprefix("$") in self.lists and (done := self._changed(changes)):
             return LoweredInstruction(OpCode.EXE, done)
@@ -141,8 +139,7 @@ class AskedVariables:
         return f"{target} -= {value}" if changes["gone"] else f"{target} = [{value}] + {target}"
 
     def why_not_kept(self, said: str, part: str) -> str | None:
-        """Why a sentence behind a question that names no variable may not say which one the answer is for, "Set $a"; ""
-        where it does, None for another sentence."""
+        """Why "Set $a" behind a question may not say whose answer it is; "" where it does, None for other sentences."""
         kept = phrase("keeps the answer").is_all_of(part)
         known = kept is not None and kept["alone"] and self.given.issuperset(phrases.VARIABLE.findall(part))
         if kept is None or known or self.wanted(said):
@@ -156,8 +153,7 @@ class AskedVariables:
         return "it may be about what the value names" if asked else ""
 
     def wanted(self, said: str) -> list[str]:
-        """The variables that a question asks for. One that has a value is often only what it is about: "Ask the user
-        whether $total is right"."""
+        """What a question asks for. What has a value is often only its subject: "Ask whether $total is right"."""
         typed = {match[1] for match in phrases.VARIABLE.finditer(said) if ":" in match[0]}
         about = {
             name
@@ -205,8 +201,7 @@ class AskedVariables:
         return free(text, f"it sets ${min(kept)}, too") if kept else LoweredInstruction(OpCode.TNK, text)
 
     def note(self, found: LoweredInstruction, meant: Instruction) -> None:
-        """Note a step and what it does: the question in it may be asked again, and what a free step names has a
-        value."""
+        """Note a step and what it does: its question may be asked again, and what a free step names has a value."""
         for part in meant.parts:
             if isinstance(part, Ask) and part.sources == ("user",) and (part.wants or part.until is None):
                 self._asked_last, self._sure_last = [want.name for want in part.wants], True
@@ -235,8 +230,7 @@ _IT = frozenset({"", "it", "that", "anything", "something", "one"})
 
 
 def about_what_was_found(text: str, before: Step | None, reach: Reach) -> str:
-    """The condition *there is no such order* behind `$order = FindOrder($id)` as `$order is missing`; any other text as
-    it is. *No such book* is what was looked for, whatever the variable is called."""
+    """The condition *there is no such order* behind a call as `$order is missing`; any other text as it is."""
     branch = phrase("branch at start").begins(text)
     if before is None or branch is None:
         return text
@@ -255,8 +249,7 @@ def without_what_was_found(text: str) -> str:
 
 
 def about_values(text: str, known: AskedVariables) -> str:
-    """A condition about *the price* with `$price` in its place, where that has a value that it surely compares; any
-    other text as it is: *If the room is empty* may be about the thing."""
+    """A condition about *the price* with `$price` for it, where that surely has a value to compare; else as it is."""
     start = phrase("test at start").begins(text)
     if start is None or not known.given:
         return text

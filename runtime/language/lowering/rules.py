@@ -173,9 +173,7 @@ class _StepLowering:
             classifier.speech.heard("user")
 
     def lower_all(self, items: Sequence[ListItem], parent: str, above: Step | None = None) -> tuple[Step, ...]:
-        """The steps of a list. An item that only waits for the answer to a question is merged with the question, which
-        may be the step `above` the list.
-        """
+        """The steps of a list. A wait alone is merged with its question, which may be the step `above` the list."""
         steps: list[Step] = []
         behind, self._behind = self._behind, None
         for number, item in enumerate(items, 1):
@@ -244,8 +242,7 @@ class _StepLowering:
     def _in_full(
         self, found: LoweredInstruction, item: ListItem, line: str, before: Step | None, above: Step | None
     ) -> tuple[LoweredInstruction, ListItem]:
-        """A step that depends on *so* or *not* alone, with what that answers in its place; a free one that would be too
-        deep."""
+        """A step that depends on *so* or *not*, with what that answers in its place; a free one that is too deep."""
         if line.count(".") >= _DEEPEST and (found.after or found.body is not None):
             return _whole(item, "it has too many parts within each other")
         answer = answer_in(found) if found.known else None
@@ -373,8 +370,7 @@ def _lost(said: str, step: Step) -> list[str]:
 
 
 def _meant(step: Step) -> Iterable[str]:
-    """The texts in a step that keep an author's words; all of a loop's heading, of "otherwise", of one that begins the
-    next round of a loop, and of one whose words the grammar has read."""
+    """The texts in a step that keep an author's words; all of a heading, and of one whose words a grammar has read."""
     found = decode(step)
     whole = (
         isinstance(found.head, Leave | Loop)

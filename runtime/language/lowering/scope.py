@@ -20,11 +20,9 @@ _NO_NAME = frozenset('$()[]{}="')
 
 
 class Reach:
-    """The playbooks that an agent can call, its own and others' as `Agent.Playbook`, and whom it can speak to.
-
-    Of the others only those are looked at whose names stand in the agent's text: that keeps a program of many agents
-    as cheap as its text is long.
-    """
+    """The playbooks that an agent can call, its own and others' as `Agent.Playbook`, and whom it can speak to. Of the
+    others only those are looked at whose names stand in the agent's text: that keeps a program of many agents as cheap
+    as its text is long."""
 
     def __init__(self, agent: ParsedAgent, program: ParsedProgram) -> None:
         self.own_name = agent.name
@@ -238,10 +236,8 @@ def is_meeting(playbook: ParsedPlaybook) -> bool:
 
 def attendees(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgram, reach: Reach) -> frozenset[str]:
     """The agents that may hear what is said in this meeting; who is in none of them can only be spoken to directly.
-
     Those are the declared ones, those that a step of the agent invites, and people. A playbook that declares nobody may
-    be an invited agent's: then also whoever is declared anywhere, and whoever takes part in meetings.
-    """
+    be an invited agent's: then also whoever is declared anywhere, and whoever takes part in meetings."""
     found = {*_declared(playbook), *_invited(agent, reach)}
     found |= {other.name for other in program.agents if other.kind is AgentKind.HUMAN}
     if not _declared(playbook):
@@ -265,8 +261,7 @@ def held_meeting(subject: str, meetings: Sequence[str]) -> str | None:
 
 def named_after_with(held: str, meeting: str, reach: Reach) -> list[str] | None:
     """The participants in "a tasting with the Cook and the user"; [] where none are named, or all that the meeting
-    declares. None where somebody is named who is nobody known.
-    """
+    declares. None where somebody is named who is nobody known."""
     found: list[str] = []
     if not {"without", "except", "but"}.isdisjoint(held.lower().split()):
         return None

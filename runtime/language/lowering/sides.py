@@ -52,8 +52,7 @@ _WHOM = 3
 
 
 def cases(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
-    """ "If $n is 1, call Go; if it is 2, end the program; otherwise wait": a condition and its further cases, below a
-    heading. A free step where it has several that are not surely these; None for one case alone."""
+    """ "If $n is 1, call Go; if it is 2, wait": a condition with further cases; free if unsure, None for one case."""
     if not (phrase("branch").begins(bare) or phrase("else").begins(bare)) or phrase("switch").begins(bare):
         return None
     cuts = _cuts(text, classify)
@@ -81,8 +80,7 @@ def _without_joint(part: str) -> str:
 
 
 def why_no_side(said: str, steps: Sequence[Step]) -> str:
-    """Why the other side of a condition may belong to none of the `steps` before it, or to several; "" where that is
-    clear, and for a step that is no other side."""
+    """Why an other side may belong to none of the `steps` before it, or to several; "" where it is clear, or none."""
     if not steps or not phrase("else").begins(said):
         return ""
     before = steps[-1]
@@ -166,8 +164,7 @@ class _Cases(Struct, frozen=True):
     classify: Callable[[str], LoweredInstruction]
 
     def read(self, parts: Sequence[str], apart: Sequence[bool]) -> tuple[str, ...]:
-        """The cases as steps beside each other; none where it is unclear how they belong together. `apart` says of each
-        whether a semicolon or a full stop ends it."""
+        """The cases as steps beside each other; none if unclear. `apart`: whether a semicolon or stop ends each."""
         sides: list[str] = []
         tests: list[BranchReading] = []
         bodies: list[LoweredInstruction] = []
@@ -244,8 +241,7 @@ def work_first(found: LoweredInstruction) -> LoweredInstruction:
 
 
 def nothing_below(heading: str) -> str:
-    """Why a condition in words with nothing below it may be more than that: "If they are sad comfort them"; "" for an
-    exact one."""
+    """Why a condition with nothing below it may be more: "If they are sad comfort them"; "" for an exact one."""
     branch = branch_of(heading)
     exact = branch is None or not branch.test or read_condition(branch.test.rstrip(" .:")) is not None
     return "" if exact else "what is done if it holds stands neither below it nor behind a comma"
@@ -308,8 +304,7 @@ def _denies(test: BranchReading) -> bool:
 
 
 def _exclude(first: BranchReading, second: BranchReading) -> bool:
-    """Whether two exact conditions never hold together: they compare one variable with constants, and no value that
-    these tell apart fits both, or one denies the other."""
+    """Whether two exact conditions never hold together: no value fits both, or one denies the other."""
     tests = [(read_condition(one.test), one.denied) for one in (first, second)]
     read = [one for one, _ in tests if one is not None and not one.calls]
     names = frozenset[str]().union(*(one.names for one in read))

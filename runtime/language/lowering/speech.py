@@ -27,8 +27,7 @@ _PRIVATELY = ("privately", "confidentially", "discreetly")
 
 
 class Speech:
-    """Tells who is spoken to in the steps of one playbook; `meeting` when these are part of a meeting, `attendees` may
-    be in it. `partners` are those that the steps so far speak with, in their order."""
+    """Tells who is spoken to in the steps of one playbook, in a `meeting` of `attendees` or not; `partners` so far."""
 
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
@@ -120,7 +119,7 @@ class Speech:
             return free(text, f"what {name or 'somebody'} does is more than words")
         if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
             return free(text, "whose answer is kept is unclear")
-        if asks and not self.answered_next and messages.only_offers(bare):
+        if (asks or phrase("to a role").begins(bare)) and not self.answered_next and messages.only_offers(bare):
             return free(text, "whether an answer is waited for is not said")
         if asks and "$" in bare and phrase("options in words").inside(bare):
             return free(text, messages.BUTTONS)
@@ -269,7 +268,7 @@ class Speech:
             return False
         if phrase("ask always").begins(bare) or (text.rstrip().endswith("?") and not phrase("think").begins(bare)):
             return True
-        if self.answered_next and phrase("propose").begins(bare):
+        if self.answered_next and (phrase("propose").begins(bare) or phrase("offers").begins(bare)):
             return True
         if phrase("together").begins(bare) and any(one.lead == "with" for one in self._named(bare)):
             return True

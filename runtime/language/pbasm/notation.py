@@ -255,10 +255,8 @@ def is_coded(item: ListItem) -> bool:
 
 
 def given_steps(items: Sequence[ListItem], problems: DiagnosticList) -> tuple[Step, ...] | None:
-    """The steps of a list that is PBAsm already, each item of it; None for one in prose.
-
-    Where each item has the form of a step and the code of one is unknown, that is noted.
-    """
+    """The steps of a list that is PBAsm already, each item of it; None for one in prose. Where each item has the form
+    of a step and the code of one is unknown, that is noted."""
     every = [inner for item in items for inner in item.walk()]
     if not all(coded(item.text) for item in every) or not any(map(is_coded, every)):
         return None
@@ -267,9 +265,7 @@ def given_steps(items: Sequence[ListItem], problems: DiagnosticList) -> tuple[St
 
 def read_steps(items: Sequence[ListItem], problems: DiagnosticList) -> tuple[Step, ...]:
     """The tree of steps. Errors are noted: a bad code, a duplicate number or one without its parent, a jump to nowhere.
-
-    `YLD call`, from older compilers, is read as `YLD for call`.
-    """
+    `YLD call`, from older compilers, is read as `YLD for call`."""
     roots: list[_Node] = []
     chain: list[_Node] = []
     seen: dict[str, ListItem] = {}

@@ -53,10 +53,8 @@ def stands_on(location: str) -> Iterator[str]:
 
 
 def outline(program: Program) -> dict[str, str]:
-    """A digest of everything that is written of each playbook, by `Agent.Playbook`.
-
-    The tools of remote agents' servers and the calls of extensions are left out: they come and go with these.
-    """
+    """A digest of everything that is written of each playbook, by `Agent.Playbook`. The tools of remote agents' servers
+    and the calls of extensions are left out: they come and go with these."""
     return {
         f"{agent.name}.{playbook.name}": _digest(
             version_of(agent, playbook),

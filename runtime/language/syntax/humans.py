@@ -32,12 +32,10 @@ _ELSEWHERE = frozenset({"remote"})
 
 
 class DeliveryPreferences(Struct, frozen=True):
-    """A person's preferences for the messages of agents.
-
-    "streaming" grows while it is written, in pieces of at least `streaming_chunk_size` characters; "buffered" is shown
-    whole, together with what follows within `buffer_timeout_s`; "custom" is given to the playbook `handler` instead.
-    Of what agents say in meetings they see all, what is `targeted` at them or names them, or nothing.
-    """
+    """A person's preferences for the messages of agents. "streaming" grows while it is written, in pieces of at least
+    `streaming_chunk_size` characters; "buffered" is shown whole, together with what follows within `buffer_timeout_s`;
+    "custom" is given to the playbook `handler` instead. Of what agents say in meetings they see all, what is `targeted`
+    at them or names them, or nothing."""
 
     channel: DeliveryChannel = "streaming"
     streaming_enabled: bool = True
@@ -50,9 +48,7 @@ class DeliveryPreferences(Struct, frozen=True):
 
 class HumanSpec(Struct, frozen=True):
     """A declared human: the class `declared`, the `name` they go by, and the `people` who alone may be them, if given.
-
-    `people` are person ids such as "web:42".
-    """
+    `people` are person ids such as "web:42"."""
 
     declared: str
     name: str

@@ -62,8 +62,7 @@ class _Item(Struct):
 
 
 def _seems_new(text: str, before: Sequence[str]) -> bool:
-    """Whether a line that goes on looks like an item whose dash was forgotten: it is not indented, or it begins a
-    sentence, and the words before it do not ask for more."""
+    """Whether a line that goes on looks like an item without its dash: not indented, or a new sentence."""
     if text[0] != " ":
         return True
     return text.strip()[0].isupper() and not before[-1].endswith(
@@ -72,10 +71,8 @@ def _seems_new(text: str, before: Sequence[str]) -> bool:
 
 
 def read_list(blocks: Sequence[Block], what: str, problems: DiagnosticList) -> tuple[ListItem, ...]:
-    """The items of a list. A line that goes on is joined to its item; text outside the list is noted as a problem.
-
-    An item indented by two or more columns below another is its child. `what` names the items in messages.
-    """
+    """The items of a list. A line that goes on is joined to its item; text outside the list is noted as a problem. An
+    item indented by two or more columns below another is its child. `what` names the items in messages."""
     reader = _ListReader(what, problems)
     for block in blocks:
         if isinstance(block, TextLine):

@@ -74,12 +74,9 @@ class Preamble(Struct, frozen=True):
 
 
 def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: DiagnosticList) -> Preamble:
-    """Read the lines below a heading.
-
-    Metadata is a `metadata:` block of YAML that `---` ends, or `key: value` lines with these keys, anywhere in the
-    prose. Keys of the author's own are metadata where a paragraph has nothing but keys and begins what stands below the
-    heading, or has one of these keys.
-    """
+    """Read the lines below a heading. Metadata is a `metadata:` block of YAML that `---` ends, or `key: value` lines
+    with these keys, anywhere in the prose. Keys of the author's own are metadata where a paragraph has nothing but keys
+    and begins what stands below the heading, or has one of these keys."""
     reader = _PreambleReader(blocks, keys, problems)
     reader.read()
     check_values(reader.metadata, reader.lines, problems)
@@ -147,9 +144,7 @@ def _wanted(key: str, value: Any) -> str:
 
 def loose_setting(text: str, keys: frozenset[str]) -> tuple[str, str] | None:
     """The key and value of a line that is a setting with one of its few values, in any case: `Execution mode: raw`.
-
-    Such a line is never taken for prose, nor for a part of the step or trigger before it.
-    """
+    Such a line is never taken for prose, nor for a part of the step or trigger before it."""
     said, _, value = text.lower().partition(": ")
     key, value = said.strip().replace(" ", "_").replace("-", "_"), value.strip()
     if key not in keys or not text[:4].strip():

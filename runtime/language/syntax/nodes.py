@@ -53,11 +53,8 @@ class ParsedPlaybook(Struct, frozen=True):
 
 
 class ParsedAgent(Struct, frozen=True):
-    """A `# heading` and everything below it.
-
-    `source` is its text with imports in place. `compiled` is true when it comes from a .pbasm file: then its steps
-    and triggers already carry their codes.
-    """
+    """A `# heading` and everything below it. `source` is its text with imports in place. `compiled` is true when it
+    comes from a .pbasm file: then its steps and triggers already carry their codes."""
 
     name: str
     kind: AgentKind
@@ -75,10 +72,8 @@ class ParsedAgent(Struct, frozen=True):
 
 
 class ParsedProgram(Struct, frozen=True):
-    """All agents of all files, in order.
-
-    `metadata` is the merged frontmatter, `warnings` what is probably a mistake, `lines` the text by file and number.
-    """
+    """All agents of all files, in order. `metadata` is the merged frontmatter, `warnings` what is probably a mistake,
+    `lines` the text by file and number."""
 
     name: str
     agents: tuple[ParsedAgent, ...]

@@ -47,12 +47,9 @@ def is_compiled(file: str) -> bool:
 
 
 def read_paths(paths: Sequence[str | Path]) -> ProgramText:
-    """Read files and globs into one source, each file once, in the order given.
-
-    A folder stands for the one program in it. A leading shebang line is dropped; YAML frontmatter is merged, and a key
+    """Read files and globs into one source, each file once, in the order given. A folder stands for the one program in it. A leading shebang line is dropped; YAML frontmatter is merged, and a key
     given twice is an error. Raises ProgramRejected for a file that is missing, any other directory, a file longer than
-    1 MiB or not UTF-8, and for bad imports.
-    """
+    1 MiB or not UTF-8, and for bad imports."""
     reader = _Reader()
     for file in reader.resolve(paths):
         reader.take(file)
@@ -117,9 +114,7 @@ class _Reader:
         self.lines.extend(self._expand_imports(self._own_lines(text, file), (Path(file).resolve(),)))
 
     def _own_lines(self, text: str, file: str) -> list[SourceLine]:
-        """The lines of one file, with blank ones in place of its shebang and frontmatter, so that line numbers stay
-        true.
-        """
+        """The lines of one file, with blank ones in place of its shebang and frontmatter: numbers stay true."""
         rows = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
         lines = [SourceLine(row, file, number) for number, row in enumerate(rows, 1)]
         if rows[0].startswith("#!"):
@@ -249,10 +244,8 @@ def _near(missing: Path) -> str:
 
 
 def _read(path: Path, *, regular: bool) -> tuple[bytes, int]:
-    """A file's content, at most one byte more than it may have, and its size. Raises OSError, ValueError.
-
-    `regular`: devices and pipes are refused, which may have no end or never begin.
-    """
+    """A file's content, at most one byte more than it may have, and its size. Raises OSError, ValueError. `regular`:
+    devices and pipes are refused, which may have no end or never begin."""
     if regular and not path.is_file() and not path.is_dir():
         raise ValueError("it is not a regular file")
     with path.open("rb") as file:
@@ -291,10 +284,8 @@ def is_key(text: str) -> bool:
 
 
 def load_mapping(lines: Sequence[SourceLine], problems: DiagnosticList) -> dict[str, Any]:
-    """The mapping these lines spell; {} when they are empty or, with a problem noted, wrong.
-
-    Keys are strings; values are str, int, float, bool, None, lists and mappings of them (dates become text).
-    """
+    """The mapping these lines spell; {} when they are empty or, with a problem noted, wrong. Keys are strings; values
+    are str, int, float, bool, None, lists and mappings of them (dates become text)."""
     try:
         value = yaml.safe_load("\n".join(line.text for line in lines))
     except yaml.MarkedYAMLError as error:
@@ -321,9 +312,7 @@ def load_mapping(lines: Sequence[SourceLine], problems: DiagnosticList) -> dict[
 
 
 def _plain(value: object, depth: int, counted: Iterator[int]) -> Any:
-    """A value as plain data. Raises OverflowError for too many values, since a few lines can refer to each other
-    repeatedly.
-    """
+    """A value as plain data. Raises OverflowError for too many values: few lines can refer to each other often."""
     if depth > _MOST_LEVELS:
         return "…"
     if next(counted) > _MOST_VALUES:

@@ -30,8 +30,7 @@ class Element(Struct, frozen=True):
 
 
 class RuleWay(Struct, frozen=True):
-    """One way to say what a rule means, the action that makes the meaning, and the words and kinds of tokens with which
-    it can begin."""
+    """One way to say what a rule means, the action that makes the meaning, and with what words or tokens it begins."""
 
     elements: tuple[Element, ...]
     action: str

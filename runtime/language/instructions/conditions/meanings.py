@@ -47,8 +47,7 @@ class ValueMeaning(Struct, frozen=True):
 
 
 class TestMeaning(Struct, frozen=True):
-    """A test: code for *it is so* and for *it is not*. `orders` says that it compares sizes; `parts` are joined by
-    `joint`."""
+    """A test: code for *it is so* and for *it is not*. `orders`: it compares sizes; `parts` are joined by `joint`."""
 
     yes: str
     no: str
@@ -76,8 +75,7 @@ class PredicateMeaning(Struct, frozen=True):
 
 
 class ClauseMeaning(Struct, frozen=True):
-    """A test beside others. `bare` is a value alone, `many` one value with the verb of several, `several` what is
-    said of several values at once."""
+    """A test beside others: a `bare` value alone, `many`: one value with the verb of several, `several` at once."""
 
     test: TestMeaning
     bare: bool = False
@@ -106,8 +104,7 @@ def _joined(joint: Joint, tests: tuple[TestMeaning, ...]) -> TestMeaning:
 
 
 def side_by_side(joint: Joint, clauses: tuple[ClauseMeaning, ...]) -> ClauseMeaning | None:
-    """Clauses one after the other. A bare value before one value with the verb of several is no test: they belong
-    together, as in `$a or $b are empty`."""
+    """Clauses one after the other. A bare value before *are* is no test: `$a or $b are empty` belong together."""
     if any(one.bare and two.many for one, two in pairwise(clauses)):
         return None
     return clauses[0] if len(clauses) == 1 else ClauseMeaning(_joined(joint, tuple(one.test for one in clauses)))

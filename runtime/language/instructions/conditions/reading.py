@@ -88,8 +88,7 @@ def lasts_a_time(text: str) -> bool:
 
 
 def says_that_nothing_came(text: str) -> bool:
-    """Whether a text says that something did not happen for a time: "nobody answers within a day", "unless they answer
-    within a day", but not "unless the date is within a day"."""
+    """Whether a text says that something did not happen for a time: "nobody answers within a day"."""
     words = [token.text for token in tokens_of(plain_marks(text)) or () if token.kind == "WORD"]
     happens = any(two == "within" and one not in ("is", "are", "was", "were") for one, two in pairwise(words))
     denied = not _DENIES.isdisjoint(words) or ("unless" in words and happens)
@@ -98,8 +97,7 @@ def says_that_nothing_came(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_one_condition(text: str) -> bool:
-    """Whether a text up to an action is surely one condition: behind its commas it goes on, or it lists words; what
-    stands there may else be another action, or a sentence of its own."""
+    """Whether a text up to an action is surely one condition: behind its commas it goes on, or lists words."""
     parts = [part.strip() for part in split_at(text, ",")[1:]]
     apart = split_at(text, ";")[1:] or any(part[:1] == " " for part in split_at(text, ":")[1:])
     if not (parts or apart) or read_condition(text) is not None or read_answer(text) is not None:
@@ -121,8 +119,7 @@ def says_no(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def read_answer(text: str) -> str | None:
     """What a condition says that has somebody's answer, or the result of a check, before it: "yes" for `so`, "no" for
-    `they don't`, "nothing" for what is neither. None for any other condition.
-    """
+    `they don't`, "nothing" for what is neither. None for any other condition."""
     found = _meanings(plain_marks(text.strip()), "answer") if _begins_as("answer", text.strip()) else ()
     return str(found[0]) if found else None
 

@@ -44,8 +44,7 @@ class CourseReading(Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def course_of(text: str) -> CourseReading | None:
-    """What a step does that ends, leaves, returns, goes or waits; None for another step, and for one with two
-    readings."""
+    """What a step does that ends, leaves, returns, goes or waits; None for another step, and for two readings."""
     source = text.strip().rstrip(".;!").rstrip()
     if len(source) > MAX_SOURCE or not _begins(source):
         return None
@@ -74,8 +73,7 @@ def starts_over(text: str) -> bool:
 
 
 def jump_behind(text: str) -> CourseReading | None:
-    """The jump at the end of a condition without a comma: "If yes go to step 2"; None where its condition may be more
-    than one."""
+    """The jump behind a condition without a comma: "If yes go to step 2"; None where that may be more than one."""
     source = text.strip().rstrip(".;!").rstrip()
     said = source.lower()
     if not said.startswith("if ") or _grammar().firsts["jump"].isdisjoint(said.split()):

@@ -43,8 +43,7 @@ class NamedListeners(Struct, frozen=True):
 
 
 class AgentNames:
-    """The agents whom a text can name, in small letters without gaps. One that is `exact` is a name only as it is
-    written there."""
+    """The agents whom a text can name, in small letters without gaps; an `exact` one only as it is written there."""
 
     def __init__(self, known: Mapping[str, tuple[str, Kind, str]]) -> None:
         self._known = known

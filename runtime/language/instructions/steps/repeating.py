@@ -111,8 +111,7 @@ def begins_loop(text: str) -> bool:
 
 
 def heading_before(text: str) -> str:
-    """The heading of a loop over a list with a name, right behind which a step stands: "For each $x in $xs call Go";
-    "" for none."""
+    """The heading of a loop over a named list, right before a step: "For each $x in $xs call Go"; "" for none."""
     if not text[:4].lower().startswith("for ") or without_then(text.rstrip(" :")) != text.rstrip(" :"):
         return ""
     chart, tokens = _chart(text)

@@ -30,11 +30,9 @@ _BEFORE, _BEHIND = frozenset(" (,;\n"), frozenset(" ),;\n")
 
 def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | None = None) -> list[str]:
     """The words of an author's text that stand in none of the instructions ("QUE Say(user, Hello)"), in its order.
-
     Compared are words, numbers, $variables and texts in quotes; not those that carry no meaning of their own ("the",
     "please"), and not those that an instruction's code stands for ("wait for the user"). With `operands`, their texts,
-    a word must stand in one of these.
-    """
+    a word must stand in one of these."""
     rows = tuple(compiled)
     said = _apart_from_what_was_found(said, rows)
     there = "\n".join(rows if operands is None else operands)
@@ -68,8 +66,7 @@ def stands_in(said: str, there: str) -> bool:
 
 
 def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
-    """The clauses of an author's text that are missing in instructions with other words than his: a number is, or more
-    than half of the words that carry meaning; a word is there when another one begins like it."""
+    """The author's clauses missing in other words than his: a number is, or over half of the words that matter."""
     rows = tuple(compiled)
     said = _apart_from_what_was_found(said, rows)
     there = "\n".join(rows)

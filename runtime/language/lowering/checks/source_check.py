@@ -103,9 +103,7 @@ def _words(text: str) -> list[str]:
 
 
 def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
-    """Compare a step, which may fold its details into one line or spell out its sentence, within reason. Lost words are
-    compared elsewhere.
-    """
+    """Compare a step, which may fold its details into one line or spell out its sentence, within reason."""
     if not item.children and not step.children:
         return [f"{playbook}:{step.line} has lost {lost} of the source" for lost in _lost(item, step)]
     most = sum(1 for inner in item.walk() if not inner.children)
@@ -182,9 +180,7 @@ def _goes_back(step: Step) -> bool:
 
 
 def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: ListItem | None) -> tuple[Step, ...]:
-    """Move each step to the place of its item; one without an item (a JMP, a clause of the same sentence) to its
-    parent's.
-    """
+    """Move each step to the place of its item; one without (a JMP, a clause of the same sentence) to its parent's."""
     extra = max(0, len(steps) - len(items)) if parent is not None else 0
     skipped = extra - 1 if extra and _goes_back(steps[-1]) else extra
     placed = []
@@ -197,9 +193,7 @@ def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: Li
 
 
 def read_lowered(text: str, agent: ParsedAgent) -> AgentSpec:
-    """The agent that a lowerer wrote, with the places of its source. Raises CompileError with one line for every
-    difference.
-    """
+    """The agent that a lowerer wrote, with the places of its source. Raises CompileError with all differences."""
     try:
         parsed = parse(read_text(text, f"{agent.name}.pbasm"))
         problems = DiagnosticList()
