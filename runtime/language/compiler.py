@@ -34,8 +34,7 @@ _READING = (".py", ".grammar", ".md")
 
 
 class CompileProgress(Struct, frozen=True):
-    """The state of an agent: "cached" without work, "compiled" by the lowerer, "given" if it was PBAsm or is a person,
-    "remote" if its playbooks are a server's."""
+    """An agent's state: "cached", "compiled" by the lowerer, "given" as PBAsm or a person, "remote" on a server."""
 
     agent: str
     how: str

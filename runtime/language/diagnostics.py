@@ -129,8 +129,7 @@ class DiagnosticList:
         return bool(self._found)
 
     def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
-        """Add an error at this column of the line, by default at its first character. `width` is the number of wrong
-        characters; 0 means the word there."""
+        """Add an error at this column, by default at the first character. `width` 0 means the word there."""
         place = line.span(line.content_column if column is None else column)
         self._add(Diagnostic(message, place, line.text[line.shift :], hint, width=width))
 

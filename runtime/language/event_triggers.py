@@ -52,8 +52,7 @@ def arguments_of(playbook: PlaybookSpec, event: CloudEvent) -> dict[str, Any]:
 
 
 def event_trigger(text: str) -> str | None:
-    """The pattern of the types of other programs' events on which a playbook begins: `When the event shop.order.placed
-    arrives`, `On the event build.>`. None for all other triggers."""
+    """The pattern of events on which a playbook begins: `When the event shop.order.placed arrives`; else None."""
     found = phrase("event of another program").is_all_of(text.strip().rstrip("."))
     pattern = found["pattern"].strip('`"\u201c\u201d') if found else ""
     return pattern if found and is_pattern(pattern) and (found["comes"] or "." in pattern) else None

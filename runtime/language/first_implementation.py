@@ -65,8 +65,7 @@ def instead_of(name: str) -> str:
 
 
 def lint_of_first_implementation(program: Program, built_in: Collection[str]) -> Iterator[Diagnostic]:
-    """Warnings about names in a program's Python that are missing here, each with its replacement. `built_in` are the
-    names that can be called everywhere."""
+    """Warnings about names in a program's Python that are missing here, each with its replacement."""
     for agent in program.agents:
         offered = {*_OFFERED, *built_in, *(playbook.name for playbook in agent.playbooks)} - _REPLACED.keys()
         for fence in agent.fences:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.architecture.source_tree import ROOT
 
-MOST = 116
+MOST = 115
 """The number that was reached. Lower it with each one that goes; it never rises."""
 
 FUNCTIONS = frozenset({"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"})

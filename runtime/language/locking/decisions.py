@@ -89,8 +89,7 @@ def _read(answer: str) -> Decisions:
 
 
 async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: str, tell: Tell) -> str:
-    """The model's answer about a program. What it costs is told, also of a part. Raises CompileError if it does not
-    end, and the model's exceptions."""
+    """The model's answer. What it costs is told, also of a part. Raises CompileError if it does not end."""
     pieces: list[str] = []
     size = 0
     kind: type[LLMAnswered] = LLMAnsweredInPart

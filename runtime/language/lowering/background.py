@@ -191,8 +191,7 @@ class Background:
         return f"${meant[0].variable}" if meant[0].variable else f'"{meant[0].klass}.{meant[0].playbook}"'
 
     def telling(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "Tell the task that the deadline moved", "Tell the orderer that half is done": in the words of the sentence,
-        where it is surely for a task, and for no agent or person of that name."""
+        """ "Tell the task that the deadline moved": in the words of the sentence, where it is surely for a task."""
         others = phrase("other tasks").begins(bare)
         if others and not self._reach.agents_in(others.whole) and not phrase("to a person").begins(others.rest):
             return free(text, "which task is meant is unclear")

@@ -28,8 +28,7 @@ _ENDS = ("; YLD for exit", "; YLD for return")
 
 
 class Certainty:
-    """Decides before and after the other rules. `classify` reads a part of a step, `no_arguments` says whether a name
-    is a playbook that takes none (None where it is no playbook)."""
+    """Decides before and after the other rules; `no_arguments`: whether a playbook takes none (None: no playbook)."""
 
     def __init__(
         self, classify: Callable[[str], LoweredInstruction], no_arguments: Callable[[str], bool | None]

@@ -95,8 +95,7 @@ class Classifier:
         )
 
     def classify(self, text: str, *, whole: bool = False) -> LoweredInstruction:
-        """The instruction for a step; a free one that is not `known` if no rule fits for certain. A `whole` text is one
-        sentence, whatever it contains, because its details were listed below it."""
+        """The instruction for a step; a free one where no rule fits for certain. A `whole` text is one sentence."""
         return self._parts.of(text, whole=whole)
 
     def _classified(self, text: str, whole: bool) -> LoweredInstruction:

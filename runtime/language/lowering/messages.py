@@ -27,12 +27,6 @@ _WHY_MORE = {
     "where": "it is for a meeting, and none is held by this playbook",
     "talk": "whether it waits for their questions, and until when, is part of the sentence",
 }
-_CLOCK = re.compile(
-    r"(?:\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\.?|o['\u2019]clock|h)|\d{1,2}:\d\d|noon|midnight|tomorrow|tonight"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
-    re.IGNORECASE,
-)
-"""The beginning of a time of day."""
 BUTTONS = 'buttons stand behind a question in its exact words: `Ask "Tea or milk?" with the options "Tea" and "Milk"`'
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
@@ -165,7 +159,7 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
 
 def _until(what: str, bare: str) -> str:
     """Why what ends a question may not end it; "" where it does."""
-    if _CLOCK.match(what):
+    if phrase("a time").begins(what):
         return NO_CLOCK
     if "$" not in bare and phrase("about a thing").begins(what):
         return "what is asked for is not kept, and tested"
@@ -200,13 +194,13 @@ def waits_for_a_time(bare: str) -> bool:
 def lasts_until_a_time(plain: str) -> bool:
     """Whether a time of day ends something: "Loop until midnight"."""
     until = phrase("until").inside(plain)
-    return until is not None and _CLOCK.match(until["what"]) is not None
+    return until is not None and phrase("a time").begins(until["what"]) is not None
 
 
 def missing_by_a_time(condition: str) -> bool:
     """Whether a time of day ends the wait for something: "If they have not come by 5 pm"."""
     by = phrase("not yet by").inside(unquoted(condition))
-    return by is not None and _CLOCK.match(by["what"]) is not None
+    return by is not None and phrase("a time").begins(by["what"]) is not None
 
 
 def asked_anew(plain: str, asked: Collection[str]) -> PhraseMatch | None:

@@ -48,8 +48,7 @@ class NamedCalls:
         return None if found == self._within else found
 
     def begin(self, said: str, *, spelled: bool = False) -> bool:
-        """Whether a sentence starts with a playbook's name: "GetOrderStatus and …"; unless it is to be `spelled` so,
-        also "Get order status and …"."""
+        """Whether a sentence starts with a playbook's name, unless `spelled` also in words: "Get order status"."""
         words = said.split()
         if words and self._reach.knows(words[0]) and _is_spelled(words[0]):
             return True

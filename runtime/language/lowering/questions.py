@@ -45,8 +45,7 @@ class AskedVariables:
         """Those of them whose value may be the words of a question: parameters, and what a loop goes through."""
 
     def in_full(self, talk: LoweredTalk) -> tuple[str, Sequence[str]]:
-        """The words of a message, and the variables that it asks for without naming them: "ask again" asks for what the
-        last question did, "ask for another date" for the $date of a question before."""
+        """The words of a message, and the variables that it asks for without naming them: "ask again"."""
         plain = unquoted(talk.said)
         if not talk.asks or talk.target != "user" or phrases.VARIABLE.search(talk.said):
             return talk.said, ()

@@ -128,8 +128,7 @@ class Reach:
 
     @cached_property
     def _first(self) -> str:
-        """The common noun for whom the program's first words are; "" where they are for nobody who is named so, and for
-        somebody who is only told something, as a third person may be: "Tell the manager that …"."""
+        """Whom the program's first words are for, as a noun; "" for nobody, or a role that is only told something."""
         playbooks = (playbook for agent in self._program.agents for playbook in agent.playbooks)
         steps = (item.text for playbook in playbooks for step in playbook.steps for item in step.walk())
         for bare in map(phrase("opening").without, steps):
@@ -190,8 +189,7 @@ def _name(agent: str) -> str:
 
 @lru_cache(maxsize=256)
 def _names(agents: tuple[tuple[str, bool, bool], ...]) -> AgentNames:
-    """The agents in any spelling, and where that is no other agent without the word "agent" at their end: "Tax
-    accountant". One word alone is then a name only with its capital."""
+    """The agents in any spelling, also without "agent" at their end; one word is then a name only with its capital."""
     known: dict[str, tuple[str, Kind, str]] = {}
     for name, served, short in agents:
         kind: Kind = "SERVER" if served else "AGENT"
@@ -260,8 +258,7 @@ def held_meeting(subject: str, meetings: Sequence[str]) -> str | None:
 
 
 def named_after_with(held: str, meeting: str, reach: Reach) -> list[str] | None:
-    """The participants in "a tasting with the Cook and the user"; [] where none are named, or all that the meeting
-    declares. None where somebody is named who is nobody known."""
+    """Who takes part in "a tasting with Cook"; [] for none or all, None where somebody is nobody known."""
     found: list[str] = []
     if not {"without", "except", "but"}.isdisjoint(held.lower().split()):
         return None

@@ -252,6 +252,7 @@ def _anything(words: WordList, at: int) -> int:
 KINDS: Mapping[str, Maker] = {
     "WORD": word_where(_is_word),
     "NUMBER": word_where(lambda words, at: words.words[at].isdecimal()),
+    "CLOCK": word_where(lambda words, at: words.words[at].rstrip("apmh").isdecimal() != words.words[at].isdecimal()),
     "NAME": word_where(lambda words, at: "A" <= words.text[words.places[at][0]] <= "Z" and len(words.words[at]) > 1),
     "VARIABLE": step(_variable),
     "PLACE": step(_place),

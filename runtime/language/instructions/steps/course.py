@@ -34,8 +34,7 @@ _NO_CONDITION = frozenset({"and", "or", "then", "to", "not", "but", "also", "say
 
 
 class CourseReading(Struct, frozen=True):
-    """One reading: the instruction, and as it is `said` the value of a return, the condition of a jump, the argument of
-    a call, or whom a wait is for. `elsewhere` says of a return that it goes to a place, or to somebody."""
+    """One reading: the instruction, and the value, condition or source as `said`; `elsewhere`: a return to a place."""
 
     does: End | Return | Leave | Jump | Call | Wait
     said: str = ""
