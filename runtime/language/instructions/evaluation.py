@@ -52,8 +52,7 @@ class NotComputable(ValueError):
 
 
 class LenientNames(Mapping[str, Any]):
-    """Names for conditions: an unset variable is None, and so is a missing field. With `orders_nothing`, None is
-    neither more nor less than a value, as a loop asks before its first round; else that cannot be computed."""
+    """Names for conditions: what is unset is None. With `orders_nothing`, None is neither more nor less."""
 
     def __init__(self, names: Mapping[str, Any], *, orders_nothing: bool = True) -> None:
         self._names = names

@@ -68,8 +68,7 @@ def explain(instruction: Instruction, required: Required | None = None) -> tuple
 
 
 def as_worded(instruction: Instruction, defined: Collection[str], texts: Collection[str] = ()) -> Instruction:
-    """An instruction for an agent whose Python defines these names, and whose variables `texts` are texts. Braces that
-    need missing Python names are left to a model, and so are the parts of a text."""
+    """An instruction for an agent whose Python defines these names, and whose variables `texts` are texts."""
     return replace(instruction, parts=tuple(_worded(part, defined, texts) for part in instruction.parts))
 
 

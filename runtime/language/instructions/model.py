@@ -61,8 +61,7 @@ class Say(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True):
-    """Say something, then wait until `sources` have answered and the wanted values are there. `until` says when the
-    talk is done; without it and without `wants` any message is an answer."""
+    """Say something, then wait until `sources` have answered and the wanted values are there; `until` ends the talk."""
 
     targets: tuple[str, ...]
     words: Words | None

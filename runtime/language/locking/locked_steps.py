@@ -97,8 +97,7 @@ def with_locked(
 
 
 async def ask_for_locks(program: ParsedProgram, locks: Locks, llm: LLMClient, tell: Tell, today: date) -> LockedProgram:
-    """Ask a model, in one request, for the steps that stay free. Entries that hold stay, others go. Raises
-    ProgramRejected, CompileError and the model's exceptions."""
+    """Ask a model, in one request, for the steps that stay free. Entries that hold stay, others go."""
     rules = RulesLowerer()
     found: dict[str, list[LockedStep]] = {}
     free: list[tuple[ParsedAgent, UnclassifiedStep]] = []

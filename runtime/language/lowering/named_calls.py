@@ -56,8 +56,7 @@ class NamedCalls:
         return any(name != self._within and " " in spaced(name) for name in names)
 
     def behind_its_purpose(self, bare: str) -> str | None:
-        """The call, as it is written in PBAsm, behind a sentence that only says what it is for: "Check the class:
-        $ok:bool = HasClass($class)". None for no such sentence."""
+        """The call, in PBAsm, behind words for its purpose: "Check the class: $ok = HasClass($class)"; else None."""
         purpose, _, rest = bare.partition(": ")
         made = settings_of(rest)
         call = result_of(made[0].text) if len(made) == 1 and not made[0].operator else rest

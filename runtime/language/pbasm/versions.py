@@ -53,8 +53,7 @@ def stands_on(location: str) -> Iterator[str]:
 
 
 def outline(program: Program) -> dict[str, str]:
-    """A digest of everything that is written of each playbook, by `Agent.Playbook`. The tools of remote agents' servers
-    and the calls of extensions are left out: they come and go with these."""
+    """A digest of all that is written of each playbook, without servers' tools and extensions' calls."""
     return {
         f"{agent.name}.{playbook.name}": _digest(
             version_of(agent, playbook),

@@ -76,8 +76,7 @@ def split(blocks: Sequence[Block], level: int) -> tuple[list[Block], list[Sectio
 
 
 def underlined(blocks: Sequence[Block]) -> Iterator[tuple[SourceLine, str]]:
-    """Lines that stand alone with `===` or `---` below them, as headings do elsewhere, each with the heading that it
-    would be. What may be a setting or a list above a rule is none."""
+    """Lines alone with `===` or `---` below them, as headings elsewhere, each with the heading that it would be."""
     above: Block | None = None
     for one, two in pairwise(blocks):
         alone = above is None or not isinstance(above, TextLine) or not above.line.text.strip()

@@ -47,8 +47,7 @@ class DeliveryPreferences(Struct, frozen=True):
 
 
 class HumanSpec(Struct, frozen=True):
-    """A declared human: the class `declared`, the `name` they go by, and the `people` who alone may be them, if given.
-    `people` are person ids such as "web:42"."""
+    """A declared human: the class `declared`, the `name` they go by, and the `people` who alone may be them."""
 
     declared: str
     name: str

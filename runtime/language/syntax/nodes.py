@@ -15,8 +15,7 @@ from runtime.language.program import AgentKind, Param, PythonFence
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """One item of a list: a step, a trigger or a note. `text` is one line, without the bullet; `source_line` is the
-    line that it begins in, as its author wrote it."""
+    """One item of a list. `text` is one line, without the bullet; `source_line` the line that it begins in."""
 
     text: str
     span: Span

@@ -47,9 +47,9 @@ def is_compiled(file: str) -> bool:
 
 
 def read_paths(paths: Sequence[str | Path]) -> ProgramText:
-    """Read files and globs into one source, each file once, in the order given. A folder stands for the one program in it. A leading shebang line is dropped; YAML frontmatter is merged, and a key
-    given twice is an error. Raises ProgramRejected for a file that is missing, any other directory, a file longer than
-    1 MiB or not UTF-8, and for bad imports."""
+    """Read files and globs into one source, each once, in the order given; a folder stands for the one program in it. A
+    leading shebang line is dropped; YAML frontmatter is merged, and a key given twice is an error. Raises
+    ProgramRejected for what is missing, another directory, longer than 1 MiB or not UTF-8, and for bad imports."""
     reader = _Reader()
     for file in reader.resolve(paths):
         reader.take(file)
