@@ -116,8 +116,9 @@ class Understanding(Struct, eq=False):
 
     async def _step_by_step(self, line: str, part: Ask, awaited: Awaited) -> UnderstandAnswer:
         question, plain = understanding(line, awaited), _plain_act(awaited)
-        if plain == "human" and (named := [name for name, (text, _) in awaited.triggers.items() if _is_human(text)]):
-            return UnderstandAnswer(named[0], await self._values(line, named[0], question, awaited))
+        for_people = [name for name, (text, _) in awaited.triggers.items() if phrase("human").inside(text)]
+        if plain == "human" and for_people:
+            return UnderstandAnswer(for_people[0], await self._values(line, for_people[0], question, awaited))
         given = await self._given(line, awaited) if awaited.types and not plain else {}
         if awaited.triggers and not _is_all(given, awaited.heard):
             starts = await self._triggered(line, awaited)
@@ -146,14 +147,15 @@ class Understanding(Struct, eq=False):
         return {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
 
     async def _corrected(self, line: str, given: Mapping[str, Any], awaited: Awaited) -> dict[str, Any]:
-        """The correction, if the message gives no wanted value in its own words."""
-        if not awaited.correctable or any(
-            value is not None and _is_quoted(value, awaited.heard) for value in given.values()
-        ):
+        """The correction, if the message gives no wanted value in its own words, or plainly names another one."""
+        named = _corrects(awaited)
+        quoted = any(value is not None and _is_quoted(value, awaited.heard) for value in given.values())
+        if not awaited.correctable or (quoted and not named):
             return {}
-        names = self._exchange.work.names()
+        old = self._exchange.work.names()
         values = await self._values(line, "correct", understanding(line, awaited), awaited)
-        return {name: value for name, value in values.items() if value != names.get(name)}
+        values = {name: value for name, value in values.items() if value != old.get(name)}
+        return {name: value for name, value in values.items() if not named or _digits(value) == _digits(old.get(name))}
 
     async def _is_done(self, line: str, until: str, awaited: Awaited) -> bool:
         told = self._questioner.told(until.removeprefix(IS_DONE), self._exchange.work.names())
@@ -210,8 +212,15 @@ def _plain_act(awaited: Awaited) -> str:
     return next((act for act in acts if act in ("repeat", "human") or "bool" not in awaited.types.values()), "")
 
 
-def _is_human(trigger: str) -> bool:
-    return bool(phrase("human").inside(trigger))
+def _corrects(awaited: Awaited) -> bool:
+    """Whether a message begins as a correction and names a value that was given before, and none that is wanted."""
+    words = frozenset(_tokens(awaited.heard))
+    named = [name for name in (*awaited.correctable, *awaited.types) if not words.isdisjoint(name.lower().split("_"))]
+    return bool(named and phrase("plain correction").begins(awaited.heard)) and awaited.types.keys().isdisjoint(named)
+
+
+def _digits(value: Any) -> bool:
+    return any(map(str.isdecimal, str(value)))
 
 
 def _is_all(given: Mapping[str, Any], heard: str) -> bool:

@@ -67,7 +67,7 @@ async def up_to(example: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
     came, wanted = "", example.casefold()
     async for piece in pieces:
         before, came = came, came + piece
-        at = came.casefold().find(wanted) if wanted else -1
+        at = came.casefold().find(wanted) if example else -1
         if at < 0 or came[:at].rstrip(f"{_AROUND})").strip(_AROUND)[:1] not in ("", "("):
             yield piece
         elif len(before) < at + len(example):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from runtime.language.vocabulary.phrase import phrase, phrases_of
+from runtime.language.vocabulary.phrase import phrase, phrases_of, words_of
 from runtime.language.vocabulary.word_list import WORD
 
 _VARIABLE = re.compile(r"\$([^\W\d]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([^\W\d]\w*)\}")
@@ -23,14 +23,6 @@ _TURNED: Mapping[str, str] = {
     "yours": "mine",
     "yourself": "myself",
 }
-_BEFORE_ME = frozenset(
-    {
-        *("to", "for", "with", "from", "of", "by", "at", "on", "about", "tell", "call", "give", "help", "show", "ask"),
-        *("write", "send", "let", "see", "contact", "reach", "email", "remind", "bring", "meet", "trust", "forgive"),
-    }
-)
-"""Words before a *you* that is *me*, and not *I*."""
-_BE: Mapping[str, str] = {"are": "am", "were": "was"}
 
 
 def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
@@ -79,7 +71,8 @@ def _turned(text: str) -> str:
         nonlocal before, said
         last, before = before, found[0].lower()
         named = text[: found.start()].endswith("$")
-        mine = _BE.get(before, found[0]) if said == "I" else "me" if last in _BEFORE_ME else "I"
+        be = {"are": "am", "were": "was"}.get(before, found[0])
+        mine = be if said == "I" else "me" if last in words_of("before me") else "I"
         said = found[0] if named else mine if before == "you" or said == "I" else _TURNED.get(before, found[0])
         return said
 

@@ -117,3 +117,31 @@ async def test_a_reply_that_repeats_the_person_is_written_anew(sandbox: MontySan
     async with walking(NAMED, *replies, sandbox=sandbox, questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say("My dog is ill.") == ["Oh, poor dog!", "Your name?"]
+
+
+TAKES_BACK = main(
+    "- Ask the user for their $order_id:str",
+    "- Ask the user for the $reason:str",
+    '- Say "{order_id}: {reason}!"',
+    "- End program",
+)
+
+
+async def test_a_correction_that_names_its_value_is_no_answer(sandbox: MontySandbox) -> None:
+    wrote = "Sorry, no, my order number is 124."
+    replies = ("Which order?", '{"order_id": "123"}', "Why?", f'{{"reason": "{wrote}"}}', '{"order_id": "124"}')
+    more = ("Order 124 then.", "Why?", '{"reason": "broken"}')
+    async with walking(TAKES_BACK, *replies, *more, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        await walk.say("The order is 123")
+        assert await walk.say(wrote) == ["Order 124 then.", "Why?"]
+        assert (await walk.say("it is broken"))[-1] == "124: broken!"
+
+
+async def test_an_answer_that_names_another_value_only_in_passing_stays_one(sandbox: MontySandbox) -> None:
+    wrote = "No, my order is broken"
+    replies = ("Which order?", '{"order_id": "123"}', "Why?", f'{{"reason": "{wrote}"}}', '{"order_id": "broken"}')
+    async with walking(TAKES_BACK, *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        await walk.say("The order is 123")
+        assert await walk.say(wrote) == [f"123: {wrote}!"]
