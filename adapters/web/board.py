@@ -259,6 +259,8 @@ class RoomBoard:
     def _show_people(self, room: str) -> None:
         if self._hub.here(room):
             self._hub.bulletin.people_changed(room, here=False)
+        else:
+            self._hub.bulletin.somebody_moved()
 
     async def has(self, room: str) -> bool:
         return room == FIRST_ROOM or await self._head(room) > 0

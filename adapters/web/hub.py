@@ -83,6 +83,10 @@ class Bulletin:
     def forget(self, room: str) -> None:
         self._people.pop(room, None)
         self._moved[room] = None
+        self.somebody_moved()
+
+    def somebody_moved(self) -> None:
+        """Somebody came or went, also where nobody here looks."""
         self._came_or_went = self._next_number()
 
     def _next_number(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 
 from adapters.web import codec
 from adapters.web.board import RoomBoard
@@ -115,6 +116,12 @@ class House:
                 if sorted(one.name for one in shown) == sorted(names):
                     break
                 await self.page.next_frame()
+
+    async def until_online(self, *people: str) -> None:
+        """Return when the page is told that these are online."""
+        with anyio.fail_after(LIMIT_S):
+            while (frame := json.loads(await self.page.next_frame()))["t"] != "online" or frame["people"] != [*people]:
+                pass
 
     def _apply(self, frame: dict[str, Any]) -> None:
         for message in frame.get("messages", [frame["message"]] if frame["t"] == "message" else []):
@@ -245,6 +252,18 @@ async def test_who_is_here_is_known_on_all_nodes_until_they_go() -> None:
             await anyio.lowlevel.checkpoint()
         bob.hub.leave(bob.page)
         await ada.until_people("ada")
+
+
+async def test_who_has_a_direct_room_with_somebody_sees_whether_they_are_online_at_another_node() -> None:
+    async with houses("ada", "bob") as (ada, bob):
+        two = {"web:ada": "ada", "web:bob": "bob"}
+        await bob.board.alter("direct-00112233", lambda now: replace(now, kind="direct", people=two))
+        await bob.board.post("team", post("Hi"))
+        await ada.look()
+        await bob.look("team")
+        await ada.until_online("web:bob")
+        bob.hub.leave(bob.page)
+        await ada.until_online()
 
 
 async def test_a_node_that_missed_who_is_here_hears_it_again() -> None:
