@@ -349,7 +349,7 @@ async def test_what_no_model_answered_is_counted_apart_from_failures_and_found(
         page = await opened(browser, running)
         measures = page.get_by_role("region", name="The last 24 hours").get_by_role("listitem")
         await expect(measures.filter(has_text="failures").locator("strong")).to_have_text("0")
-        unanswered = measures.filter(has_text="unanswered by a model")
+        unanswered = measures.filter(has_text="no model answered")
         await expect(unanswered.locator("strong")).to_have_text("1")
         await unanswered.get_by_role("link").click()
         await expect(page.locator(".hit-row")).to_contain_text(["Helper said"])

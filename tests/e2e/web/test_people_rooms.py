@@ -136,7 +136,7 @@ async def test_everybody_of_the_chat_can_be_mentioned_and_enter_takes_nobody_els
         await text.press_sequentially("@")
         names = ["@Baker agent", "@Bob not in this room", "@Bobby not in this room"]
         await expect(ada.get_by_role("option")).to_have_text(names)
-        await text.press_sequentially("Bob")
+        await text.press_sequentially("Bob")  # and not Bobby
         await ada.keyboard.press("Enter")
         await expect(ada.locator(".message.person .mention")).to_have_text("@Bob")
         await bob.evaluate("location.hash = '#lobby'")
@@ -145,6 +145,9 @@ async def test_everybody_of_the_chat_can_be_mentioned_and_enter_takes_nobody_els
         await expect(ada.locator("#presence")).to_contain_text("3 here")
         await text.press_sequentially("@bo")
         await expect(ada.get_by_role("option")).to_have_text(["@Bob person", "@Bobby person"])
+        await text.press_sequentially("b")
+        await ada.keyboard.press("Enter")
+        await expect(text).to_have_value("@Bob ")
 
 
 async def test_a_room_of_two_says_who_hears_and_whether_the_other_is_there_and_the_list_keeps_its_order(

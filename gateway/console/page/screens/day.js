@@ -24,7 +24,7 @@ export function Day({hours}) {
         <${Measure} title="messages" hours=${hours} of=${(one) => one.messages} shown=${count} value=${count(sum(hours, "messages"))} />
         <${Measure} title="answers" hours=${hours} of=${(one) => one.answers} shown=${count} value=${count(sum(hours, "answers"))} />
         <${Measure} title="failures" bad hours=${hours} of=${(one) => one.failures} shown=${count} value=${count(sum(hours, "failures"))} href="#/decisions?all=1" />
-        <${Measure} title="unanswered by a model" bad hours=${hours} of=${(one) => one.unanswered} shown=${count} value=${count(sum(hours, "unanswered"))}
+        <${Measure} title="no model answered" bad hours=${hours} of=${(one) => one.unanswered} shown=${count} value=${count(sum(hours, "unanswered"))}
           href=${session.value.words ? `#/sessions?${new URLSearchParams({in: "words", q: UNANSWERED})}` : "#/sessions"} />
         <${Measure} title="time to first character" by="" hours=${hours} of=${(one) => one.first_text_s} shown=${seconds} value=${waits ? seconds(waited / waits) : "–"} more=${waits ? "on average" : ""} />
         <${Measure} title="cost" hours=${hours} of=${(one) => one.usd} shown=${(usd) => dollars(usd)} value=${known ? dollars(sum(hours, "usd")) : "unknown"}

@@ -92,8 +92,8 @@ export class Suggestions {
       return true;
     }
     const item = this.items[this.at];
-    const typed = this.input.value.slice(item.from, this.input.selectionEnd).toLowerCase();
-    const done = this.items.some(({ name }) => name.toLowerCase() === typed);
+    const typed = this.input.value.slice(item.from, this.input.selectionEnd);
+    const done = this.items.some(({ name }) => name === typed);
     if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !done)) {
       this.take(item);
       return true;
