@@ -8,7 +8,7 @@ bounded, so with very many pages each is told more rarely.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from itertools import islice, takewhile
 
 import anyio
@@ -46,7 +46,7 @@ class Bulletin:
         """Whether a person, by id, may hear of a room; "" is anybody."""
         self.partners: Callable[[str], Collection[str]] = lambda _person: ()
         """With whom a person has direct rooms, by ids."""
-        self.online: Callable[[], Container[str]] = set
+        self.online: Callable[[], frozenset[str]] = frozenset
         """All who have a page open, by ids."""
         self.on_turn: Callable[[str, int], None] = lambda _room, _seq: None
         """Called once a turn for each room with new messages of this node, with the newest one's `seq`."""
@@ -101,20 +101,21 @@ class Bulletin:
         for room in self._moved:
             self.on_people(room)
         self._moved.clear()
-        frames = _Frames(self._presence, self._heads, self.hears_of, self.online)
+        everybody = self.online()
+        frames = _Frames(self._presence, self._heads, self.hears_of)
         behind = takewhile(lambda each: each[1] < self._number, self._told.items())
         for reader, told in list(islice(behind, MAX_TOLD_A_TURN)):
-            self._tell(reader, told, frames)
+            self._tell(reader, told, frames, everybody)
             self._told[reader] = self._number
             self._told.move_to_end(reader)
         if next(iter(self._told.values()), self._number) < self._number:
             self._news.set()
 
-    def _tell(self, reader: ConnectedPage, told: int, frames: _Frames) -> None:
+    def _tell(self, reader: ConnectedPage, told: int, frames: _Frames, everybody: frozenset[str]) -> None:
         if reader.room is not None and self._people.get(reader.room, 0) > told:
             reader.push(frames.people(reader.room))
         if self._came_or_went > told and (partners := self.partners(reader.person.id)):
-            online = frames.online_among(partners)
+            online = sorted(everybody.intersection(partners))
             if online != reader.online:
                 reader.online = online
                 reader.push(codec.online(online))
@@ -129,16 +130,9 @@ class _Frames(Struct, frozen=True):
     presence: Callable[[str], Presence]
     heads: OrderedDict[str, tuple[int, RoomHead]]
     hears_of: Callable[[str, str], bool]
-    everybody_online: Callable[[], Container[str]]
-    _online: list[Container[str]] = field(default_factory=list)
     _news: dict[int, dict[str, RoomHead]] = field(default_factory=dict)
     _activity: dict[tuple[int, str | None, frozenset[str]], str] = field(default_factory=dict)
     _people: dict[str, str] = field(default_factory=dict)
-
-    def online_among(self, people: Iterable[str]) -> Sequence[str]:
-        if not self._online:
-            self._online.append(self.everybody_online())
-        return sorted({one for one in people if one in self._online[0]})
 
     def people(self, room: str) -> str:
         if room not in self._people:
@@ -236,7 +230,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.bulletin = Bulletin(self.presence)
-        self.bulletin.online = lambda: self._pages_of.keys() | self.elsewhere()
+        self.bulletin.online = lambda: frozenset(self._pages_of) | self.elsewhere()
         self._browsers: dict[ConnectedPage, None] = {}
         self._pages_of: Counter[str] = Counter()
         self._rooms: dict[str, _Room] = {}
