@@ -23,18 +23,9 @@ from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import OWNER_PLACES_TABLE, KnownPeople, OwnerNotices
+from gateway.assembly import foundation as ground
 from gateway.assembly.announcement import all_lines
 from gateway.assembly.doors import bus_of, chat_of, tape_views, tapes_of
-from gateway.assembly.foundation import (
-    Cluster,
-    GatewayFoundation,
-    cluster_of,
-    follow_models,
-    jobs_of,
-    limits_of,
-    node_context_of,
-    with_shared_views,
-)
 from gateway.assembly.parts import Engine, open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
@@ -133,8 +124,8 @@ async def serve(
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         debugger = board or (None if debug is None or engine is None else _debugger(debug, compiled, engine, bus))
         database = GatewayDatabase(settings, connection, archive)
-        foundation = with_shared_views(
-            GatewayFoundation(
+        foundation = ground.with_shared_views(
+            ground.GatewayFoundation(
                 *(settings, routes, compiled, connection, database, clock, bus, texts),
                 *(engine, data_dir, debugger, masking, versions, answers),
             )
@@ -152,7 +143,7 @@ def _debugger(debug: DebugAddress, compiled: ServedPrograms, engine: Engine, bus
 
 
 async def _start(
-    foundation: GatewayFoundation,
+    foundation: ground.GatewayFoundation,
     programs: ProgramSet,
     stack: AsyncExitStack,
     tasks: TaskGroup,
@@ -181,15 +172,15 @@ async def _start(
     chosen = list(listed(made_from, web))
     for feature in FEATURES:
         feature.check(settings, foundation.routes, _platforms_on(settings, chosen))
-    cluster = await cluster_of(foundation, holder, inbox, tasks)
+    cluster = await ground.cluster_of(foundation, holder, inbox, tasks)
     files = NodeFileAccess({one.adapter.name: one.adapter for one in chosen}, kept)
     file_source = FileSource(files.load, foundation.texts)
     outbound = await _outbound(chosen, cluster.schedulers, file_source, foundation, tasks, stack)
     people = people_in(connection, clock)
     owners = PlatformOwners(people, {one.adapter.name: one.rules for one in chosen})
-    limits = limits_of(foundation, owners, tasks)
+    limits = ground.limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    follow_models(foundation, notices, tasks)
+    ground.follow_models(foundation, notices, tasks)
     serving = ServingGround(
         *(platforms, outbound.texts, tasks, notices),
         *(foundation.masking, foundation.answers, foundation.models, limits),
@@ -222,7 +213,7 @@ async def _start(
     port = await _open_web(web, app, foundation, tasks)
     await service.start(tasks, foundation.models)
     if foundation.engine is not None:
-        tasks.start_soon(jobs_of(foundation, cluster.patient).run)
+        tasks.start_soon(ground.jobs_of(foundation, cluster.patient).run)
 
     lines = [*all_lines(foundation, port, cluster.roster.nodes, heard), *await first_owner_lines(foundation, port)]
     on_ready(
@@ -233,8 +224,8 @@ async def _start(
 
 
 def _member(
-    foundation: GatewayFoundation,
-    cluster: Cluster,
+    foundation: ground.GatewayFoundation,
+    cluster: ground.Cluster,
     inbox: RedisInbox,
     outbound: NodeOutbound,
     serving: ServingGround,
@@ -248,13 +239,13 @@ def _member(
     for feature in FEATURES:
         part = feature.node(foundation, serving)
         serving.parts.extend(() if part is None else (part,))
-    around = node_context_of(foundation, engine, inbox, outbound, serving)
+    around = ground.node_context_of(foundation, engine, inbox, outbound, serving)
     registry = ConversationRegistry(around, inbox, serving.tasks)
     gauges = gauges_of(cluster.node, registry, engine.sandbox, connection)
     return ServingNode(cluster.node, registry), gauges, EntrancePart()
 
 
-def _earlier(foundation: GatewayFoundation, platforms: Mapping[str, ServedPlatform]) -> EarlierMessages:
+def _earlier(foundation: ground.GatewayFoundation, platforms: Mapping[str, ServedPlatform]) -> EarlierMessages:
     own = foundation.settings.context
     limits = ContextLimits(own.messages, own.chars, own.hours, own.files, own.keep_hours)
     return EarlierMessages(platforms, limits, RedisKeptWords(foundation.connection), foundation.clock)
@@ -269,7 +260,10 @@ def _receivers(chosen: Sequence[ListedPlatform]) -> dict[str, AnswersHttp]:
 
 
 async def _drain(
-    foundation: GatewayFoundation, service: GatewayService, schedulers: PlatformSchedulers, within_s: float | None
+    foundation: ground.GatewayFoundation,
+    service: GatewayService,
+    schedulers: PlatformSchedulers,
+    within_s: float | None,
 ) -> None:
     if foundation.debugger is not None:
         foundation.debugger.close()
@@ -277,7 +271,7 @@ async def _drain(
     await schedulers.drain()
 
 
-async def _open_web(web: WebAdapter, app: Starlette, foundation: GatewayFoundation, tasks: TaskGroup) -> int:
+async def _open_web(web: WebAdapter, app: Starlette, foundation: ground.GatewayFoundation, tasks: TaskGroup) -> int:
     """Start serving pages; returns the port."""
     settings = foundation.settings.web
     tasks.start_soon(web.tell_pages)
@@ -287,14 +281,14 @@ async def _open_web(web: WebAdapter, app: Starlette, foundation: GatewayFoundati
 
 
 def _web_adapter(
-    foundation: GatewayFoundation, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
+    foundation: ground.GatewayFoundation, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
 ) -> WebAdapter:
     news = RedisRoomNews(foundation.connection, holder.node)
     tables, rules = room_tables(foundation.connection), room_rules(foundation)
     return WebAdapter(tables, foundation.clock, files=files, commands=commands, news=news, rules=rules)
 
 
-def _prompts(foundation: GatewayFoundation, platform: str) -> Sequence[str]:
+def _prompts(foundation: ground.GatewayFoundation, platform: str) -> Sequence[str]:
     program = foundation.programs.get(foundation.routes.first_on(platform) or "")
     return () if program is None else [prompt for agent in program.agents for prompt in first_prompts(agent)]
 
@@ -304,7 +298,7 @@ async def _admits(platforms: Mapping[str, ServedPlatform], event: Inbound) -> st
 
 
 def _entrance(
-    foundation: GatewayFoundation,
+    foundation: ground.GatewayFoundation,
     inbox: RedisInbox,
     outbound: NodeOutbound,
     serving: ServingGround,
@@ -324,7 +318,7 @@ def _entrance(
     )
 
 
-def _origins(foundation: GatewayFoundation) -> ConversationOrigins:
+def _origins(foundation: ground.GatewayFoundation) -> ConversationOrigins:
     records = RedisRecords(foundation.connection, ORIGINS_TABLE)
     return ConversationOrigins(records, RedisRecords(foundation.connection, CHOSEN_TABLE))
 
@@ -353,7 +347,7 @@ async def _outbound(
     chosen: Sequence[ListedPlatform],
     schedulers: PlatformSchedulers,
     file_source: FileSource,
-    foundation: GatewayFoundation,
+    foundation: ground.GatewayFoundation,
     tasks: TaskGroup,
     stack: AsyncExitStack,
 ) -> NodeOutbound:

@@ -50,8 +50,8 @@ from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import PIN_NEWS, VERSIONS_TABLE
 from gateway.service import GatewayReady
-from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.forms import revealed
+from gateway.settings.operation import client_scopes, client_tokens
 from gateway.settings.tree import Settings, secrets
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.files import FileRoutes

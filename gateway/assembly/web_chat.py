@@ -18,7 +18,7 @@ from gateway.assembly.foundation import GatewayFoundation
 from gateway.assembly.stores import access_news, links_in, people_in
 from gateway.catalog import rules_of
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE
-from gateway.settings.clients import client_scopes
+from gateway.settings.operation import client_scopes
 from gateway.settings.tree import Settings
 from gateway.web.app import Barred
 from gateway.web.identity import ReservedNames, WebIdentities, names_of_agents

@@ -28,7 +28,7 @@ from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.journals import TAPES
 from gateway.clients.requests import KNOWN, BusClient
 from gateway.clients.scopes import ClientScopes
-from gateway.settings.clients import OWNER
+from gateway.settings.operation import OWNER
 from gateway.web.app import ASSETS, files_at, page_at
 from gateway.web.app import PAGE as CHAT
 from gateway.web.identity import clean_name

@@ -27,12 +27,6 @@ from gateway.features.schedules.settings import CronSettings, ScheduleSettings, 
 from gateway.features.tasks.settings import TaskSettings
 from gateway.features.voice.settings import VoiceSettings
 from gateway.settings import operation, sources
-from gateway.settings.clients import (
-    ClientSettings,
-    ConsoleSettings,
-    PublisherSettings,
-    client_tokens,
-)
 from gateway.settings.execution import (
     Busy,
     ExecutionSettings,
@@ -90,7 +84,7 @@ class Settings(BaseModel):
     extensions: operation.ExtensionSettings = Field(default_factory=operation.ExtensionSettings)
     access: operation.AccessSettings = Field(default_factory=operation.AccessSettings)
     web: WebSettings = Field(default_factory=WebSettings)
-    console: ConsoleSettings = Field(default_factory=ConsoleSettings)
+    console: operation.ConsoleSettings = Field(default_factory=operation.ConsoleSettings)
     telegram: TelegramSettings = Field(default_factory=TelegramSettings)
     slack: SlackSettings = Field(default_factory=SlackSettings)
     discord: DiscordSettings = Field(default_factory=DiscordSettings)
@@ -107,8 +101,8 @@ class Settings(BaseModel):
     remote: RemoteSettings = Field(default_factory=RemoteSettings)
     tools: ToolSettings = Field(default_factory=ToolSettings)
     participants: ParticipantSettings = Field(default_factory=ParticipantSettings)
-    clients: dict[str, ClientSettings] = Field(default_factory=dict)
-    publishers: dict[str, PublisherSettings] = Field(default_factory=dict)
+    clients: dict[str, operation.ClientSettings] = Field(default_factory=dict)
+    publishers: dict[str, operation.PublisherSettings] = Field(default_factory=dict)
     mcp: McpSettings = Field(default_factory=McpSettings)
     a2a: A2aSettings = Field(default_factory=A2aSettings)
     tapes: TapeSettings = Field(default_factory=TapeSettings)
@@ -213,7 +207,11 @@ def secrets(settings: Settings) -> frozenset[str]:
     """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
     found = (value_at(settings, key) for key in secret_keys(type(settings)))
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
-    tokens = (settings.telegram.agent_tokens(), settings.participants.known(), client_tokens(settings.clients))
+    tokens = (
+        settings.telegram.agent_tokens(),
+        settings.participants.known(),
+        operation.client_tokens(settings.clients),
+    )
     files = {token for each in tokens for token in each.values()}
     return own | files | settings.console.words() | settings.encryption.key_words() | settings.tracing.words()
 

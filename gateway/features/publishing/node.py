@@ -14,7 +14,7 @@ from gateway.clients.scopes import PROGRAM, ClientScopes
 from gateway.clients.tasks.service import TaskDoor, TaskOrdering
 from gateway.feature import FeatureGround, ServingGround, TriedGround
 from gateway.features.publishing.calls import PublishCalls
-from gateway.settings.clients import publisher_scopes
+from gateway.settings.operation import publisher_scopes
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import InboxFull
 from runtime.sessions.features import InSessions, NodePart, PostingPart, SessionParts

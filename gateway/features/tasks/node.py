@@ -12,7 +12,7 @@ from gateway.features.tasks.calls import TaskCalls, TellCalls
 from gateway.features.tasks.orders import TaskOrders, cancel_tasks, in_words, told_late
 from gateway.features.tasks.questions import TaskQuestions
 from gateway.features.tasks.words import word_late
-from gateway.settings.clients import client_scopes, publisher_scopes
+from gateway.settings.operation import client_scopes, publisher_scopes
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import until

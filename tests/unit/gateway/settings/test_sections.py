@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.clients.scopes import ClientScopes
-from gateway.settings.clients import ConsoleSettings, client_scopes, client_tokens, publisher_scopes
 from gateway.settings.models import ModelServer, check_name, sources_of
+from gateway.settings.operation import ConsoleSettings, client_scopes, client_tokens, publisher_scopes
 from gateway.settings.platforms import TelegramSettings
 from gateway.settings.tree import Settings, changed, load, process_environment, remote_variables, secrets
 from runtime.core.errors import ConfigError
