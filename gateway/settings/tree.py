@@ -26,17 +26,8 @@ from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
 from gateway.features.tasks.settings import TaskSettings
 from gateway.features.voice.settings import VoiceSettings
+from gateway.settings import execution as executing
 from gateway.settings import operation, sources
-from gateway.settings.execution import (
-    Busy,
-    ExecutionSettings,
-    LogSettings,
-    MeetingSettings,
-    ProgramSettings,
-    RouteSettings,
-    SandboxSettings,
-    read_routes,
-)
 from gateway.settings.forms import FilePath, HttpUrl, SettingsSection, begins_with, check_readable, text_of
 from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
 from gateway.settings.models import ModelTable, check_models
@@ -77,10 +68,10 @@ class Settings(BaseModel):
     texts_dir: FilePath | None = None
     redis_url: RedisUrl | None = None
     data_dir: FilePath = Field(default_factory=lambda: sources.default_data_dir(os.environ))
-    busy: Busy = "queue"
-    route: tuple[RouteSettings, ...] = ()
+    busy: executing.Busy = "queue"
+    route: tuple[executing.RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
-    programs: ProgramSettings = Field(default_factory=ProgramSettings)
+    programs: executing.ProgramSettings = Field(default_factory=executing.ProgramSettings)
     extensions: operation.ExtensionSettings = Field(default_factory=operation.ExtensionSettings)
     access: operation.AccessSettings = Field(default_factory=operation.AccessSettings)
     web: WebSettings = Field(default_factory=WebSettings)
@@ -92,7 +83,7 @@ class Settings(BaseModel):
     context: operation.ContextSettings = Field(default_factory=operation.ContextSettings)
     files: FileSettings = Field(default_factory=FileSettings)
     voice: VoiceSettings = Field(default_factory=VoiceSettings)
-    meetings: MeetingSettings = Field(default_factory=MeetingSettings)
+    meetings: executing.MeetingSettings = Field(default_factory=executing.MeetingSettings)
     tasks: TaskSettings = Field(default_factory=TaskSettings)
     schedules: ScheduleSettings = Field(default_factory=ScheduleSettings)
     memory: MemorySettings = Field(default_factory=MemorySettings)
@@ -109,9 +100,9 @@ class Settings(BaseModel):
     retention: operation.RetentionSettings = Field(default_factory=operation.RetentionSettings)
     reports: ReportSettings = Field(default_factory=ReportSettings)
     encryption: operation.EncryptionSettings = Field(default_factory=operation.EncryptionSettings)
-    execution: ExecutionSettings = Field(default_factory=ExecutionSettings)
-    sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
-    logs: LogSettings = Field(default_factory=LogSettings)
+    execution: executing.ExecutionSettings = Field(default_factory=executing.ExecutionSettings)
+    sandbox: executing.SandboxSettings = Field(default_factory=executing.SandboxSettings)
+    logs: executing.LogSettings = Field(default_factory=executing.LogSettings)
     tracing: operation.TracingSettings = Field(default_factory=operation.TracingSettings)
     metrics: operation.MetricsSettings = Field(default_factory=operation.MetricsSettings)
 
@@ -285,7 +276,7 @@ def _with_tables(layer: sources.Layer, here: Path, toml: Path | None) -> sources
     if "route" not in layer.values:
         return layer
     directory = toml.absolute().parent if toml is not None and layer.place == str(toml) else here
-    routes = read_routes(layer.values["route"], place=layer.place, directory=directory)
+    routes = executing.read_routes(layer.values["route"], place=layer.place, directory=directory)
     return replace(layer, values={**layer.values, "route": routes})
 
 

@@ -13,16 +13,8 @@ from msgspec.structs import replace
 
 from gateway.assembly.checking import checked, extension_names
 from gateway.cli.author.compile import tell_costs
+from gateway.cli.output import terminal
 from gateway.cli.output.diagnosis import counted, overview
-from gateway.cli.output.terminal import (
-    BAD_INPUT,
-    FAILED,
-    ConfigOption,
-    load_settings,
-    note,
-    plain_errors,
-    say,
-)
 from runtime.core.errors import ConfigError, ParleyError
 
 if TYPE_CHECKING:
@@ -46,7 +38,7 @@ def check(
         list[Path] | None,
         typer.Argument(help="Files of one program. Then only that program is checked (exit code 2 if it is wrong)."),
     ] = None,
-    config: ConfigOption = None,
+    config: terminal.ConfigOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the problems in PROGRAM as JSON, for editors.")
     ] = False,
@@ -59,16 +51,16 @@ def check(
 
     if program:
         if not _right(program, _readable_settings(config), as_json=as_json):
-            raise typer.Exit(BAD_INPUT)
+            raise typer.Exit(terminal.BAD_INPUT)
         return
     left = _repaired(config or Path("parley.toml"), fix=fix)
-    with plain_errors():
-        settings = load_settings(config)
+    with terminal.plain_errors():
+        settings = terminal.load_settings(config)
     found = [_settings(settings), *anyio.run(_answers, settings)]
     _verdict(found)
     _show(found)
     if left or any(mark == _BAD for mark, _, _ in found):
-        raise typer.Exit(FAILED)
+        raise typer.Exit(terminal.FAILED)
 
 
 def _repaired(toml: Path, *, fix: bool) -> bool:
@@ -78,14 +70,14 @@ def _repaired(toml: Path, *, fix: bool) -> bool:
     found = repairs(Path(), toml)
     for one in found:
         if not fix:
-            say(f"{_BAD} {one.what}. With --fix {one.how}.")
+            terminal.say(f"{_BAD} {one.what}. With --fix {one.how}.")
             continue
         try:
             one.do()
         except OSError as error:
-            note(f"parley: {error.filename} cannot be changed ({error.strerror}); check its permissions.")
-            raise typer.Exit(FAILED) from error
-        say(f"{_GOOD} {one.what}: {one.how}.")
+            terminal.note(f"parley: {error.filename} cannot be changed ({error.strerror}); check its permissions.")
+            raise typer.Exit(terminal.FAILED) from error
+        terminal.say(f"{_GOOD} {one.what}: {one.how}.")
     return bool(found) and not fix
 
 
@@ -94,7 +86,7 @@ def _readable_settings(config: Path | None) -> tuple[Settings, Collection[str]] 
     be checked, and what they call may be there.
     """
     try:
-        settings = load_settings(config)
+        settings = terminal.load_settings(config)
         return settings, extension_names(settings)
     except ConfigError:
         return None
@@ -110,16 +102,16 @@ def _right(program: Sequence[Path], given: tuple[Settings, Collection[str]] | No
         found.sort(key=lambda one: (one.span.file, one.span.line, one.span.column))
     kinds = Counter(one.severity for one in found)
     if as_json:
-        say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
+        terminal.say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
         return not kinds["error"]
     for one in found:
-        say(one.render())
+        terminal.say(one.render())
     named = " and ".join(str(path) for path in program)
     if result is not None and not kinds["error"]:
         warnings = f" with {counted(kinds['warning'], 'warning')}" if kinds["warning"] else ""
-        say(f"{_GOOD} {named}: valid{warnings}. {overview(result.program)}{_left_to_a_model(result.program)}")
+        terminal.say(f"{_GOOD} {named}: valid{warnings}. {overview(result.program)}{_left_to_a_model(result.program)}")
     elif result is not None:
-        say(f"{_BAD} {named}: {counted(kinds['error'], 'error')}. These steps cannot run.")
+        terminal.say(f"{_BAD} {named}: {counted(kinds['error'], 'error')}. These steps cannot run.")
     return not kinds["error"]
 
 
@@ -145,10 +137,10 @@ def _read_again(settings: Settings, program: Program) -> Sequence[Diagnostic]:
     try:
         reading = anyio.run(SecondReader(settings, opened, answers.append).read, program)
     except ParleyError as error:
-        note(f"No model has read the program a second time: {error}")
+        terminal.note(f"No model has read the program a second time: {error}")
         return ()
     if reading.said:
-        note(reading.said)
+        terminal.note(reading.said)
     tell_costs(answers)
     return reading.found
 
@@ -201,11 +193,13 @@ async def _answer(probe: HealthProbe) -> tuple[str, str]:
 def _verdict(found: Sequence[_Found]) -> None:
     wrong = [name for mark, name, _ in found if mark == _BAD]
     if wrong:
-        say(f"{_BAD} Not ready: see {', '.join(wrong)}.")
+        terminal.say(f"{_BAD} Not ready: see {', '.join(wrong)}.")
     elif any(mark == _OFF and name == "model" for mark, name, _ in found):
-        say(f"{_GOOD} Ready. No model is set: steps that need one wait. Set a key, or try them with --model scripted.")
+        terminal.say(
+            f"{_GOOD} Ready. No model is set: steps that need one wait. Set a key, or try them with --model scripted."
+        )
     else:
-        say(f"{_GOOD} Ready.")
+        terminal.say(f"{_GOOD} Ready.")
 
 
 def _show(found: Sequence[_Found]) -> None:
@@ -214,7 +208,7 @@ def _show(found: Sequence[_Found]) -> None:
         for mark, name, text in found:
             if mark == shown:
                 _line(mark, name, text)
-    say("Not set up:")
+    terminal.say("Not set up:")
     for mark, name, text in found:
         if mark == _OFF:
             _line(mark, name, text)
@@ -222,6 +216,6 @@ def _show(found: Sequence[_Found]) -> None:
 
 def _line(mark: str, name: str, text: str) -> None:
     first, *more = text.split("\n")
-    say(f"{mark} {name:<9} {first}")
+    terminal.say(f"{mark} {name:<9} {first}")
     for line in more:
-        say(f"{'':<11} {line}")
+        terminal.say(f"{'':<11} {line}")

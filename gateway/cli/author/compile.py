@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateway.assembly.checking import extension_names, warnings_of
+from gateway.cli.output import terminal
 from gateway.cli.output.diagnosis import counted
-from gateway.cli.output.terminal import (
-    BAD_INPUT,
-    ConfigOption,
-    load_settings,
-    note,
-    plain_errors,
-    say,
-)
 from runtime.language.diagnostics import ProgramRejected
 
 if TYPE_CHECKING:
@@ -33,7 +26,7 @@ if TYPE_CHECKING:
 
 def compile_programs(  # noqa: PLR0913 - options of a command
     program: Annotated[list[Path], typer.Argument(help="Program files; together they are one program.")],
-    config: ConfigOption = None,
+    config: terminal.ConfigOption = None,
     compiler: Annotated[
         Literal["auto", "rules"] | None,
         typer.Option(help="Whether the lock beside the program counts, or the rules alone (default: the setting)."),
@@ -54,8 +47,8 @@ def compile_programs(  # noqa: PLR0913 - options of a command
     """Show PROGRAM as PBAsm, and what is wrong with it and where (exit code 2)."""
     import anyio
 
-    with plain_errors():
-        settings = load_settings(config, {"compiler": compiler})
+    with terminal.plain_errors():
+        settings = terminal.load_settings(config, {"compiler": compiler})
         try:
             if lock:
                 _lock(settings, program)
@@ -63,38 +56,38 @@ def compile_programs(  # noqa: PLR0913 - options of a command
         except ProgramRejected as rejected:
             if not as_json:
                 raise
-            say(json.dumps({"errors": [found.as_json() for found in rejected.diagnostics]}, indent=2))
-            raise typer.Exit(BAD_INPUT) from rejected
+            terminal.say(json.dumps({"errors": [found.as_json() for found in rejected.diagnostics]}, indent=2))
+            raise typer.Exit(terminal.BAD_INPUT) from rejected
     found = warnings_of(result, extension_names(settings))
     for one in found:
-        note(one.render())
+        terminal.note(one.render())
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         target = output / f"{program[0].stem}.pbasm"
         target.write_text(result.program.pbasm, encoding="utf-8")
-        note(f"written  {target}")
+        terminal.note(f"written  {target}")
     if explain:
         from gateway.cli.output.explanation import say_explanation
         from gateway.programs.explanation import explanation_of
 
         explained = explanation_of(result.program, result.report)
         if as_json:
-            say(json.dumps(explained, indent=2, ensure_ascii=False))
+            terminal.say(json.dumps(explained, indent=2, ensure_ascii=False))
         else:
             say_explanation(explained, codes=codes)
     elif as_json:
         from runtime.language.compiler import to_json
 
-        say(json.dumps(to_json(result.program), indent=2))
+        terminal.say(json.dumps(to_json(result.program), indent=2))
     elif to_stdout or output is None:
-        say(result.program.pbasm.rstrip("\n"))
+        terminal.say(result.program.pbasm.rstrip("\n"))
     _end(found)
 
 
 def _end(found: Sequence[Diagnostic]) -> None:
     """Raise Exit where something found is an error."""
     if any(one.severity == "error" for one in found):
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(terminal.BAD_INPUT)
 
 
 async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgress) -> CompileResult:
@@ -125,13 +118,13 @@ def _lock(settings: Settings, programs: Sequence[Path]) -> None:
         if text == before:
             continue
         for line in difflib.unified_diff(before.splitlines(), text.splitlines(), f"{path}", f"{path}", lineterm=""):
-            note(line)
+            terminal.note(line)
         if text:
             path.write_text(text, encoding="utf-8")
         else:
             path.unlink()
     entries = sum(map(len, found.locks.values()))
-    note(f"locked: {counted(entries, 'step')}; still free: {len(found.free)}")
+    terminal.note(f"locked: {counted(entries, 'step')}; still free: {len(found.free)}")
 
 
 async def _asked(settings: Settings, programs: Sequence[Path]) -> tuple[Sequence[str], LockedProgram]:
@@ -167,7 +160,7 @@ def tell_costs(answers: Sequence[Happening]) -> None:
         if isinstance(answer, LLMAnswered):
             spent = spent.plus(amounts_of(answer))
     if spent.answers:
-        note(in_words(spent, load_texts("en")))
+        terminal.note(in_words(spent, load_texts("en")))
 
 
 def _tell(compiler: str, progress: CompileProgress) -> None:
@@ -177,4 +170,4 @@ def _tell(compiler: str, progress: CompileProgress) -> None:
         "given": "PBAsm as given",
         "remote": "tools of a server",
     }
-    note(f"[{progress.done}/{progress.total}] {progress.agent}: {how[progress.how]}")
+    terminal.note(f"[{progress.done}/{progress.total}] {progress.agent}: {how[progress.how]}")

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import (
-    JsonOption,
-    missing,
-    nothing_kept,
-    say_json,
-    say_table,
-    shortened,
-    when,
-    with_database,
-)
+from gateway.cli.operate import database as shared
 from gateway.cli.operate.letters import app as letters
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, say
 from runtime.core.json_text import plain_data
@@ -36,21 +27,23 @@ app.add_typer(letters, name="letters")
 
 
 @app.command("list")
-def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> None:
+def list_reports(as_json: shared.JsonOption = False, config: ConfigOption = None) -> None:
     """Show the reports, the latest at the bottom."""
-    reports = [] if nothing_kept(config) else with_database(config, lambda database: _reports(database).all())
+    reports = (
+        [] if shared.nothing_kept(config) else shared.with_database(config, lambda database: _reports(database).all())
+    )
     if as_json:
         for report in reports:
-            say_json(plain_data(report))
+            shared.say_json(plain_data(report))
     elif not reports:
         say("There are no reports.")
     else:
         head = ("REPORT", "LAST (UTC)", "TIMES", "CONVERSATION", "WHERE", "ERROR", "DECIDED")
-        say_table(head, [_row(report) for report in reports])
+        shared.say_table(head, [_row(report) for report in reports])
 
 
 @app.command(short_help="Show what failed, the likely cause, and what to do.")
-def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
+def show(number: NumberArgument, as_json: shared.JsonOption = False, config: ConfigOption = None) -> None:
     """Show what failed and where, what was executed before, the likely cause, and what to do."""
 
     async def ask(database: GatewayDatabase) -> tuple[Report, Account, str]:
@@ -59,9 +52,9 @@ def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOpti
         report = await _found(database, number)
         return report, await _accounts(database, config).of(report), await guess_of(database.tapes, number)
 
-    report, account, guess = with_database(config, ask)
+    report, account, guess = shared.with_database(config, ask)
     if as_json:
-        say_json({**plain_data(report), **plain_data(account), "guess": guess})
+        shared.say_json({**plain_data(report), **plain_data(account), "guess": guess})
         return
     say(f"report   {report.number}, {report.count} times, last at {_last(report)} UTC, in {report.conversation}")
     for line in account.lines():
@@ -91,7 +84,7 @@ def _decide(number: int, what: str, config: Path | None) -> None:
         await _found(database, number)
         return await (decisions.again(number) if what == "again" else decisions.leave(number))
 
-    outcome = with_database(config, ask)
+    outcome = shared.with_database(config, ask)
     say(_texts(config)(f"debug.is_{outcome}", number=number))
     if outcome == "gone":
         raise typer.Exit(FAILED)
@@ -122,15 +115,15 @@ async def _found(database: GatewayDatabase, number: int) -> Report:
     store = _reports(database)
     report = await store.get(number)
     if report is None:
-        raise missing("report", number, [one.number for one in await store.all()], "parley debug list")
+        raise shared.missing("report", number, [one.number for one in await store.all()], "parley debug list")
     return report
 
 
 def _row(report: Report) -> tuple[str, ...]:
-    place = shortened(report.place, 40)
+    place = shared.shortened(report.place, 40)
     about = (str(report.number), _last(report), str(report.count), report.conversation, place)
     return (*about, report.error_type, report.decided)
 
 
 def _last(report: Report) -> str:
-    return when(datetime.fromtimestamp(report.last_s, UTC))
+    return shared.when(datetime.fromtimestamp(report.last_s, UTC))
