@@ -66,9 +66,7 @@ def actions_of(text: str) -> Iterator[Action]:
     clauses = clauses_of(text)
     waits = [found.rest for clause in clauses if (found := phrase("yields").begins(clause))]
     done = next((found.rest for clause in clauses if (found := phrase("done when").begins(clause))), None)
-    plain = [
-        clause for clause in clauses if not phrase("yields").begins(clause) and not phrase("done when").begins(clause)
-    ]
+    plain = [one for one in clauses if not (phrase("yields").begins(one) or phrase("done when").begins(one))]
     sources = [wait for wait in waits if wait.lower() not in ("call", "exit", "return")]
     ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
     actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]

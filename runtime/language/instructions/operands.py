@@ -50,10 +50,8 @@ def _quoted(text: str) -> str | None:
     said = said[1:] if said[:1] in ("f", "F") else said
     end = max(map(said.rfind, _CLOSING))
     behind = said[end + 1 :].strip()
-    whole = (
-        said[:1] in _OPENING and end > 0 and (behind in ("", ".", "!") or phrase("to whom exactly").is_all_of(behind))
-    )
-    return said[1:end] if whole else None
+    alone = behind in ("", ".", "!") or phrase("to whom exactly").is_all_of(behind)
+    return said[1:end] if said[:1] in _OPENING and end > 0 and alone else None
 
 
 def _all_named(whom: str, targets: Sequence[str]) -> bool:

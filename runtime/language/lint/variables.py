@@ -211,12 +211,8 @@ def _is_exact(text: str) -> bool:
 
 def _words_that_may_set(agent: AgentSpec) -> set[str]:
     """The words of steps that may set something: `Ask the user for their name` may set `$name`."""
-    steps = (
-        step
-        for playbook in agent.playbooks
-        for step in playbook.walk_steps()
-        if not (_reads(step) or assignment(step.text))
-    )
+    steps = (step for playbook in agent.playbooks for step in playbook.walk_steps())
+    steps = (step for step in steps if not (_reads(step) or assignment(step.text)))
     return {word.casefold() for step in steps for word in WORD.findall(_NAME.sub(" ", step.text))}
 
 

@@ -61,9 +61,8 @@ def answering(
             return _with_test(found, "Otherwise")
         return free(found.text, "what it answers is unclear", whole=True)
     if (name := _truth(head)) is not None:
-        return (
-            _with_test(found, f"If {name}" if answer == "yes" else f"If not {name}") if answer != "nothing" else found
-        )
+        tested = _with_test(found, f"If {name}" if answer == "yes" else f"If not {name}")
+        return tested if answer != "nothing" else found
     if isinstance(head, Think | Free) and (test := _checked(head)) and answer != "nothing":
         return _with_test(found, f"{'If' if answer == 'yes' else 'Unless'} {test}")
     return found if may_be_answered(head) else free(found.text, "what it answers is unclear", whole=True)

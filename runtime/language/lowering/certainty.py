@@ -67,9 +67,8 @@ class Certainty:
         gets = phrases.beginning(bare, words_of("gets")) != ""
         takes_none = self._no_arguments(name) if gets else None
         if takes_none is None:
-            given = (
-                self._classify(f"{target} = {name}") if gets and target and " " in name and "=" not in name else None
-            )
+            named = gets and target and " " in name and "=" not in name
+            given = self._classify(f"{target} = {name}") if named else None
             return given if given is not None and (given.op is OpCode.QUE or not given.known) else None
         if not target:
             return free(text, f"what it gets from {name} is part of the sentence")
@@ -110,11 +109,8 @@ class Certainty:
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
-            why = (
-                "what it returns may be part of what is said"
-                if ends and phrase("returns something").inside(plain)
-                else why
-            )
+            returns = ends and phrase("returns something").inside(plain)
+            why = "what it returns may be part of what is said" if returns else why
         why = why or why_governed(found, text)
         return free(text, why, whole=found.op is OpCode.CND) if why else None
 

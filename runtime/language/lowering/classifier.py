@@ -222,11 +222,9 @@ class Classifier:
         if cut is None or first is None:
             return False
         speaks = phrase("tell").begins(rest) or phrase("ask always").begins(rest)
-        return (
-            first.op is OpCode.QUE or is_exact(rest[: cut.start()])
-            if first.known
-            else bool(speaks) and len(rest[: cut.start()].split()) > _MORE_THAN_A_VERB
-        )
+        if first.known:
+            return first.op is OpCode.QUE or is_exact(rest[: cut.start()])
+        return bool(speaks) and len(rest[: cut.start()].split()) > _MORE_THAN_A_VERB
 
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
         """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""

@@ -106,9 +106,7 @@ class Compound:
         behind = (cut for cut in joints(text) if len(cut[0]) > len(head))
         does = [tail[cut.end() :] for cut in phrases.CLAUSE_START.finditer(tail)]
         acts = any(part and not (phrase("indirect").begins(part) or part.startswith("for ")) for part in does)
-        acts = acts and not (
-            tail.lower().startswith("when ") or (told and found.talk is not None and not found.talk.asks)
-        )
+        acts = acts and not (tail.lower().startswith("when ") or told)
         more = found.talk is None or acts
         more = more or any(self._taken_apart(found, text, *cut) for cut in behind)
         return free(text, "the scope of its condition is unclear") if more else None
@@ -305,9 +303,8 @@ class Compound:
             return after
         if indirect and found.op is OpCode.TNK and (phrase("tell").begins(bare) or phrase("ask always").begins(bare)):
             apart = text[len(head) :].lstrip().startswith(",")
-            return (
-                self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
-            )
+            inside = free(text, f"{tail!r} may be part of what is thought")
+            return self._sequence(text, [head, tail]) if apart else inside
         changes = phrase("acts").begins(bare) and is_exact(bare) and not phrase("goes on").inside(unquoted(head))
         if indirect and not changes and not phrase("code").begins(bare) and not goes_to_a_step(bare):
             sets = any(one.text != bare for one in settings_of(bare)) or is_exact(tail)

@@ -88,11 +88,8 @@ def is_a_thing(said: str) -> bool:
 
 def is_told_to(head: str, rest: str, verb: str) -> bool:
     """Whether "and wait" belongs to what somebody is told to do: "Tell the user to restart it and wait a minute"."""
-    asks = (
-        verb.lower().endswith("ask")
-        or phrase("until they").begins(rest.strip())
-        or (words_of("of an answer") & set(rest.lower().replace("'", " ").split()))
-    )
+    asks = verb.lower().endswith("ask") or phrase("until they").begins(rest.strip()) is not None
+    asks = asks or not words_of("of an answer").isdisjoint(rest.lower().replace("'", " ").split())
     return is_indirect(head) and not asks
 
 
@@ -149,7 +146,7 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         if new is not None:
             return f"it does not say who gives ${new}"
         return "it may be more than words" if phrase("gives more than words").begins(bare) else ""
-    if words[1:2] in (["that"], ["this"]) and phrase("people").is_all_of(" ".join(words[2:3])):
+    if phrase("whoever is meant").inside(bare):
         return "who is meant is known only when it runs"
     if "$" in bare and _may_be_left_out(bare):
         return OPTIONAL

@@ -117,8 +117,7 @@ def _tested(loop: Loop | None, item: ListItem) -> set[str]:
         return set()
     said = [phrases.plain(inner.text) for child in item.children for inner in child.walk()]
     parts = [*said, *(tail for text in said for _, tail in joints(text))]
-    changed = [
-        target for part in parts for one in settings_of(phrase("opening").without(part)) for target in one.targets
-    ]
+    made = (one for part in parts for one in settings_of(phrase("opening").without(part)))
+    changed = [target for one in made for target in one.targets]
     asked = [name for text in said if phrase("ask always").begins(text) for name in phrases.VARIABLE.findall(text)]
     return {*loop.over.names} - {name.removeprefix("$").partition(":")[0] for name in changed} - {*asked}

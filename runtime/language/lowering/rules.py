@@ -262,9 +262,8 @@ class _StepLowering:
             found = self._with_steps_below(found, item)
         elif item.children and (body := found.body) and (inner := self._classifier.classify(body)).op is OpCode.CND:
             found = found if inner.body else replace(found, body=f"{body.rstrip(' :')}:")
-        return (
-            (replace(found, text=_folded(item).text), _folded(item)) if found.whole and item.children else (found, item)
-        )
+        whole = found.whole and item.children
+        return (replace(found, text=_folded(item).text), _folded(item)) if whole else (found, item)
 
     def _with_steps_below(self, found: LoweredInstruction, item: ListItem) -> LoweredInstruction:
         """A step with others below it: if its sentence makes them depend on something, it is split or stays free."""

@@ -160,9 +160,8 @@ class Speech:
         agent = False
         for before, one, behind in zip(tokens, tokens[1:], (*tokens[2:], None), strict=False):
             noun = agent and told[: one.at].endswith(" and the ") and not phrase("people").is_all_of(one.text)
-            also = (
-                before.text in ("and", "then") and (one.kind == "AGENT" or noun) and one.text not in (target, *others)
-            )
+            named = (one.kind == "AGENT" or noun) and one.text not in (target, *others)
+            also = before.text in ("and", "then") and named
             if also and (before.text == "then" or behind is None or behind.text in _BEHIND_WHOM):
                 return free(text, f"whether it is for {one.text}, too, is unclear")
             agent = before.kind == "AGENT"
