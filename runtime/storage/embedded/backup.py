@@ -12,7 +12,6 @@ it.
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import hashlib
 import io
@@ -31,7 +30,7 @@ from typing import IO, BinaryIO
 from msgspec import Struct
 
 from runtime.core.errors import ConfigError, StorageUnavailable
-from runtime.storage.embedded.data_directory import exclusive_use, prepare
+from runtime.storage.embedded.data_directory import exclusive_use, prepare, try_lock
 
 FORMAT = 1
 LOG = "appendonlydir"
@@ -222,12 +221,11 @@ def _move_away(data_dir: Path, name: str) -> None:
 @contextmanager
 def _no_server(data_dir: Path) -> Iterator[None]:
     """Keep a server of the directory from starting in the block. Raises ConfigError while one runs."""
-    handle = os.open(data_dir / "valkey.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = try_lock(data_dir / "valkey.lock")
+    if handle is None:
+        raise ConfigError(f"The database in {data_dir} is in use. Stop the commands that read it first.")
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-    except BlockingIOError:
-        raise ConfigError(f"The database in {data_dir} is in use. Stop the commands that read it first.") from None
     finally:
         os.close(handle)
 

@@ -31,20 +31,29 @@ def prepare(data_dir: Path) -> Path:
     return data_dir.resolve()
 
 
+def try_lock(path: Path) -> int | None:
+    """Lock a file, until its handle is closed; None where somebody else has."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle
+
+
 @contextmanager
 def exclusive_use(data_dir: Path) -> Iterator[None]:
     """Keep every other gateway out of the directory. Raises ConfigError that names the process using it."""
     path = prepare(data_dir) / "node.lock"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = try_lock(path)
+    if handle is None:
+        owner = path.read_text().strip() or "unknown"
+        raise ConfigError(
+            f"The data directory {data_dir} is in use by another gateway (process {owner}). "
+            "Stop it, or choose another directory with --data-dir."
+        )
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = path.read_text().strip() or "unknown"
-            raise ConfigError(
-                f"The data directory {data_dir} is in use by another gateway (process {owner}). "
-                "Stop it, or choose another directory with --data-dir."
-            ) from None
         os.ftruncate(handle, 0)
         os.write(handle, f"{os.getpid()}\n".encode())
         yield

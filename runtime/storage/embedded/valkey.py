@@ -15,7 +15,6 @@ disk makes likely. With `appendfsync no` it writes before it answers.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import signal
@@ -34,7 +33,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import StorageBack, StorageDoubted, StorageLost
-from runtime.storage.embedded.data_directory import prepare, socket_path
+from runtime.storage.embedded.data_directory import prepare, socket_path, try_lock
 from runtime.storage.embedded.server_binary import find_server_binary
 
 RESTARTS_PER_MINUTE = 5
@@ -213,7 +212,7 @@ async def _obtain(data_dir: Path, socket: Path) -> _OwnServer | _OtherServer:
         with anyio.fail_after(_START_LIMIT_S):
             pause_s = _FIRST_PAUSE_S
             while True:
-                lock = _try_lock(data_dir / "valkey.lock")
+                lock = try_lock(data_dir / "valkey.lock")
                 if lock is not None:
                     try:
                         return await _start(data_dir, socket, lock)
@@ -229,16 +228,6 @@ async def _obtain(data_dir: Path, socket: Path) -> _OwnServer | _OtherServer:
             f"The server of {data_dir} was not ready within {_START_LIMIT_S:.0f} s. "
             f"See {_log_path(data_dir)}.{_log_end(data_dir)}"
         ) from None
-
-
-def _try_lock(path: Path) -> int | None:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
-    return handle
 
 
 async def _start(data_dir: Path, socket: Path, lock: int) -> _OwnServer:
