@@ -126,9 +126,7 @@ class ReachabilityLint:
         self._deliver = {str(agent.metadata.get(key)).rpartition(".")[2] for agent in program.agents for key in keys}
 
     def in_agent(self, agent: AgentSpec) -> Iterator[Finding]:
-        """Playbooks without a trigger that no text of their agent names, and that nobody else can call. A name in any
-        form counts: `Get the order status` names GetOrderStatus. Says nothing of agents of which nothing begins, or in
-        which a model chooses among all playbooks."""
+        """Playbooks without a trigger that no text of their agent names, in any form, and that nobody else can call."""
         by_name = {playbook.name: playbook for playbook in agent.playbooks}
         reached = {name for name, playbook in by_name.items() if _is_root(playbook)}
         if not reached:

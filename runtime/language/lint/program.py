@@ -26,8 +26,7 @@ _MOST = 100
 
 
 def lint(program: Program, built_in: Collection[str], lines: SourceLines | None = None) -> list[Diagnostic]:
-    """Warnings in the order of the program, the first 100 besides those about its Python. `built_in` are the names that
-    can be called everywhere. With the `lines` of the source, each warning points at its word and shows its line."""
+    """Warnings in the order of the program, the first 100 besides those about its Python."""
     known: SourceLines = lines or {}
     python = lint_of_first_implementation(program, built_in)
     return [*python, *(found.diagnostic(known) for found in islice(_findings(program, built_in, known), _MOST))]

@@ -45,8 +45,7 @@ class VariableLint:
         self._made_with = set(_made_with(program))
 
     def in_agent(self, agent: AgentSpec) -> Iterator[Finding]:
-        """Variables of which each occurrence reads, and names that are another's with two letters swapped. What may set
-        a variable counts as setting it: a question to a person, prose, Python, the agent that creates this one."""
+        """Variables of which each occurrence reads, and names that are another's with two letters swapped."""
         uses = list(_uses(agent))
         if not uses:
             return

@@ -43,9 +43,7 @@ def answer_in(found: LoweredInstruction) -> str | None:
 def answering(
     found: LoweredInstruction, answer: str, before: Step | None, said_before: str | None, above: Step | None
 ) -> LoweredInstruction:
-    """The condition in full, where what stands before it is a question with a value, a check that is exact, or the
-    opposite condition; as it is where a model judges the answer; else a free step. `said_before` is the answer that the
-    step before is itself, `above` the step that it stands below, without those steps."""
+    """The condition in full, where a value, an exact check or the opposite answers it; else as it is, or free."""
     while before is not None and before.children and before.op is not OpCode.CND:
         before = before.children[-1]
     stands = before or (above if above is not None and above.op is not OpCode.CND else None)

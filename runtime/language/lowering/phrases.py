@@ -39,9 +39,7 @@ def begins_control(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def plain(text: str) -> str:
-    """A step without what is only its looks: a box to tick, its number, emphasis at its beginning, code marks around
-    variables and calls, and what Python would write around a call or for "else if". What stands in quotes stays as it
-    is."""
+    """A step without what is only its looks: a box, its number, emphasis, code marks, and Python around a call."""
     if text.startswith(_LOOKS):
         bare = text[len(_BOXES[0]) :].lstrip() if text.startswith(_BOXES) else text
         text = _EMPHASIS.sub(r"\2", _without_code(bare))

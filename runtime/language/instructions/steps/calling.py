@@ -18,8 +18,7 @@ _FILES = (FILE, Path(__file__).parent / "calling.grammar")
 
 @lru_cache(maxsize=1024)
 def given_to(said: str, params: Collection[str]) -> tuple[str, str] | None:
-    """The arguments, as they are written in a call, and the variable for its result ("" for none) in "with $pin and
-    save it as $ok". A name before a value is that of one of the `params`. None where people may mean something else."""
+    """The arguments of a call, and the variable for its result ("" for none); None where people may differ."""
     tokens = tokens_of(plain_marks(said.strip().rstrip(".;")))
     found = ConditionChart(grammar_of(*_FILES), _ACTIONS, tokens).meanings("given") if tokens else ()
     arguments, target = found[0] if len(found) == 1 else ((), None)

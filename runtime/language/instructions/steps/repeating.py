@@ -46,9 +46,7 @@ class BranchReading(Struct, frozen=True):
 
 
 class _Opening(Struct, frozen=True):
-    """How a loop begins; behind it stands what it tests (`kind` is WHILE or UNTIL), or what it goes through: for a
-    `variable`, or for what the word `noun` names. `of` says that the word stands for a part of that, and `takes` what
-    can stand there: a list with a name, numbers, a noun, or any items; `together`, "all" stands before the noun."""
+    """How a loop begins; behind it stands what it tests, or what it goes through for a `variable` or a `noun`."""
 
     kind: LoopKind
     variable: str = ""

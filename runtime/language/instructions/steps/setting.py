@@ -56,8 +56,7 @@ class SetReading(Struct, frozen=True):
 
 
 class _Meaning(Struct, frozen=True):
-    """What the grammar makes: targets, an operator, and the code of the value; without code the value stands behind,
-    where it may be anything, is `exact`, a `plain` number or list, or is said by the `step` as a whole."""
+    """What the grammar makes: targets, an operator, and the code of the value, or what may stand behind as one."""
 
     targets: tuple[str, ...]
     operator: str = ""

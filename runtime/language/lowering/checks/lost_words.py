@@ -29,10 +29,7 @@ _BEFORE, _BEHIND = frozenset(" (,;\n"), frozenset(" ),;\n")
 
 
 def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | None = None) -> list[str]:
-    """The words of an author's text that stand in none of the instructions ("QUE Say(user, Hello)"), in its order.
-    Compared are words, numbers, $variables and texts in quotes; not those that carry no meaning of their own ("the",
-    "please"), and not those that an instruction's code stands for ("wait for the user"). With `operands`, their texts,
-    a word must stand in one of these."""
+    """The words of an author's text, in its order, that stand in no instruction, nor, if given, in its `operands`."""
     rows = tuple(compiled)
     said = _apart_from_what_was_found(said, rows)
     there = "\n".join(rows if operands is None else operands)
