@@ -54,6 +54,7 @@ _TYPES = (
     "Types are str, int, float, bool, list, dict, date, datetime, time, image and file; `list[str]` says what is in a "
     "list."
 )
+_SIGNS = frozenset("=<>")
 _WITHIN = frozenset(",:;")
 """Marks inside of a sentence."""
 _MARKS = "*_`#- \t"
@@ -178,6 +179,12 @@ def two_readings(playbook: PlaybookSpec) -> Iterator[Finding]:
             elif exact := _exact_beginning(test.text):
                 message = f"a model judges this condition: `{exact}` is exact, and what follows is not"
                 yield Finding(step.span, message, word=test.text[len(exact) :].strip(" ,"), severity="note")
+            elif not _SIGNS.isdisjoint(STRING.sub("", test.text)):
+                message = "a model judges this condition, though it has signs as exact ones have"
+                yield Finding(step.span, message, "For example: $x == 3, $x >= 3 and $y < 2.", test.text)
+            elif test.text in {found[1] for one in playbook.walk_steps() for found in VARIABLE.finditer(one.text)}:
+                message = f"a model judges whether {test.text} is so"
+                yield Finding(step.span, message, f"Did you mean ${test.text}?", test.text)
 
 
 def _exact_beginning(text: str) -> str:
