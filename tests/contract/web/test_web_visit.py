@@ -78,7 +78,7 @@ async def test_a_page_that_floods_is_closed() -> None:
         ("[]", "must be a JSON object"),
         ('{"t": "sing"}', "unknown frame type 'sing'"),
         ('{"t": "join"}', "'room' must be a string"),
-        ('{"t": "join", "room": "No Such"}', "There is no room"),
+        ('{"t": "join", "room": "No Such"}', "The address of a room has small letters"),
         ('{"t": "join", "room": "nowhere"}', "no room 'nowhere'"),
         ('{"t": "join", "room": "lobby", "version": -1}', "'version' must be a whole number"),
         ('{"t": "say", "id": "1", "room": "lobby", "text": "x"}', "'id' must be a UUID"),
