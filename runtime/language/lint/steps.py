@@ -179,7 +179,7 @@ def two_readings(playbook: PlaybookSpec) -> Iterator[Finding]:
             elif exact := _exact_beginning(test.text):
                 message = f"a model judges this condition: `{exact}` is exact, and what follows is not"
                 yield Finding(step.span, message, word=test.text[len(exact) :].strip(" ,"), severity="note")
-            elif not _SIGNS.isdisjoint(STRING.sub("", test.text)):
+            elif not _SIGNS.isdisjoint(STRING.sub("", test.text)[:-1]) and test.text[-1] not in _SIGNS:
                 message = "a model judges this condition, though it has signs as exact ones have"
                 yield Finding(step.span, message, "For example: $x == 3, $x >= 3 and $y < 2.", test.text)
             elif test.text in {found[1] for one in playbook.walk_steps() for found in VARIABLE.finditer(one.text)}:
