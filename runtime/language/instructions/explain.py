@@ -165,8 +165,15 @@ def _set(part: Set) -> StepPart:
     names = listed([_declared(variable) for variable in part.variables])
     if isinstance(part.value, Prose):
         return StepPart(PartKind.VALUE, f"{names}: {part.value.text}")
-    operator = f"{names} {part.operator} " if part.operator else ""
-    return _alone(f"Set {names} to {operator}{value_in_english(part.value)}.")
+    value = value_in_english(part.value)
+    match part.operator:
+        case "+":
+            return _alone(f"Add {value} to {names}.")
+        case "-":
+            return _alone(f"Take {value} from {names}.")
+        case "":
+            return _alone(f"Set {names} to {value}.")
+    return _alone(f"Set {names} to {names} {part.operator} {value}.")
 
 
 def _condition(part: Condition) -> StepPart:

@@ -43,6 +43,9 @@ def _below(line: str) -> tuple[Step, ...]:
             ],
         ),
         ("EXE $n = $m + 1", ["alone: Set $n to $m + 1."]),
+        ("EXE $n += 2", ["alone: Add 2 to $n."]),
+        ("EXE $n -= $m", ["alone: Take $m from $n."]),
+        ("EXE $n *= 2", ["alone: Set $n to $n * 2."]),
         ("EXE Extract the $town:str from $text", ["value: $town:str: Extract the $town:str from $text"]),
         (
             "QUE $ok = Ship(street=$street, count=1)",
