@@ -194,15 +194,16 @@ class RoomBoard:
         """Send the page a cut through the room, and from then on its events."""
         async with self._lock(room):
             await self._echo.follow(room)
+            if not self._is_out(browser, room):
+                await self._give_hue(room, browser.person.id)
+            hues = await self._hues.of(room)
             cut = await self._changed(room, version) if version else None
             if cut is None:
                 cut = await self._page(room, before_seq=None, reset=True)
             if self._is_out(browser, room):  # and has been told so, since the request was admitted
                 return
             self._seen.setdefault(room, max((shown.message.version for shown in cut.messages), default=version or 0))
-            await self._give_hue(room, browser.person.id)
-            hues = await self._hues.of(room)
-            self._hub.show(browser, room)
+            self._hub.show(browser, room)  # nothing was awaited since the cut: what grows meanwhile would be lost
             browser.push(codec.joined(room, cut, self._hub.presence(room), hues))
         if await self._echo.follow(room):  # the last page before this one had left meanwhile
             await self.catch_up(room)
@@ -229,16 +230,15 @@ class RoomBoard:
             rooms = [room] if room else [head.id for head in await self.rooms(browser.person.id)]
             unread: deque[tuple[str, int | None]] = deque((one, None) for one in rooms)
             pages = MAX_SEARCHED // _SEARCHED_AT_ONCE
-            while unread and pages and (room == "" or len(looked_for.found) <= MAX_FOUND):
+            while unread and pages and (room == "" or len(looked_for.exact) <= MAX_FOUND):
                 one, before = unread.popleft()
                 page, pages = await self._store.history(one, before_seq=before, limit=_SEARCHED_AT_ONCE), pages - 1
                 looked_for.look(one, map(self._now, page))
                 if len(page) == _SEARCHED_AT_ONCE:
                     unread.append((one, page[0].seq))
-            found = [(one, each) for one, each in looked_for.found if not self._is_out(browser, one)]
+            found, meant = looked_for.found(lambda one: not self._is_out(browser, one))
         found.sort(key=lambda one: (one[1].message.sent_at, one[1].message.seq), reverse=True)
         more = len(found) > MAX_FOUND
-        meant = looked_for.meant if found else []
         browser.push(codec.found(room, words, found[:MAX_FOUND], meant, more=more, whole=more or not unread))
 
     def people(self, room: str) -> Sequence[WebVisitor]:
@@ -274,8 +274,8 @@ class RoomBoard:
             found = await self._store.changes(room, after_version=self._seen[room], limit=MAX_CHANGES + 1)
             self._seen[room] = max((kept.version for kept in found), default=self._seen[room])
             if len(found) > MAX_CHANGES:
-                cut = await self._page(room, before_seq=None, reset=True)
                 hues = await self._hues.of(room)
+                cut = await self._page(room, before_seq=None, reset=True)
                 self._hub.to_room(room, codec.joined(room, cut, self._hub.presence(room), hues))
                 return
             for kept in found:

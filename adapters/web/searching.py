@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from adapters.web.codec import ShownMessage
 from runtime.core.near_names import mistakes_between
@@ -19,8 +19,8 @@ class WordSearch:
     def __init__(self, words: str) -> None:
         self._words = words.casefold().split()
         self._alike: dict[tuple[str, str], bool] = {}
-        self._exact: list[tuple[str, ShownMessage]] = []
-        self._near: list[tuple[str, ShownMessage]] = []
+        self.exact: list[tuple[str, ShownMessage]] = []
+        self._near: list[tuple[str, ShownMessage, set[str]]] = []
 
     def look(self, room: str, messages: Iterable[ShownMessage]) -> None:
         for each in messages:
@@ -28,26 +28,34 @@ class WordSearch:
             text = " ".join([said.text, said.author_name, *(file.name for file in said.files)]).casefold()
             if said.deleted or not self._words:
                 continue
-            if all(word in text for word in self._words):
-                self._exact.append((room, each))
-            elif not self._exact and all(word in text or self._nearly(word, text) for word in self._words):
-                self._near.append((room, each))
+            lacking = [word for word in self._words if word not in text]
+            if not lacking:
+                self.exact.append((room, each))
+            elif not self.exact and (meant := self._meant(lacking, text)):
+                self._near.append((room, each, meant))
 
-    def _nearly(self, word: str, text: str) -> bool:
-        if len(word) < _LEAST_CHARS or not word.isalpha():
+    def _meant(self, lacking: Sequence[str], text: str) -> set[str]:
+        """The words of a text that are like those that it lacks; none unless each of these has one."""
+        if any(len(word) < _LEAST_CHARS or not word.isalpha() for word in lacking):
+            return set()
+        meant, there = set[str](), set(_WORD.findall(text))
+        for word in lacking:
+            near = {other for other in there if self._is_like(word, other)}
+            if not near:
+                return set()
+            meant |= near
+        return meant
+
+    def _is_like(self, word: str, other: str) -> bool:
+        if not -1 <= len(word) - len(other) <= 1:
             return False
-        pairs = [(word, other) for other in set(_WORD.findall(text))]
-        for pair in pairs:
-            if pair not in self._alike:
-                self._alike[pair] = mistakes_between(*pair, 1) is not None
-        return any(self._alike[pair] for pair in pairs)
+        if (word, other) not in self._alike:
+            self._alike[word, other] = mistakes_between(word, other, 1) is not None
+        return self._alike[word, other]
 
-    @property
-    def found(self) -> list[tuple[str, ShownMessage]]:
-        """What was found, with its rooms."""
-        return self._exact or self._near
-
-    @property
-    def meant(self) -> list[str]:
-        """The words that were found for those that are nowhere."""
-        return [] if self._exact else [other for (_, other), alike in self._alike.items() if alike]
+    def found(self, sees: Callable[[str], bool]) -> tuple[list[tuple[str, ShownMessage]], list[str]]:
+        """What was found in the rooms that somebody `sees`, and there the words that were taken for those meant."""
+        if self.exact:
+            return [(room, each) for room, each in self.exact if sees(room)], []
+        near = [(room, each, meant) for room, each, meant in self._near if sees(room)]
+        return [(room, each) for room, each, _ in near], sorted(set[str]().union(*(meant for *_, meant in near)))

@@ -150,6 +150,37 @@ async def test_everybody_of_the_chat_can_be_mentioned_and_enter_takes_nobody_els
         await expect(text).to_have_value("@Bob ")
 
 
+async def test_the_names_for_a_mention_are_asked_for_once(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await entered(browser, chat.url, "Bob", "team")
+        ada = await entered(browser, chat.url, "Ada")
+        asked: list[str] = []
+
+        def counting(socket: WebSocketRoute) -> None:
+            server = socket.connect_to_server()
+
+            def passed_on(frame: str | bytes) -> None:
+                asked.extend([str(frame)] * ('"people"' in str(frame)))
+                server.send(frame)
+
+            socket.on_message(passed_on)
+
+        await ada.route_web_socket("**/ws", counting)
+        await ada.reload()
+        await expect(ada.locator("#presence")).to_contain_text("here")
+        text = ada.locator("#room-composer textarea")
+        for _ in range(3):
+            await text.press_sequentially("@")
+            await expect(ada.get_by_role("option")).to_have_text(["@Bob not in this room"])
+            await text.press("Backspace")
+            await ada.evaluate("() => new Promise(requestAnimationFrame)")
+        await text.press_sequentially("@")
+        await text.press_sequentially("Bob")
+        await expect(ada.get_by_role("option")).to_have_text(["@Bob not in this room"])
+        await ada.keyboard.press("Enter")
+        assert len(asked) == 4
+
+
 async def test_a_room_of_two_says_who_hears_and_whether_the_other_is_there_and_the_list_keeps_its_order(
     browser: Browser,
 ) -> None:

@@ -25,10 +25,10 @@ export class Suggestions {
     return !this.list.hidden;
   }
 
-  /** Show the entries that match the text before the cursor. */
-  update() {
+  /** Show the entries that match the text before the cursor; `asks` for others' names, unless they have just come. */
+  update(asks = true) {
     const before = this.input.value.slice(0, this.input.selectionEnd);
-    this.items = this.commands(before) ?? this.names(before) ?? [];
+    this.items = this.commands(before) ?? this.names(before, asks) ?? [];
     this.at = 0;
     this.list.replaceChildren(...this.items.map((item, at) => this.draw(item, at)));
     if (!this.items.length) return this.close();
@@ -43,11 +43,11 @@ export class Suggestions {
     return fitting.map(({ name, about }) => ({ from: 0, text: `/${name}`, about, name: `/${name}` }));
   }
 
-  names(before) {
+  names(before, asks) {
     const found = /(^|[\s(])@([\p{L}\p{N}_.-]*)$/u.exec(before);
     if (!found) return null;
     const typed = found[2].toLowerCase();
-    if (!typed) this.sources.ask();
+    if (asks && !typed) this.sources.ask();
     const fitting = this.sources.names().filter(({ name }) => name.toLowerCase().split(/\s/).some((word) => word.startsWith(typed)));
     const from = before.length - found[2].length - 1;
     return fitting.slice(0, MOST).map(({ shown, kind }) => ({ from, text: `@${shown} `, about: kind, name: `@${shown}` }));

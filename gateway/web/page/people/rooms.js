@@ -79,7 +79,7 @@ export class Rooms {
   directory(frame) {
     Room.everybody = frame.people;
     this.chat.learnNames();
-    for (const { composer } of [this.chat.main, this.chat.side]) if (document.activeElement === composer.input) composer.suggestions.update();
+    for (const { composer } of [this.chat.main, this.chat.side]) if (document.activeElement === composer.input) composer.suggestions.update(false);
     this.choose?.(frame);
     this.choose = null;
   }

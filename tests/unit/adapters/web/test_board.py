@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,9 +30,26 @@ def growing(message_id: str, text: str) -> RoomPost:
     return RoomPost(message_id, "1000", "Guide", "agent", text, NOON, final=False)
 
 
-def board_of(hub: Hub | None = None, records: MemoryRecords | None = None) -> RoomBoard:
+class SlowRecords(MemoryRecords):
+    """Records during whose reading something else happens, once."""
+
+    async def get(self, name: str, /) -> str | None:
+        if self.meanwhile is not None:
+            happens, self.meanwhile = self.meanwhile, None
+            await happens()
+        return await super().get(name)
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+
+def board_of(
+    hub: Hub | None = None,
+    records: MemoryRecords | None = None,
+    hues: MemoryRecords | None = None,
+    rooms: MemoryRoomStore | None = None,
+) -> RoomBoard:
     charters = RoomCharters(records or MemoryRecords())
-    return RoomBoard(MemoryRoomStore(), hub or Hub(), Echo(None), charters, RoomHues(MemoryRecords()))
+    return RoomBoard(rooms or MemoryRoomStore(), hub or Hub(), Echo(None), charters, RoomHues(hues or MemoryRecords()))
 
 
 async def seen(shown: RoomBoard, room: str = "lobby", version: int | None = None) -> dict[str, Any]:
@@ -115,3 +133,69 @@ async def test_who_is_taken_out_of_a_room_while_a_request_waits_is_shown_nothing
         await shown.alter("private-1", lambda now: replace(now, people={}))
     assert page.room is None
     assert "Sunday" not in "".join(page._frames)
+
+
+async def test_what_grows_while_the_colours_of_a_room_are_read_is_not_lost_for_who_comes() -> None:
+    hues = SlowRecords()
+    shown = board_of(hues=hues)
+    await shown.post("lobby", growing("m1", "On"))
+    hues.meanwhile = lambda: shown.change("lobby", "m1", "Once upon", final=False)
+    assert [each["text"] for each in (await seen(shown))["messages"]] == ["Once upon"]
+
+
+async def test_what_grows_while_the_colours_of_a_room_are_read_is_not_taken_back_from_who_missed_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(board, "MAX_CHANGES", 1)
+    hues, hub, rooms = SlowRecords(), Hub(), MemoryRoomStore()
+    shown, elsewhere = board_of(hub, hues=hues, rooms=rooms), board_of(rooms=rooms)
+    await shown.post("lobby", growing("m1", "On"))
+    page = ConnectedPage(WebVisitor("web:ada", "Ada"))
+    hub.enter(page)
+    await shown.join(page, "lobby", None)
+    for number in range(2):
+        await elsewhere.post("lobby", RoomPost(f"n{number}", "web:bob", "Bob", "person", "Hi", NOON))
+    hues.meanwhile = lambda: shown.change("lobby", "m1", "Once upon", final=False)
+    await shown.catch_up("lobby")
+    frames = [json.loads(await page.next_frame()) for _ in range(page.waiting)]
+    last = [frame for frame in frames if frame["t"] == "joined"][-1]
+    assert last["reset"]
+    assert last["messages"][0]["text"] == "Once upon"
+
+
+async def test_who_is_taken_out_of_a_room_while_its_colours_are_read_does_not_come_in() -> None:
+    hub, hues, ada = Hub(), SlowRecords(), WebVisitor("web:ada", "Ada")
+    shown = board_of(hub, hues=hues)
+    await shown.alter("private-1", lambda _: RoomCharter("Wedding", "private", ada.id, {ada.id: ada.name}))
+    await shown.post("private-1", growing("m1", "On Sunday"))
+    page = ConnectedPage(ada)
+    hub.enter(page)
+    hues.meanwhile = lambda: shown.alter("private-1", lambda now: replace(now, people={}))
+    await shown.join(page, "private-1", None)
+    assert page.room is None
+    assert "Sunday" not in "".join(page._frames)
+
+
+async def found_by(shown: RoomBoard, room: str, words: str) -> tuple[list[str], list[str]]:
+    page = ConnectedPage(WebVisitor("web:ada", "Ada"))
+    await shown.search(page, room, words)
+    frame = json.loads(await page.next_frame())
+    return [each["text"] for each in frame["messages"]], frame["meant"]
+
+
+async def test_words_that_are_alike_do_not_hide_the_exact_ones_that_were_said_earlier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(board, "MAX_FOUND", 2)
+    monkeypatch.setattr(board, "_SEARCHED_AT_ONCE", 3)
+    shown = board_of()
+    for number, text in enumerate(["it works", *["in words"] * 6]):
+        await shown.post("lobby", RoomPost(f"m{number}", "web:bob", "Bob", "person", text, NOON))
+    assert await found_by(shown, "lobby", "works") == (["it works"], [])
+
+
+async def test_a_search_tells_only_of_words_in_the_messages_that_it_shows() -> None:
+    shown = board_of()
+    for number, text in enumerate(["wonks", "good words"]):
+        await shown.post("lobby", RoomPost(f"m{number}", "web:bob", "Bob", "person", text, NOON))
+    assert await found_by(shown, "lobby", "works good") == (["good words"], ["words"])
