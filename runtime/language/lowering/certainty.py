@@ -87,8 +87,9 @@ class Certainty:
         head = bare[: kept.start()]
         if phrase("finds out from somebody").begins(phrase("opening").without(head)):
             return None
-        made = phrases.beginning(head, words_of("makes")) and "(" not in head and not phrase("ask").begins(head)
-        return LoweredInstruction(OpCode.EXE, f"{kept['target']} = {head}") if made else None
+        made = phrases.beginning(head, words_of("makes")) or phrase("gives a mark").begins(head)
+        sure = made and "(" not in head and not phrase("ask").begins(head)
+        return LoweredInstruction(OpCode.EXE, f"{kept['target']} = {head}") if sure else None
 
     def doubt(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """The free step in place of an instruction that may mean something else; None where it is sure."""

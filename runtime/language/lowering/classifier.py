@@ -105,6 +105,15 @@ class Classifier:
         if offer := phrase("offers options").is_all_of(_bare(text)):
             options = ", ".join(messages.QUOTATION.findall(offer["options"]))
             return waiting_call(f"{offer['target']} = Ask({offer['question']}, [{options}])")
+        if one := phrase("set to one of several").inside(text.rstrip(" .")):
+            kept = f"{one['target']}:str"
+            chosen = self.classify(f"{text[: one.start()].rstrip()}, and set {kept}", whole=whole)
+            if chosen.known and chosen.text.startswith(f"{kept} = "):
+                return replace(chosen, text=f"{chosen.text}: {one['options']}")
+            asks = chosen.talk is not None and chosen.talk.asks and not chosen.after
+            if asks and chosen.text.endswith(f" gave {one['target']}"):
+                said = chosen.text.replace(f"{kept});", f"{kept} to {one['options']});")
+                return replace(chosen, text=f"{said}:Literal[{', '.join(messages.QUOTATION.findall(one['options']))}]")
         if not whole and (several := self._compound.in_parts(text, _bare(text))):
             return several
         found = self._one(text)

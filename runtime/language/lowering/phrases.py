@@ -23,7 +23,7 @@ CLAUSE_START = re.compile(
     r",(?!\d{3}\b)\s*(?:then\s+)?|(?<=\s)(?<!by )(?<!til )(?<!till )(?<!ince )then\s+|:\s+", re.IGNORECASE
 )
 
-VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
+VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \"\[\]]*\])?)?")
 _EMPHASIS = re.compile(r"^(\*\*|__|\*|_)(?=[^\W_])([^*_]+)(?<=[\w,:])\1(?!\w)")
 _CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[^\W\d]\w*\.)?[^\W\d]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
 _LOOKS = ("[", "`", "*", "_")
