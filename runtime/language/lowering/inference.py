@@ -17,10 +17,8 @@ TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
 
 
 class FirstUses:
-    """Gives the variables of one playbook their types, where they first appear in the order of the text. A variable
-    that is assigned a literal, or what a playbook with a declared result gives, gets that type: `$n = 3` is `$n:int =
-    3`. One that has a type already, by its author or as a parameter, keeps it; one that is also given something of
-    another type, or changed by a step in prose, has none."""
+    """Gives the variables of one playbook their types, where they first appear: `$n = 3` is `$n:int = 3`. One with a
+    type keeps it; one that also gets something of another type, or that a step in prose changes, has none."""
 
     def __init__(self, typed: frozenset[str], results: Mapping[str, str]) -> None:
         """`typed` are variables with a type, `results` the types of playbooks' results by name."""

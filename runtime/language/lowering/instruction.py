@@ -20,9 +20,8 @@ class LoweredTalk(Struct, frozen=True):
 
 
 class LoweredInstruction(Struct, frozen=True):
-    """A classified step. `body` is what stands in the same sentence and is done when the condition holds, `after` what
-    comes after the instruction in the same step; `reason` says why the step is not `known`, and with `whole` the steps
-    below it belong to its text."""
+    """A classified step. `body` is what its sentence does if the condition holds, `after` what comes behind it in the
+    step; `reason` says why it is not `known`, and with `whole` the steps below it belong to its text."""
 
     op: OpCode
     text: str

@@ -80,19 +80,14 @@ class AskedVariables:
         if again and not (self._meeting or self._sure_last or somebody or named):
             return "what is asked again is not said"
         about = self._asked & {*self.about}
-        if (
-            self.about
-            and len(about) != 1
-            and not phrases.VARIABLE.search(bare)
-            and any(one.inside(plain) for one in (phrase("asks for another"), phrase("asks the same again")))
-        ):
+        other = any(one.inside(plain) for one in (phrase("asks for another"), phrase("asks the same again")))
+        if self.about and len(about) != 1 and other and not phrases.VARIABLE.search(bare):
             return "which value it asks for is unclear"
         if phrase("asks somebody again").inside(plain) and not phrase("asks again").inside(plain):
             return "what is asked again is not said"
         again = phrase("asks to do again").inside(plain)
         if self._meeting or again is None or not self._asked or phrases.VARIABLE.search(bare):
             return ""
-        about = self._asked & {*self.about}
         if about and about >= {*self._asked_last}:
             return ""
         return f"it may ask for {_joined(self._asked_last or sorted(self._asked))} again"
@@ -100,10 +95,9 @@ class AskedVariables:
     def _perhaps_added(self, bare: str) -> str:
         """Why an answer may be added to a list, or be the value of another variable; "" where it is sure."""
         kept = phrase("answer kept").inside(bare)
-        if kept is None and phrase("one or the other").inside(unquoted(bare)) and len(self.wanted(bare)) > 1:
-            return "it may ask for one of them, or for both"
         if kept is None:
-            return ""
+            either = phrase("one or the other").inside(unquoted(bare)) and len(self.wanted(bare)) > 1
+            return "it may ask for one of them, or for both" if either else ""
         if kept["name"] in self.lists and not kept["type"]:
             return f"it may replace the list ${kept['name']} or add to it"
         asked = {match["name"] for match in phrase("asked for").all_inside(bare[: kept.start()])} - self.given
@@ -191,8 +185,7 @@ class AskedVariables:
         if made := phrase("value at its end").is_all_of(bare):
             return LoweredInstruction(OpCode.EXE, f"{made['target']} = {made['work']}")
         new = {*phrases.VARIABLE.findall(bare)} - self.given
-        notes = new and phrases.beginning(bare, words_of("notes"))
-        if notes:
+        if new and phrases.beginning(bare, words_of("notes")):
             return free(text, f"it does not say who gives ${min(new)}")
         plain = unquoted(bare)
         kept = {one["target"].removeprefix("$") for one in phrase("goes to a variable").all_inside(plain)} & new

@@ -377,9 +377,8 @@ class Speech:
         if kept and not anew:
             asks_more = (one for one in phrases.VARIABLE.finditer(said) if said[one.end() : kept.start()].strip())
             typed = {one[1] for one in asks_more if ":" in one[0]}
-            wanted = list(
-                dict.fromkeys([*(one for one in wanted if one in typed), *phrases.VARIABLE.findall(kept.whole)])
-            )
+            also = (one for one in wanted if one in typed)
+            wanted = list(dict.fromkeys([*also, *phrases.VARIABLE.findall(kept.whole)]))
         names = " and ".join(f"${name}{types.get(name, '')}" for name in wanted)
         gave = f"the user gave {names}" if wanted else "the user answered"
         if until:
