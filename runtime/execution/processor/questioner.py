@@ -307,7 +307,7 @@ def understanding(line: str, awaited: Awaited) -> form.UnderstandQuestion:
     outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
     if until:
         outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
-    if any(phrase("human").inside(text) for text in triggers.values()):
+    if any(phrase("calls for a person").inside(text) for text in triggers.values()):
         del outcomes["human"]
     return form.UnderstandQuestion(
         (line, f"understand{awaited.attempt}"),

@@ -116,7 +116,7 @@ class Understanding(Struct, eq=False):
 
     async def _step_by_step(self, line: str, part: Ask, awaited: Awaited) -> UnderstandAnswer:
         question, plain = understanding(line, awaited), _plain_act(awaited)
-        for_people = [name for name, (text, _) in awaited.triggers.items() if phrase("human").inside(text)]
+        for_people = [name for name, (text, _) in awaited.triggers.items() if phrase("calls for a person").inside(text)]
         if plain == "human" and for_people:
             return UnderstandAnswer(for_people[0], await self._values(line, for_people[0], question, awaited))
         given = await self._given(line, awaited) if awaited.types and not plain else {}
@@ -207,9 +207,19 @@ class Understanding(Struct, eq=False):
 
 
 def _plain_act(awaited: Awaited) -> str:
-    """What a message surely is in place of an answer; "" where a model has to say. "Never mind" may mean a *no*."""
+    """What a message surely is in place of an answer; "" where a model has to say.
+
+    "Never mind" may mean a *no*, or be how a talk ends; and a question may have offered it: "Change it, or cancel it?"
+    """
+    offered, said = (
+        {found.whole.casefold() for found in phrase("word of an act").all_inside(text)}
+        for text in (awaited.asked, awaited.heard)
+    )
+    agrees = "bool" in awaited.types.values()
+    if offered & said or (agrees and phrase("did not hear").inside(awaited.heard)):
+        return ""
     acts = (name.removeprefix("plain ") for name, one in phrases_of("Acts").items() if one.is_all_of(awaited.heard))
-    return next((act for act in acts if act in ("repeat", "human") or "bool" not in awaited.types.values()), "")
+    return next((act for act in acts if act in ("repeat", "human") or not (agrees or awaited.until)), "")
 
 
 def _corrects(awaited: Awaited) -> bool:

@@ -67,7 +67,7 @@ async def up_to(example: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
     came, wanted = "", example.casefold()
     async for piece in pieces:
         before, came = came, came + piece
-        at = came.casefold().find(wanted) if example else -1
+        at = came.casefold().find(wanted)
         if at < 0 or came[:at].rstrip(f"{_AROUND})").strip(_AROUND)[:1] not in ("", "("):
             yield piece
         elif len(before) < at + len(example):
@@ -127,7 +127,7 @@ class FrameQuestions(Struct, eq=False):
         async def read(question: form.Question, reply: QuestionReply, number: int) -> Any:
             nonlocal corrected
             pieces = reply.words(number)
-            if isinstance(question, form.WordsQuestion):
+            if isinstance(question, form.WordsQuestion) and question.example:
                 pieces = up_to(question.example, pieces)
             if corrected or not isinstance(question, form.WordsQuestion) or question.begun:
                 return await say(pieces)

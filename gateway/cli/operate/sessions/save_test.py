@@ -9,7 +9,6 @@ import typer
 
 from gateway.cli.operate.database import lines_of, no_session, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, plain_errors, say
-from runtime.core.ids import SessionId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +41,7 @@ def save_test(
 
     async def ask(database: GatewayDatabase) -> tuple[WholeSession, Contents]:
         from gateway.talks.saving import contents_of
+        from runtime.core.ids import SessionId
 
         found = await database.catalog.whole(SessionId(session))
         if found is None:

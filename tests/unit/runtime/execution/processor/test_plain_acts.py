@@ -52,6 +52,8 @@ def test_a_plain_act_is_known_by_its_words(message: str, act: str) -> None:
     [
         *("Cancel the gym", "Stop at the bakery", "to talk to a colleague at the bank", "call my mother again"),
         *("I don't have a phone any more, but mail works", "Never mind the gap", "please", "sorry", "no", ""),
+        *("Cancel my order", "Stop the music", "I don't want sugar any more", "I missed you", "I missed it"),
+        *("Human resources", "Repeat customers", "I changed my mind", "Skip the salad"),
     ],
 )
 def test_words_that_may_be_an_answer_are_no_plain_act(message: str) -> None:
@@ -69,7 +71,13 @@ async def test_a_plain_yes_or_no_is_taken_without_a_model(message: str, said: st
 
 
 @pytest.mark.parametrize(
-    "message", ["Yes, but later", "No idea", "no problem", "Not sure", "Yes, could you?", "no, or yes"]
+    "message",
+    [
+        *("Yes, but later", "No idea", "no problem", "Not sure", "Yes, could you?", "no, or yes", "No, I mean yes"),
+        *("Ok, let me think", "Okay I see", "Sure, what does it cost", "Yes, let me ask my wife first", "Ok, hold on"),
+        *("Absolutely never", "Yeah, nah", "Yes, however not today", "Not at all sure", "No, I do!", "Yes, stop"),
+        *("I didn't get that", "Ok so how much is it"),
+    ],
 )
 async def test_a_yes_or_no_with_a_second_thought_is_for_the_model(message: str, sandbox: MontySandbox) -> None:
     reply = '{"answer": "yes"}'
@@ -90,6 +98,30 @@ async def test_who_plainly_asks_for_a_person_starts_the_playbook_for_that(sandbo
     async with walking(program, "Your name?", sandbox=sandbox, questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say("I would rather talk to a real person, please.") == ["A colleague comes."]
+
+
+async def test_words_that_the_question_itself_offers_are_for_the_model(sandbox: MontySandbox) -> None:
+    asked = ("Shall I change the order, or cancel it?", '{"name": "cancel it"}')
+    async with walking(NAMED, *asked, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("Cancel it") == ["cancel it!"]
+
+
+async def test_whether_a_talk_with_an_end_of_its_own_is_over_is_for_the_model(sandbox: MontySandbox) -> None:
+    steps = ("- Help the user choose a wine until they are content", '- Say "Cheers"', "- End program")
+    async with walking(main(*steps), "Red?", '{"answer": "done"}', sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("Never mind") == ["Cheers"]
+
+
+async def test_a_trigger_that_somebody_sets_off_is_no_call_for_a_person(sandbox: MontySandbox) -> None:
+    orders = HANDS_OVER.replace("the user asks for a human being", "someone wants to order tea")
+    program = NAMED + main(more=orders).partition("### Steps")[2]
+    replies = ("Your name?", '{"answer": "none"}', "I am sorry, there is nobody.")
+    async with walking(program, *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        said = ["I am sorry, there is nobody.", "Your name?"]
+        assert await walk.say("I would rather talk to a real person, please.") == said
 
 
 async def test_a_yes_or_no_question_takes_never_mind_to_the_model(sandbox: MontySandbox) -> None:
