@@ -38,7 +38,7 @@ QUIET_SPACINGS = 4.0
 QUIET_MIN_S = 0.1
 """A source is never called quiet earlier, in seconds. Simulated."""
 ACTIVE_S = 5.0
-"""Seconds of silence after which a text that shows everything no longer counts in its bucket. Chosen."""
+"""Seconds of silence until a text that shows all no longer counts. Chosen: models pause less, tools work longer."""
 SPACING_START_S = 0.1
 """The usual spacing of chunks before any was seen, seconds."""
 SPACING_MAX_S = 0.5

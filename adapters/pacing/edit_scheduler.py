@@ -115,7 +115,7 @@ class EditScheduler:
         return text
 
     async def spare(self, key: str, budget: Budget, call: _Made, *, draws: Draws | None = None) -> bool:
-        """Make an optional call if its buckets stay half full and no text waits: whether it was made."""
+        """Make an optional call if its buckets stay half full and no text waits: whether it was made. Raises as it."""
         lanes = (self._lanes.lane(key, budget), self._lanes.total) if draws is None else self._lanes.of(draws)
         may = all(lane.mirror.can_take() and (lane is self._lanes.total or _has_spare(lane)) for lane in lanes)
         if self._lanes.closed or not may:

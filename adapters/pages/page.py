@@ -126,7 +126,7 @@ class Page:
         return later or (self._after_text(cuts) if final else None)
 
     def _is_seen(self, number: int, cut: PageCut) -> bool:
-        """Whether people see the words of a part, perhaps not in their last form, as far as known."""
+        """Whether people see a part's words, as far as known; also with words of the next one, until that is posted."""
         part, after = self._parts.get(number), self._parts.get(number + 1)
         if part is None or part.platform_id is None or part.streaming:
             return False
@@ -241,7 +241,7 @@ class Page:
         return self._call("send", covers, partial(self._calls.post, number, wanted, done))
 
     def _call(self, kind: Call, covers: int, call: Callable[[], Awaitable[bool | None]]) -> LiveCall:
-        """A call of this kind, after which people see so many characters."""
+        """A call after which people see so many characters. What posts may post twice where there are no nonces."""
         once = kind not in ("send", "upload", "open_stream") or self._stage.capabilities.idempotent_send
         return LiveCall(covers, call, idempotent=once, draws=self._stage.draws(self.spec, kind))
 

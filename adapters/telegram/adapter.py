@@ -223,7 +223,7 @@ class TelegramAdapter:
         return await api.download(ref.file_id, limit)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """Open a topic of the forum, or of the private chat, by the bot whose chat it is."""
+        """Open a topic of the forum or private chat, by the bot whose chat it is. Telegram knows no nonce for it."""
         bot, name = self._roster.owner(None, to), title[:MAX_TOPIC_NAME]
         with MayFail(_log.info, "Telegram opens no topic here", (NotDelivered,)):
             topic = await self._sender.at_current(to, lambda chat_id: bot.api.open_topic(chat_id, name))

@@ -270,7 +270,7 @@ class DiscordCalls:
             return read(await self.rest.request(route, **sent))
 
     async def download(self, url: str, *, max_bytes: int) -> bytes:
-        """A file that a person sent, at its current address. Raises NotDelivered when gone, too long, or elsewhere."""
+        """A file; its address is asked for anew after about a day. Raises NotDelivered: gone, too long, elsewhere."""
         try:
             return await self._fetched(url, max_bytes)
         except FileGone as gone:

@@ -35,7 +35,7 @@ _REFUSED_IN_NAMES = (("discord", "disc-ord"), ("clyde", "cl-yde"))
 
 
 class DiscordBot(Struct, frozen=True):
-    """A bot on Discord; `commands` are words that are commands also where people talk with each other."""
+    """A bot, whose id is often its application's. `commands` are commands also where people talk with each other."""
 
     id: str
     application_id: str

@@ -86,7 +86,7 @@ class InteractionReceipts:
         tasks.start_soon(self._give, give, interaction, receipt)
 
     async def answer(self, to: Address, person_id: str, text: str) -> bool:
-        """Answer a person's first command in a channel that has no answer yet; False where it cannot be done now."""
+        """Answer a person's first open command in a channel; False for none, or too late. As `InteractionApi`."""
         waiting = self._unanswered.get((channel_id_of(to), person_id.rpartition(":")[2])) or deque()
         while waiting:
             receipt = waiting.popleft()

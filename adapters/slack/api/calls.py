@@ -47,7 +47,7 @@ _STREAM_OVER: Final = frozenset(
     | {"missing_recipient_user_id", "missing_recipient_team_id", "invalid_chunks", "user_not_in_channel"}
 )
 _UNCLEAR: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout", None})
-"""The errors after which the call may have been carried out; None is an answer without a code."""
+"""The call may have been carried out, in part as well; None has no code. Slack says so of fatal_error."""
 _HINTS: Final[Mapping[str, str]] = {
     "not_in_channel": "Invite the bot to the channel: /invite @its-name",
     "channel_not_found": "The bot cannot see the channel; if it is a private one, invite the bot",

@@ -162,7 +162,7 @@ class WebApi:
             await self._calls.client.views_open(trigger_id=trigger_id, view=dict(view))
 
     async def messages(self, channel: str, thread: str | None, since_s: float | None) -> AsyncIterator[dict[str, Any]]:
-        """The messages of a thread, or outside of threads, since then: at most MOST_PAGES pages of them."""
+        """The messages of a thread, or of none, with metadata, after `since_s` (1970): MOST_PAGES pages at most."""
         oldest = None if since_s is None else f"{since_s:.6f}"
         cursor: str | None = None
         for _ in range(MOST_PAGES):

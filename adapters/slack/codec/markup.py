@@ -35,7 +35,7 @@ _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 
 
 def render(markdown: str, room: int) -> str:
-    """The text in mrkdwn, at most `room` units; as written, or in full width, where its escapes are too long."""
+    """The text in mrkdwn, at most `room` UTF-16 units; where escapes are too long as written, or in full width."""
     source = markdown.encode("utf-8", "replace").decode("utf-8")
     for shown in (_formatted(source), escape(source)):
         if shown and measure_utf16(shown) <= room:

@@ -41,7 +41,7 @@ _BEGINNING: Final = ("new", "start")
 _NOT_DONE: Final = "Something beside a message could not be done on Slack"
 _log = logging.getLogger(__name__)
 
-MOST_ENTITIES: Final = 3
+MOST_ENTITIES: Final = 3  # Slack has the most relevant ones first
 _NAMES_KEPT: Final = 1_000
 _TYPE: Final = "slack#/types/"
 

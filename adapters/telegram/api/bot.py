@@ -182,7 +182,7 @@ class TelegramApi:
         await self._made("setMyCommands", menu, bool)
 
     async def updates(self, offset: int | None) -> list[Mapping[str, Any]]:
-        """Wait for updates, as the server wrote them; acknowledges all before `offset`. Also raises PollTaken."""
+        """Wait for updates, unread: one bad one would cost all. Acknowledges those before `offset`. Also PollTaken."""
         query = {"timeout": round(self._poll_timeout_s), "allowed_updates": UPDATE_TYPES, "offset": offset}
         wait_s = self._poll_timeout_s + self._call_timeout_s
         with self._call("getUpdates", at_setup=True, timeout_s=wait_s):

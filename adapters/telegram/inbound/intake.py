@@ -219,7 +219,7 @@ class TelegramIntake(Struct, frozen=True):
     alone: TelegramAlone
 
     async def poll(self, bot: OurBot, receiver: TelegramReceiver) -> None:
-        """Fetch one bot's updates. A refused token ends only that bot, of the main one the connection."""
+        """Fetch one bot's updates. A refused token ends that bot; the main one's, or no storage, the connection."""
         await bot.api.open_polling()
         try:
             await poll(bot.api, self.clock, partial(self.take, bot, receiver))

@@ -6,8 +6,9 @@ Nothing of it is stored. Who reads a report gets what the tape still has, and of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
+from anyio import to_thread
 from msgspec import Struct
 
 from adapters.web.charters import is_closed
@@ -32,6 +33,7 @@ LAST_LINES = 12
 
 _LINE_CHARS = 160
 _MAX_READ = 20_000
+"""The facts of a session beyond which what was executed is not told."""
 _WHAT_CHARS = 300
 
 UNKNOWN = "unknown"
@@ -94,9 +96,10 @@ class Accounts:
         self.masking = masking
         self._texts = texts
 
-    async def of(self, report: Report) -> Account:
-        facts = await self._before(report)
-        failed = next((fact for fact in facts if fact.seq == report.seq), None)
+    async def of(self, report: Report, *, executed: bool = True) -> Account:
+        """`executed`: with what was executed before, for which all facts up to the failure's are read."""
+        failed = next(iter(await self._facts(report, after=max(0, report.seq - 1))), None)
+        before = await self._facts(report) if executed and report.seq <= _MAX_READ else []
         text, at = ("", None) if failed is None else _how(failed)
         lines = () if at is None else at.lines
         cause = cause_of(report.error_type, text)
@@ -104,7 +107,7 @@ class Accounts:
         return Account(
             one_line(self.masking.masked(what), _WHAT_CHARS),
             self.masking.masked(where_of(report, lines)),
-            tuple(self._executed(facts))[-LAST_LINES:],
+            await to_thread.run_sync(self._executed, before) if before else (),
             self._texts(f"debug.cause_{cause}"),
             self._texts(f"debug.try_{cause}"),
             f"parley debug again {report.number}" if can_go_on(report) else "",
@@ -120,18 +123,20 @@ class Accounts:
         task = session_of(address)
         return is_closed(address) if task is None else await is_closed_task(self._tapes, task) is not False
 
-    async def _before(self, report: Report) -> list[Fact]:
-        """All facts up to the failure's, of a very long session that alone; none where they cannot be read."""
-        session, first = SessionId(report.session), 0 if report.seq <= _MAX_READ else report.seq - 1
+    async def _facts(self, report: Report, *, after: int = 0) -> list[Fact]:
+        """The facts up to the failure's; none where they cannot be read."""
+        if not report.session:
+            return []
         try:
-            return [fact async for fact in self._tapes.read_session(session, after=first, until=report.seq)]
+            read = self._tapes.read_session(SessionId(report.session), after=after, until=report.seq)
+            return [fact async for fact in read]
         except (ArchiveUnavailable, ContentLocked):
             return []
 
-    def _executed(self, facts: Iterable[Fact]) -> Iterator[str]:
-        for one in stretches(facts):
-            for line in one.text.splitlines():
-                yield one_line(self.masking.masked(f"{one.agent_class}.{one.playbook}: {line}"), _LINE_CHARS)
+    def _executed(self, facts: Iterable[Fact]) -> tuple[str, ...]:
+        lines = [(one, line) for one in stretches(facts) for line in one.text.splitlines()][-LAST_LINES:]
+        told = (f"{one.agent_class}.{one.playbook}: {line}" for one, line in lines)
+        return tuple(one_line(self.masking.masked(line), _LINE_CHARS) for line in told)
 
 
 def can_go_on(report: Report) -> bool:

@@ -93,7 +93,7 @@ class ReportNotices:
 
     async def tell(self, report: Report) -> bool:
         """Whether an owner was told. Raises StorageUnavailable."""
-        account = await self.accounts.of(report)
+        account = await self.accounts.of(report, executed=False)
         what = report.error_type if await self.accounts.hides(report) else inert(account.what)
         again = can_go_on(report)
         key = "debug.told_schedule" if report.kind == "schedule" else "debug.told" if again else "debug.told_alone"

@@ -4,8 +4,9 @@ causes of failures: by the type of the error, else by its text.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 import anyio.lowlevel
@@ -19,11 +20,14 @@ from gateway.features.reports.inquiry import AskedModel, DebugTasks, task_of
 from gateway.observability.watching import SecretMasking
 from runtime.bus import Bus
 from runtime.core.address import Address, address_of
+from runtime.core.errors import ContentLocked
+from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.language.program import OpCode, Program, Step
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import ReportReference, SessionFailure
 from runtime.stores.inbox import NOTICE, InboxEvent, shard_of
+from runtime.tape.tape import Fact, TapeReader
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.reports import MemoryReports
@@ -127,6 +131,52 @@ async def test_a_failure_becomes_a_report_that_names_the_place_and_leads_to_the_
     assert not any("{" in fact for fact in account.facts), "raw data"
     assert SECRET not in "\n".join(account.lines())
     assert "failure.reported" in office.happened
+
+
+class WatchedTapes:
+    """The tapes of a store, of which only facts after `readable` can be read; `read` are those that were."""
+
+    def __init__(self, store: TapeReader) -> None:
+        self._store = store
+        self.readable = 0
+        self.read: list[int] = []
+
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
+        if after < self.readable:
+            raise ContentLocked("a key is missing")
+        async for fact in self._store.read_session(session, after=after, until=until):
+            self.read.append(fact.seq)
+            yield fact
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+async def test_owners_are_told_of_a_failure_without_a_look_at_all_that_was_done_before(sandbox: MontySandbox) -> None:
+    office = Office(sandbox)
+    tapes = WatchedTapes(office.sleepers.store)
+    office.accounts._tapes = tapes
+    await office.open()
+    await office.sleepers.post("1", "fail")
+    await office.settled(1)
+    (report,) = await office.store.all()
+    assert tapes.read == [report.seq]
+
+
+async def test_facts_whose_key_is_gone_hide_what_was_executed_and_not_what_failed(sandbox: MontySandbox) -> None:
+    office = Office(sandbox)
+    tapes = WatchedTapes(office.sleepers.store)
+    office.accounts._tapes = tapes
+    await office.open()
+    await office.sleepers.post("1", "fail")
+    await office.settled(1)
+    (report,) = await office.store.all()
+    tapes.readable = 3
+    account = await office.accounts.of(report)
+    assert account.what == "ValueError: no such cake, ********"
+    assert account.facts == ()
 
 
 async def test_ten_alike_failures_are_one_report_and_one_message_with_two_choices(sandbox: MontySandbox) -> None:
