@@ -12,7 +12,6 @@ from gateway.cli.operate import database as shared
 from gateway.cli.operate.sessions.save_test import save_test
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, note, plain_errors, say
 from gateway.features.notebooks.cli import COLUMNS, delete_old, old_notebooks
-from runtime.core.ids import SessionId
 
 if TYPE_CHECKING:
     from gateway.database import GatewayDatabase
@@ -186,6 +185,8 @@ def delete(
         return
 
     async def ask(database: GatewayDatabase) -> None:
+        from runtime.core.ids import SessionId
+
         if not await database.erasure.sessions([SessionId(session)], force=force):
             raise await shared.no_session(database, session)
 
@@ -240,6 +241,8 @@ def _say_erased(person: str, erased: ErasedData) -> None:
 
 
 async def _both(database: GatewayDatabase, session: str) -> tuple[KnownSession, WholeSession]:
+    from runtime.core.ids import SessionId
+
     known = await database.catalog.find(SessionId(session))
     whole = await database.catalog.whole(SessionId(session))
     if known is None or whole is None:
