@@ -211,12 +211,11 @@ def _plain_act(awaited: Awaited) -> str:
 
     "Never mind" may mean a *no*, or be how a talk ends; and a question may have offered it: "Change it, or cancel it?"
     """
-    offered, said = (
-        {found.whole.casefold() for found in phrase("word of an act").all_inside(text)}
-        for text in (awaited.asked, awaited.heard)
-    )
+    asked, said = awaited.asked.casefold(), phrase("word of an act").all_inside(awaited.heard)
     agrees = "bool" in awaited.types.values()
-    if offered & said or (agrees and phrase("did not hear").inside(awaited.heard)):
+    if any(word.whole.casefold() in asked for word in said) or (
+        agrees and phrase("did not hear").inside(awaited.heard)
+    ):
         return ""
     acts = (name.removeprefix("plain ") for name, one in phrases_of("Acts").items() if one.is_all_of(awaited.heard))
     return next((act for act in acts if act in ("repeat", "human") or not (agrees or awaited.until)), "")

@@ -100,11 +100,20 @@ async def test_who_plainly_asks_for_a_person_starts_the_playbook_for_that(sandbo
         assert await walk.say("I would rather talk to a real person, please.") == ["A colleague comes."]
 
 
-async def test_words_that_the_question_itself_offers_are_for_the_model(sandbox: MontySandbox) -> None:
-    asked = ("Shall I change the order, or cancel it?", '{"name": "cancel it"}')
-    async with walking(NAMED, *asked, sandbox=sandbox, questions_alone=True) as walk:
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Shall I change the order, or cancel it?", "cancel it"),
+        ("Any comments?", "no comment"),
+        ("Do you want a real person or the agent?", "a real person"),
+    ],
+)
+async def test_words_that_the_question_itself_offers_are_for_the_model(
+    asked: str, said: str, sandbox: MontySandbox
+) -> None:
+    async with walking(NAMED, asked, f'{{"name": "{said}"}}', sandbox=sandbox, questions_alone=True) as walk:
         await walk.say("hi")
-        assert await walk.say("Cancel it") == ["cancel it!"]
+        assert await walk.say(said) == [f"{said}!"]
 
 
 async def test_whether_a_talk_with_an_end_of_its_own_is_over_is_for_the_model(sandbox: MontySandbox) -> None:
