@@ -10,6 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 
 import anyio.lowlevel
+from anyio import to_thread
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -223,7 +224,7 @@ class RoomBoard:
         the newest of a room, or of all that the person sees ("").
 
         `MAX_SEARCHED` messages are read, of all rooms together and the newest of each first. Searches come one after
-        the other: many at once would slow down everything else.
+        the other, in a thread: they would slow down everything else.
         """
         looked_for = WordSearch(words)
         async with self._search_turn:
@@ -233,7 +234,7 @@ class RoomBoard:
             while unread and pages and (room == "" or len(looked_for.exact) <= MAX_FOUND):
                 one, before = unread.popleft()
                 page, pages = await self._store.history(one, before_seq=before, limit=_SEARCHED_AT_ONCE), pages - 1
-                looked_for.look(one, map(self._now, page))
+                await to_thread.run_sync(looked_for.look, one, [*map(self._now, page)])
                 if len(page) == _SEARCHED_AT_ONCE:
                     unread.append((one, page[0].seq))
             found, meant = looked_for.found(lambda one: not self._is_out(browser, one))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 import pytest
+from anyio import from_thread
 from msgspec.structs import replace
 
 from adapters.web import board
 from adapters.web.board import RoomBoard
 from adapters.web.charters import RoomCharter, RoomCharters, RoomHues
-from adapters.web.codec import WebVisitor
+from adapters.web.codec import ShownMessage, WebVisitor
 from adapters.web.echo import Echo
 from adapters.web.hub import ConnectedPage, Hub
+from adapters.web.searching import WordSearch
 from runtime.core.room import RoomPost
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.observing.records import MemoryRecords
@@ -199,3 +201,18 @@ async def test_a_search_tells_only_of_words_in_the_messages_that_it_shows() -> N
     for number, text in enumerate(["wonks", "good words"]):
         await shown.post("lobby", RoomPost(f"m{number}", "web:bob", "Bob", "person", text, NOON))
     assert await found_by(shown, "lobby", "works good") == (["good words"], ["words"])
+
+
+async def test_long_messages_are_searched_while_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[bool] = []
+
+    class Slow(WordSearch):
+        def look(self, room: str, messages: Iterable[ShownMessage]) -> None:
+            from_thread.run_sync(served.append, True)  # needs the loop
+            super().look(room, messages)
+
+    monkeypatch.setattr(board, "WordSearch", Slow)
+    shown = board_of()
+    await shown.post("lobby", RoomPost("m1", "web:bob", "Bob", "person", "it works", NOON))
+    assert await found_by(shown, "lobby", "works") == (["it works"], [])
+    assert served == [True]
