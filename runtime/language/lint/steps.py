@@ -101,7 +101,7 @@ def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
         yield Finding(step.span, f"`{step.text}` has no condition", "Write it on the same line.", step.text)
     elif is_else(step) and (before is None or before.op not in (OpCode.CND, OpCode.ELS) or is_loop(before)):
         message = f"there is no If before this {step.text.split()[0].rstrip(',:')}"
-        yield Finding(step.span, message, "Indent both the same.", step.text, "error")
+        yield Finding(step.span, message, "Put it right behind its If, and indent both the same.", step.text, "error")
     elif not step.children and _WITHIN.isdisjoint(step.text) and not phrase("what follows").inside(step.text[1:]):
         hint = "Indent below it what to do, or write it on the same line, after a comma."
         yield Finding(step.span, "nothing happens when this is true", hint, step.text)

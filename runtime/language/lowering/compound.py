@@ -16,6 +16,7 @@ from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.certainty import BOUND
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free, waits_for, with_words
+from runtime.language.lowering.occasions import reaction
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.sides import cases, is_exact
 from runtime.language.lowering.speech import Speech
@@ -154,7 +155,9 @@ class Compound:
 
     def _sequence(self, text: str, parts: Sequence[str]) -> LoweredInstruction:
         groups: list[_Part] = []
-        for part in parts:
+        following = self._speech.answered_next
+        for part, later in zip(parts, (*parts[1:], ""), strict=True):
+            self._speech.answered_next = reaction(later) if later else following
             found = self._classify(part)
             mark = ";" if text[: text.find(part)].rstrip().endswith(";") else "."
             joined = self._joined(groups[-1], part, found, mark) if groups else None

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection
 
 from runtime.language.instructions.conditions.reading import read_answer
-from runtime.language.instructions.steps.course import begins_to_wait
+from runtime.language.instructions.model import End
+from runtime.language.instructions.steps.course import begins_to_wait, course_of
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
@@ -65,7 +66,8 @@ def without_going_on(text: str, *, in_a_loop: bool) -> str:
     if cut is None or not cut.start():
         return text
     head = text[: cut.start()]
-    if may_go_on(head) and not any(not one.in_words for one in settings_of(head)):
+    ends = (course := course_of(head)) is not None and isinstance(course.does, End)
+    if ends or (may_go_on(head) and not any(not one.in_words for one in settings_of(head))):
         return text
     return text if in_a_loop and not begins_to_wait(phrase("opening").without(head)) else head.rstrip(" ,;")
 

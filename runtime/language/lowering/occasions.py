@@ -11,7 +11,7 @@ from runtime.language.instructions.conditions.reading import read_answer, read_c
 from runtime.language.instructions.decode import decode, work_of
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Call, Free, Leave, Loop, LoopKind, Say, Wait
-from runtime.language.instructions.steps.course import begins_to_wait
+from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.repeating import branch_of, loop_of
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.lowering import phrases
@@ -24,13 +24,14 @@ from runtime.language.vocabulary.phrase import phrase
 LATER = "it may be meant for later, and a trigger of a playbook waits for that"
 
 
-def reacts_to_an_answer(text: str) -> bool:
-    """Whether a step waits for an answer to the one before it, or depends on it: "If they accept, …"."""
+def reaction(text: str) -> str:
+    """Whether a step waits for an answer to the one before it, or depends on it: "wait", "depends" or ""."""
     branch = branch_of(phrases.plain(text).partition(",")[0])
-    if begins_to_wait(phrase("opening").without(text)):
-        return True
+    if course := course_of(phrase("opening").without(text)):
+        return "wait" if isinstance(course.does, Wait) and not course.said[:1].isupper() else ""
     test = branch.test.rstrip(" .:") if branch else ""
-    return bool(phrase("reacts").begins(test)) or read_answer(test) in ("yes", "no")
+    depends = phrase("reacts").begins(test) or phrase("answers").begins(test) or read_answer(test) in ("yes", "no")
+    return "depends" if depends else ""
 
 
 class Occasions:

@@ -125,7 +125,11 @@ class AskedVariables:
             return f"{target} = {target}[{'1:' if part['at'].lower() == 'first' else ':-1'}]"
         if not value or (part and part["all"]):
             return f"{target} = {target}[::-1]" if changes["reversed"] else f"{target} = []"
-        if read_value(value) is None or value.removeprefix("$") in self.lists:
+        value = value.removeprefix("the ")
+        one = read_value(f"[{value}]") and read_value(value)
+        if one is None or isinstance(one.tree, ast.BoolOp | ast.List | ast.Tuple) or value[1:] in self.lists:
+            return ""
+        if changes["gone"] and value.isdecimal():  # "Remove 2 from $queue" may say how many
             return ""
         if changes["at"]:
             return f"{target}[{_ORDINALS.index(changes['at'].lower()) - 1}] = {value}"
@@ -218,6 +222,8 @@ _ANSWERS = frozenset({"yes", "no", "none", "nothing", "so"})
 _OF_THE_THING = frozenset({"positive", "negative", "shorter", "longer", "taller", "older", "younger", "years"})
 _OF_SEVERAL = frozenset({"are", "were", "have", "do", "did", "exceed", "reach"})
 _MOST_CLAUSES = 4
+
+
 _IT = frozenset({"", "it", "that", "anything", "something", "one"})
 
 

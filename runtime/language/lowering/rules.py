@@ -27,7 +27,7 @@ from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.lowerer import NO_STEP, LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.meeting_waits import MeetingWaits
-from runtime.language.lowering.occasions import LoopPeople, Occasions, reacts_to_an_answer
+from runtime.language.lowering.occasions import LoopPeople, Occasions, reaction
 from runtime.language.lowering.questions import about_values, about_what_was_found
 from runtime.language.lowering.scope import Reach, attendees, is_meeting
 from runtime.language.lowering.sides import beyond_the_test, is_exact, nothing_below, why_no_side, work_first
@@ -180,7 +180,8 @@ class _StepLowering:
             before = steps[-1] if steps else None
             asked = _ASKED.search(one.text if (one := before or above) else "")
             self._classifier.asked_before = asked and (asked[2] or "")
-            self._classifier.speech.answered_next = number < len(items) and reacts_to_an_answer(items[number].text)
+            following = next(iter((*item.children, *items[number:])), None)
+            self._classifier.speech.answered_next = reaction(following.text) if following else ""
             line = _line(parent, number)
             found = about_what_was_found(item.text, before, self._reach)
             item = dataclasses.replace(item, text=about_values(found, self._questions))

@@ -135,7 +135,8 @@ class Reach:
             found = phrase("addressed").begins(bare)
             if found and not phrase("a text").is_all_of(found["who"]):
                 one = _singular(found["who"])
-                return one if phrase("meets").begins(bare) or one not in words_of("roles") else ""
+                theirs = phrase("somebody's").begins(bare) and one not in words_of("served")
+                return "" if theirs or not (phrase("meets").begins(bare) or one not in words_of("roles")) else one
             if phrase("ask always").begins(bare):
                 return ""
         return ""

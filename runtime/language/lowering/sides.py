@@ -93,10 +93,10 @@ def why_no_side(said: str, steps: Sequence[Step]) -> str:
     if tests[1:] and (apart or phrase("in all other cases").begins(said)):
         return "whether it is about all conditions before it, or about the last, is unclear"
     side = phrase("branch at start").begins(before.text) or phrase("else").begins(before.text)
-    if before.op is OpCode.EXE and side:
+    if before.op is OpCode.EXE and (side or phrase("may be a condition").inside(unquoted(before.text))):
         return "the condition that it belongs to is free"
-    heading = before.op is OpCode.EXE and not before.text
-    several = heading and any(child.op is OpCode.CND for child in before.children)
+    apart = before.op is not OpCode.CND and (not before.text or _is_one_line(before))
+    several = apart and any(child.op is OpCode.CND for child in before.children)
     return "the cases that it belongs to are one step" if several else ""
 
 
@@ -191,7 +191,8 @@ class _Cases(Struct, frozen=True):
         if other and not phrase("branch").begins(other.rest):
             again = other.rest.startswith(("to ", "set it to ")) and bodies[-1].text.startswith("set ")
             made = settings_of(bodies[-1].text) if again else ()
-            return f"Otherwise set {made[0].targets[0]} to {other.rest.partition('to ')[2]}" if made else part
+            names = [name for one in made if one.value == made[0].value for name in one.targets]
+            return f"Otherwise set {' and '.join(names)} to {other.rest.partition('to ')[2]}" if names else part
         read = (read_condition(test.test) for test in tests)
         given = frozenset[str]().union(*(one.names for one in read if one is not None))
         named = all(map(_is_plain, bodies)) and all(_is_about_a_variable(test.test) for test in tests)

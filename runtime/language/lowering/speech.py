@@ -35,8 +35,8 @@ class Speech:
         """The agents in free steps, which may speak with them."""
         self.absent = ""
         """The person besides the user for whom the last step of such kind was."""
-        self.answered_next = False
-        """Whether the next step reacts to an answer."""
+        self.answered_next = ""
+        """Whether the next step waits for an answer, or depends on it."""
         self.questions = AskedVariables(meeting=meeting)
         self._reach = reach
         self._meeting = meeting
@@ -267,7 +267,7 @@ class Speech:
             return False
         if phrase("ask always").begins(bare) or (text.rstrip().endswith("?") and not phrase("think").begins(bare)):
             return True
-        if self.answered_next and (phrase("propose").begins(bare) or phrase("offers").begins(bare)):
+        if self.answered_next == "depends" and (phrase("propose").begins(bare) or phrase("offers").begins(bare)):
             return True
         if phrase("together").begins(bare) and any(one.lead == "with" for one in self._named(bare)):
             return True

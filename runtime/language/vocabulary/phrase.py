@@ -313,8 +313,9 @@ def probably_meant(step: str) -> str:
     said = step.lower().rstrip(" .!")
     first = said.partition(" ")[0]
     for meant in sorted(words_of("often written")):
-        slip = said if " " in meant else "" if first in _known_words() else first
-        if said != meant and slip and mistakes_between(slip, meant, 1) is not None:
+        slip = said if " " in meant else "" if first in _known_words() | words_of("no slips") else first
+        begins = slip[:1] in meant[:2]  # nobody misses the first letter: "sell" is no "tell"
+        if said != meant and begins and slip and mistakes_between(slip, meant, 1) is not None:
             return meant.capitalize()
     return ""
 

@@ -136,7 +136,8 @@ def listeners(text: str, names: AgentNames) -> Sequence[NamedListeners]:
     found = tuple(one for one in found if one.lead not in about or _noun_before(one, text) == "question")
     if found and found[0].start and found[0].first[0] == "agent":
         within = clause and clause["fact"] and phrase("tell").begins(text) and found[0].start > clause.start()
-        if within or _noun_before(found[0], text) in words_of("leads somewhere"):
+        leads = _noun_before(found[0], text) in words_of("leads somewhere") and not phrase("hands a thing").begins(text)
+        if within or leads:
             return (replace(found[0], doubt="who hears it may be part of what is said"),)
     return found
 

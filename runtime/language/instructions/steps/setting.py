@@ -165,7 +165,8 @@ def _is_call(tokens: Sequence[ConditionToken]) -> bool:
 def _is_membership(value: str) -> bool:
     """Whether a value says no more than where another one is: "$price in $prices"."""
     read = read_value(value)
-    return read is not None and isinstance(read.tree, ast.Compare) and isinstance(read.tree.ops[0], ast.In | ast.NotIn)
+    tests = read is not None and isinstance(read.tree, ast.Compare) and isinstance(read.tree.ops[0], ast.In | ast.NotIn)
+    return tests and {"whether", "if", "is"}.isdisjoint(value.lower().split())
 
 
 def _parts(value: str) -> int:
@@ -209,6 +210,11 @@ def _added_sum(sign: str, first: ValueMeaning, second: ValueMeaning, more: Any, 
     return _Meaning((target,), sign, f"({' + '.join(value.code for value in values)})") if plain else None
 
 
+def _keyed(amount: Any, key: Any, target: str) -> _Meaning | None:
+    """A value under a key; None for "Keep $price in $range under 10"."""
+    return None if key.code.isdecimal() else _Meaning((f"{target}[{key.code}]",), "", amount.code)
+
+
 _ACTIONS: Mapping[str, Callable[..., Any]] = {
     **ACTIONS,
     "last": lambda *parts: parts[-1],
@@ -238,8 +244,8 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
         (target,), sign, f"[{', '.join(value.code for value in (first, second, *more))}]"
     ),
     "added_sum": _added_sum,
-    "keyed": lambda _, amount, __, key, ___, target: _Meaning((f"{target}[{key.code}]",), "", amount.code),
-    "keyed_behind": lambda _, amount, __, target, ___, key: _Meaning((f"{target}[{key.code}]",), "", amount.code),
+    "keyed": lambda _, amount, __, key, ___, target: _keyed(amount, key, target),
+    "keyed_behind": lambda _, amount, __, target, ___, key: _keyed(amount, key, target),
     "rounded": lambda _, target, *__: _Meaning((target,), "", f"round({target})"),
     "rounded_to": lambda _, target, __, amount, ___: _Meaning((target,), "", f"round({target}, {amount.code})"),
     "emptied": lambda _, empty, __, target: _Meaning((target,), "", empty),

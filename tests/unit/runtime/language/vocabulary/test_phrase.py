@@ -105,6 +105,9 @@ def test_no_two_phrases_have_one_name() -> None:
         ("And so it goes", ""),
         ("Frobnicate the list", ""),
         ("Any day will do", ""),
+        ("Sell the house", ""),
+        ("Spend $n", ""),
+        ("Gret the user", "Greet"),
         ("", ""),
     ],
 )
