@@ -56,8 +56,7 @@ def with_words(talk: LoweredTalk, more: str, *, asks: bool) -> LoweredTalk:
 
 
 _MOST_CHARS = 25_000
-"""The characters of a step's parts that are read, all together: each way to cut a sentence in two is tried, and what is
-long is cut often."""
+"""The characters of a step's parts that are read, all together: each way to cut a sentence in two is tried."""
 
 
 class _TooManyParts(Exception):

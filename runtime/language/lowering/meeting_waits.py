@@ -99,8 +99,7 @@ class MeetingWaits:
 
 @dataclass
 class _Course:
-    """The paths through the steps of a loop, or of a playbook where `loop` is "". A path carries whether it has waited;
-    where several meet, the one that has not counts. None: no path goes on."""
+    """The paths through a loop or playbook, and whether each has waited; where several meet, the one that has not."""
 
     waits: MeetingWaits
     loop: str

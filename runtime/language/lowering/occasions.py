@@ -30,8 +30,7 @@ def reaction(text: str) -> str:
     if course := course_of(phrase("opening").without(text)):
         return "wait" if isinstance(course.does, Wait) and not course.said[:1].isupper() else ""
     test = branch.test.rstrip(" .:") if branch else ""
-    depends = phrase("reacts").begins(test) or phrase("answers").begins(test) or read_answer(test) in ("yes", "no")
-    return "depends" if depends else ""
+    return "depends" if phrase("depends on an answer").begins(test) or read_answer(test) in ("yes", "no") else ""
 
 
 class Occasions:

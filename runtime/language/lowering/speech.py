@@ -35,8 +35,7 @@ class Speech:
         """The agents in free steps, which may speak with them."""
         self.absent = ""
         """The person besides the user for whom the last step of such kind was."""
-        self.answered_next = ""
-        """Whether the next step waits for an answer, or depends on it."""
+        self.answered_next = ""  # whether the next step waits for an answer, or depends on it
         self.questions = AskedVariables(meeting=meeting)
         self._reach = reach
         self._meeting = meeting
