@@ -59,8 +59,9 @@ export class Search {
     if (words !== this.words || !room !== this.everywhere.checked) return;
     const many = messages.length === 1 ? "1 message" : `${messages.length} messages`;
     this.meant = [...this.words.toLowerCase().split(/\s+/), ...meant];
-    const all = meant.length ? `Nothing has these words. With ${meant.slice(0, 3).join(", ")}: ${many}.` : messages.length ? many : "Nothing found.";
-    this.draw(messages, more ? `The newest ${messages.length}; there are more.` : whole ? all : `${many} among the newest 10,000.`);
+    const like = meant.length ? `With ${meant.slice(0, 3).join(", ")}: ` : "";
+    const all = meant.length ? `Nothing has these words. ${like}${many}.` : messages.length ? many : "Nothing found.";
+    this.draw(messages, more ? `${like}The newest ${messages.length}; there are more.` : whole ? all : `${like}${many} among the newest 10,000.`);
   }
 
   draw(messages, state) {

@@ -64,6 +64,10 @@ async def test_a_search_forgives_a_slip_where_nothing_has_the_words(browser: Bro
         await expect(page.locator("#search-list mark")).to_have_text("croissant")
         await page.get_by_label("Words to find").fill("croissant")
         await expect(page.locator("#search-state")).to_have_text("2 messages")
+        for number in range(51):
+            await chat.adapter.send(LOBBY, "A baguette", speaker=GUIDE, nonce=f"b{number}", final=True)
+        await page.get_by_label("Words to find").fill("bagette")
+        await expect(page.locator("#search-state")).to_have_text("With baguette: The newest 50; there are more.")
 
 
 async def test_a_damaged_picture_is_shown_as_a_file(browser: Browser) -> None:
