@@ -50,13 +50,13 @@ def word_where(fits: Callable[[WordList, int], bool]) -> Maker:
 
 def word(said: str, *, joined: bool = False) -> Maker:
     """This word or mark, and no noun or variable of this name; a `joined` one follows without a blank."""
-    no_noun = _BEFORE_A_NOUN if said in _ALSO_NOUNS else frozenset[str]()
 
     def maker(then: Part) -> Part:
         def part(words: WordList, at: int, groups: Groups) -> int:
             if words.ended[at] == said and (not joined or words.joined(at)):
                 before = words.ended[at - 1]
-                named = before in no_noun or (not joined and before == "$" and words.joined(at))  # "the till", `$until`
+                noun = said in _ALSO_NOUNS and before in _BEFORE_A_NOUN  # "the till"
+                named = noun or (not joined and before == "$" and words.joined(at))  # `$until`
                 return -1 if named else then(words, at + 1, groups)
             return -1
 
