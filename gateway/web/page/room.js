@@ -115,9 +115,9 @@ export class Room {
   /** A quote with what its message says now, where that is here. */
   quoted(quote) {
     const known = this.messages.get(quote.id);
-    const by = known?.kind === "person" ? known.by : null;
-    if (known?.deleted) return { ...quote, by, text: "This message was deleted." };
-    return { ...quote, by, text: known?.edited && known.text ? known.text.slice(0, QUOTE_LENGTH) : quote.text };
+    const about = { ...quote, by: known?.kind === "person" ? known.by : null, kind: known?.kind };
+    if (known?.deleted) return { ...about, text: "This message was deleted." };
+    return { ...about, text: known?.edited && known.text ? known.text.slice(0, QUOTE_LENGTH) : quote.text };
   }
 
   /** Add a command or an answer that only this person sees. It stands behind the newest message, and is gone after a

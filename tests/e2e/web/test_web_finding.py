@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from datetime import UTC, datetime
 
 import anyio
 import pytest
@@ -12,6 +13,7 @@ from playwright.async_api import Browser, expect
 
 from adapters.adapter import FileData
 from runtime.core.address import Address, Speaker
+from runtime.core.room import RoomPost
 from tests.e2e.browsing import entered
 from tests.fakes.pages.web_chat import WebChat, web_chat
 
@@ -83,13 +85,16 @@ async def test_an_answer_does_not_repeat_the_question_that_was_pressed_and_times
     browser: Browser,
 ) -> None:
     async with web_chat() as chat:
+        bought = RoomPost("p", "web:bob", "Bob", "person", "✓ Milk", datetime(2026, 1, 1, tzinfo=UTC))
+        await chat.adapter.board.post("lobby", bought)
         for number, text in enumerate(("Which? \n\n✓ Pie, by Ada", "Hm", "Well")):
             await chat.adapter.send(LOBBY, text, speaker=GUIDE, nonce=f"n{number}", final=True)
         await chat.adapter.send(LOBBY, "Here.", speaker=GUIDE, nonce="a", final=True, reply_to="n0")
         await chat.adapter.send(LOBBY, "As I said.", speaker=GUIDE, nonce="b", final=True, reply_to="n1")
+        await chat.adapter.send(LOBBY, "Thanks.", speaker=GUIDE, nonce="c", final=True, reply_to="p")
         page = await entered(browser, chat.url, "Ada")
-        await expect(page.locator(".message")).to_have_count(5)
-        await expect(page.locator(".quoted")).to_have_text("Guide Hm")
+        await expect(page.locator(".message")).to_have_count(7)
+        await expect(page.locator(".quoted")).to_have_text(["Guide Hm", "Bob ✓ Milk"])
         last = page.locator(".message").last
         await last.hover()
         time, said = [await last.locator(part).bounding_box() for part in (".side-time", ".said")]

@@ -317,7 +317,7 @@ export class MessageView {
     const extras = JSON.stringify([quote, folds, this.message.unfolded, files, choices, reactions, pressed, pending, failed, replies]);
     if (extras === this.extras) return;
     this.extras = extras;
-    const answered = this.message.kind === "agent" && /(^|\s)✓\s/.test(quote?.text ?? ""); // an agent's question, which has its answer already
+    const answered = this.message.kind === "agent" && quote?.kind === "agent" && /(^|\s)✓\s/.test(quote.text); // an agent's question, which has its answer already
     const above = folds ? this.drawFold() : quote && !answered && drawQuote(quote, this.actions.jump);
     this.head.replaceChildren(...(above ? [above] : []));
     const focused = this.foot.contains(document.activeElement);
