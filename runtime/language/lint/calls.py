@@ -30,9 +30,8 @@ _IN_ANOTHER_FILE = "If another file has it, name both files: together they are o
 
 
 class _Callable(Struct, frozen=True):
-    """The target of a call, by its name. `params` is None where nobody knows them, `positional` is how many can be
-    given without their names. `open` when further named arguments are taken, `why` is the reason for which it cannot be
-    called."""
+    """The target of a call. `params` is None where nobody knows them, `positional` is how many can be given without
+    their names; `open`: further named arguments are taken. `why` says why it cannot be called."""
 
     params: Sequence[Param] | None = None
     positional: int = 0

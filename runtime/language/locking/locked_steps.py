@@ -46,8 +46,7 @@ def normalised(text: str) -> str:
 
 
 def context_of(playbook: ParsedPlaybook, line: int) -> str | None:
-    """The digest of what stands around the step that is written in `line`: its playbook's heading, the steps above it
-    that it belongs to, its own line, and the step before it. None where no step begins in that line."""
+    """The digest of a step's heading, the steps it belongs to, itself and the one before, if `line` begins one."""
     found = next(_ways(playbook.steps, line, ()), None)
     if found is None:
         return None

@@ -327,6 +327,8 @@ class Compound:
     ) -> LoweredInstruction | None:
         """A question, and what is said when its answer is there: "Ask for it, then tell them …"."""
         bare = phrase("opening").without(tail).rstrip(". ;")
+        if phrase("goes on, perhaps").begins(bare):
+            return free(text, "the scope of its condition is unclear")
         asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
         then = phrase("beside its question").inside(head) or "then" in text[len(head) : len(text) - len(tail)].lower()
         tells = (phrase("tells or waits") if then else phrase("replies")).begins(bare)

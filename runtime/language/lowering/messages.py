@@ -66,7 +66,8 @@ def without_going_on(text: str, *, in_a_loop: bool) -> str:
     if cut is None or not cut.start():
         return text
     head = text[: cut.start()]
-    ends = (course := course_of(head)) is not None and isinstance(course.does, End)
+    last = head.replace(" and ", ",").replace(" then ", ",").rpartition(",")[2].strip()
+    ends = (course := course_of(last)) is not None and isinstance(course.does, End)
     if ends or (may_go_on(head) and not any(not one.in_words for one in settings_of(head))):
         return text
     return text if in_a_loop and not begins_to_wait(phrase("opening").without(head)) else head.rstrip(" ,;")

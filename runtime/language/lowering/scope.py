@@ -20,9 +20,8 @@ _NO_NAME = frozenset('$()[]{}="')
 
 
 class Reach:
-    """The playbooks that an agent can call, its own and others' as `Agent.Playbook`, and whom it can speak to. Of the
-    others only those are looked at whose names stand in the agent's text: that keeps a program of many agents as cheap
-    as its text is long."""
+    """The playbooks that an agent can call, its own and others' as `Agent.Playbook`, and whom it can speak to. Others
+    whose names do not stand in its text are not looked at: a program of many agents is as cheap as its text is long."""
 
     def __init__(self, agent: ParsedAgent, program: ParsedProgram) -> None:
         self.own_name = agent.name
@@ -234,9 +233,8 @@ def is_meeting(playbook: ParsedPlaybook) -> bool:
 
 
 def attendees(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgram, reach: Reach) -> frozenset[str]:
-    """The agents that may hear what is said in this meeting; who is in none of them can only be spoken to directly.
-    Those are the declared ones, those that a step of the agent invites, and people. A playbook that declares nobody may
-    be an invited agent's: then also whoever is declared anywhere, and whoever takes part in meetings."""
+    """The agents that may hear what is said in this meeting: those declared, those that a step invites, and people. A
+    playbook that declares nobody may be an invited agent's: then also who is declared anywhere, or takes part."""
     found = {*_declared(playbook), *_invited(agent, reach)}
     found |= {other.name for other in program.agents if other.kind is AgentKind.HUMAN}
     if not _declared(playbook):

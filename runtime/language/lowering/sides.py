@@ -231,7 +231,8 @@ def if_so(text: str, bare: str) -> LoweredInstruction | None:
 def is_exact(clause: str) -> bool:
     """Whether a clause leaves a loop, or sets a variable to an exact value."""
     head = work_of(clause)[0]
-    return isinstance(head, Leave) or (isinstance(head, Set) and isinstance(head.value, Expression))
+    leaves = isinstance(head, Leave) or clause == messages.NOTHING
+    return leaves or (isinstance(head, Set) and isinstance(head.value, Expression))
 
 
 def work_first(found: LoweredInstruction) -> LoweredInstruction:

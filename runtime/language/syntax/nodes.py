@@ -52,8 +52,7 @@ class ParsedPlaybook(Struct, frozen=True):
 
 
 class ParsedAgent(Struct, frozen=True):
-    """A `# heading` and everything below it. `source` is its text with imports in place. `compiled` is true when it
-    comes from a .pbasm file: then its steps and triggers already carry their codes."""
+    """A `# heading` and all below it: `source` with imports in place; `compiled`, from .pbasm, its steps have codes."""
 
     name: str
     kind: AgentKind
