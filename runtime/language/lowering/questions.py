@@ -108,7 +108,8 @@ class AskedVariables:
         changes = phrase("changes a list").begins(bare) if self.lists else None
         if changes and changes["target"].removeprefix("$") in self.lists and (done := self._changed(changes)):
             return LoweredInstruction(OpCode.EXE, done)
-        if (new := phrase("makes a new one").begins(bare)) and new["target"].removeprefix("$") not in self.given:
+        new = None if phrase("returns something").inside(bare) else phrase("makes a new one").begins(bare)
+        if new and new["target"].removeprefix("$") not in self.given:
             return LoweredInstruction(OpCode.EXE, f"{new['target']} = {bare}")
         found = phrase("puts into").begins(bare)
         if found is None or read_value(found["what"]) is None:
