@@ -19,7 +19,7 @@ from adapters.pacing.bucket import KeyedBudgets
 from adapters.web import codec
 from adapters.web.board import RoomBoard
 from adapters.web.charters import ShownFiles
-from adapters.web.codec import MARKS, MAX_TEXT, RefusalCode
+from adapters.web.codec import MARKS, RefusalCode
 from adapters.web.hearing import Hearing, RoomThreads, heard_in, quote_of, whole_quote
 from adapters.web.hub import ConnectedPage
 from adapters.web.requests import Act, Change, Press, React, SayInRoom, StopAgents, TakeBack, command_of
@@ -199,8 +199,8 @@ class Acts:
         return await quote_of(self._ledger.board, say.room, wanted)
 
     async def _refusal(self, say: SayInRoom) -> Refusal | None:
-        if len(say.text) > MAX_TEXT:
-            return "too_long", _too_long(say.text)
+        if len(say.text) > self._ledger.rules.max_text:
+            return "too_long", self._too_long(say.text)
         if not say.text.strip() and not say.files:
             return "invalid", "An empty message cannot be sent."
         if not self._ledger.messages.take(self._person.id):
@@ -210,11 +210,15 @@ class Acts:
         known = await self._ledger.board.has(say.room)
         return None if known else ("invalid", f"There is no room {say.room!r}. Open it first.")
 
+    def _too_long(self, text: str) -> str:
+        most = self._ledger.rules.max_text
+        return f"This message has {len(text):,} characters; {most:,} is the most. Shorten or split it."
+
     # What is done to a message
 
     async def _change(self, change: Change) -> None:
-        if len(change.text) > MAX_TEXT:
-            raise ActRefused(_too_long(change.text))
+        if len(change.text) > self._ledger.rules.max_text:
+            raise ActRefused(self._too_long(change.text))
         before = await self._own(change.room, change.id)
         if not change.text.strip() and not before.files:
             raise ActRefused("An empty message cannot be kept. Delete it instead.")
@@ -298,7 +302,3 @@ def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
 
 def _address(room: str, message: RoomMessage) -> Address:
     return Address(PLATFORM, room, heard_in(message))
-
-
-def _too_long(text: str) -> str:
-    return f"This message has {len(text):,} characters; {MAX_TEXT:,} is the most. Shorten or split it."

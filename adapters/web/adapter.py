@@ -18,13 +18,13 @@ from adapters.web import codec
 from adapters.web.acts import PLATFORM, ActLedger, WebIntake
 from adapters.web.board import RoomBoard
 from adapters.web.charters import MAX_TITLE, RoomCharter, RoomCharters, RoomHues, ShownFiles, charter_of
-from adapters.web.codec import MAX_TEXT, WebVisitor
+from adapters.web.codec import WebVisitor
 from adapters.web.echo import Echo, RoomNews
 from adapters.web.gatherings import PeopleDirectory, RoomGatherings
 from adapters.web.hearing import Hearing, RoomThreads, quote_of
 from adapters.web.hub import Hub
 from adapters.web.requests import MAX_ROOM_NAME, room_id
-from adapters.web.rooms import RoomRules, RoomStore
+from adapters.web.rooms import MAX_TEXT, RoomRules, RoomStore
 from adapters.web.visit import FRAMES, MESSAGES, House, PageLink, PageVisit
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside

@@ -85,8 +85,6 @@ from runtime.core.files import FILE_URL
 from runtime.core.json_text import compact_json
 from runtime.core.room import RoomMessage
 
-MAX_TEXT = 100_000
-"""The longest text of a message, in code points."""
 MARKS = ("👍", "❤️", "😂", "🎉", "🤔", "👎")
 """The reactions that people can give to a message."""
 RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
@@ -203,12 +201,11 @@ class RoomCut(Struct, frozen=True):
 def welcome(
     person: WebVisitor, rooms: Iterable[RoomHead], limits: Mapping[str, int], *, commands: Mapping[str, str]
 ) -> str:
-    """`limits` are `max_file_bytes` and `voice_s`."""
+    """`limits` are `max_text`, `max_file_bytes` and `voice_s`."""
     return frame(
         "welcome",
         you={"id": person.id, "name": person.name},
         rooms=_rooms(rooms, person.id),
-        max_text=MAX_TEXT,
         max_files=MAX_FILES,
         **limits,
         marks=MARKS,

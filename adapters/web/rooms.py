@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from runtime.core.room import RoomChange, RoomInfo, RoomMessage, RoomPost
 
+MAX_TEXT = 100_000
+"""The longest text of a message, in code points."""
+
 
 class RoomStore(Protocol):
     """Raises StorageUnavailable, and nothing else.
@@ -65,5 +68,7 @@ class RoomRules(Struct, frozen=True):
     """Whether who runs the chat can read what is said in private and direct rooms."""
     begins: Callable[[str], bool] = lambda _: False
     """Knows the commands that begin a program. Everybody in a room reads these, others only who gives them."""
+    max_text: int = MAX_TEXT
+    """The longest text that people can send, in code points."""
     voice_s: int = 0
     """How long a voice note may be that people record; 0 where nobody listens to them."""

@@ -183,7 +183,8 @@ class PageVisit:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
         await self._house.gatherings.came(self._browser.person)
         rooms = await self._board.rooms(self._browser.person.id)
-        limits = {"max_file_bytes": largest, "voice_s": self._house.ledger.rules.voice_s}
+        rules = self._house.ledger.rules
+        limits = {"max_text": rules.max_text, "max_file_bytes": largest, "voice_s": rules.voice_s}
         return codec.welcome(self._browser.person, rooms, limits, commands=self._house.commands)
 
     async def _look(self, request: Request) -> None:

@@ -10,7 +10,7 @@ from adapters.web.acts import PLATFORM
 from adapters.web.adapter import RoomTables
 from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE, HUES_TABLE
 from adapters.web.gatherings import DIRECTORY_TABLE
-from adapters.web.rooms import RoomRules
+from adapters.web.rooms import MAX_TEXT, RoomRules
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import Role
 from gateway.assembly.announcement import url_here
@@ -157,6 +157,7 @@ def room_rules(foundation: GatewayFoundation) -> RoomRules:
         shut_out=shut_out,
         overseen=settings.console.private or any(one.content and one.private for one in scopes),
         begins=lambda command: command in foundation.routes.commands,
+        max_text=min(MAX_TEXT, settings.limits.message_chars),
         voice_s=settings.voice.seconds if SERVICES[TRANSCRIBE] in settings.models else 0,  # nobody listens elsewhere
     )
 

@@ -154,11 +154,11 @@ async def test_a_message_of_300_kilobytes_is_refused_and_the_next_one_answered(h
         await room.until(HELLO, "You said: less")
 
 
-async def test_a_message_that_no_agent_may_be_given_is_answered_with_its_limit(house: House) -> None:
+async def test_a_message_that_no_agent_may_be_given_is_refused_with_its_limit(house: House) -> None:
     async with house.running.page() as page:
         room = await greeted(page, "more")
-        await room.say("x" * 40_000)
-        await room.until_some("This message is too long: it has 40000 characters, and I accept at most 32000.")
+        refused = await page.until("refused", id=await room.say("x" * 40_000))
+        assert refused["text"] == "This message has 40,000 characters; 32,000 is the most. Shorten or split it."
         await room.say("less")
         await room.until(HELLO, "You said: less")
 

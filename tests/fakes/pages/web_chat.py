@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from adapters.adapter import AnswersHttp
 from adapters.web.adapter import RoomTables, WebAdapter
 from adapters.web.codec import WebVisitor
-from adapters.web.rooms import RoomRules
+from adapters.web.rooms import MAX_TEXT, RoomRules
 from gateway.features.pushes.door import PushDoor
 from gateway.features.pushes.subscriptions import Subscriptions
 from gateway.web.app import build_web
@@ -74,6 +74,7 @@ async def web_chat(
     owners: Sequence[str] = (),
     out: Sequence[str] = (),
     voice_s: int = 0,
+    max_text: int = MAX_TEXT,
     begins: Sequence[str] = (),
     barred: Mapping[str, Sequence[str]] = MappingProxyType({}),
     pushes: Subscriptions | None = None,
@@ -99,6 +100,7 @@ async def web_chat(
         shut_out=shut_out,
         begins=begins.__contains__,
         voice_s=voice_s,
+        max_text=max_text,
     )
     clock = clock or SystemClock()
     rooms = store or RoomStoreThatFails()

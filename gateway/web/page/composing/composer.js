@@ -13,7 +13,7 @@ export class Composer {
    * `commands()` and `names()`. */
   constructor(place, { label, on }) {
     this.on = on;
-    this.maxText = 100_000;
+    this.maxText = Infinity;
     this.typedAt = 0;
     this.about = null;
     this.place = null;
