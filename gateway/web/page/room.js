@@ -19,6 +19,7 @@ export function repeats({ kind, name, text, quote }) {
 
 export class Room {
   static everybody = []; // all people of the chat whom one knows of
+  static answering = []; // the names of agents of the program, who may not have spoken here yet
 
   constructor(id) {
     this.id = id;
@@ -164,6 +165,7 @@ export class Room {
   get names() {
     const found = new Map();
     for (const { name, by } of this.agents) found.set(name, { name, shown: name, kind: "agent", id: by });
+    for (const name of Room.answering) if (!found.has(name)) found.set(name, { name, shown: name, kind: "agent", id: name });
     const person = (id, name, kind = "person") => [name, `${id} ${name}`].some((key) => found.has(key)) || found.set(`${id} ${name}`, { name, kind, id });
     for (const { id, name } of this.people) person(id, name);
     for (const { kind, by, name } of this.messages.values()) if (kind === "person") person(by, name);

@@ -25,6 +25,11 @@ export class Search {
     });
     this.everywhere = byId("search-everywhere");
     this.everywhere.addEventListener("change", () => this.ask());
+    this.wider = byId("search-wider");
+    this.wider.addEventListener("click", () => {
+      this.everywhere.click();
+      this.input.focus();
+    });
     this.input.addEventListener("input", () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.ask(), PAUSE_MS);
@@ -62,10 +67,12 @@ export class Search {
     const like = meant.length ? `With ${meant.slice(0, 3).join(", ")}: ` : "";
     const all = meant.length ? `Nothing has these words. ${like}${many}.` : messages.length ? many : "Nothing found.";
     this.draw(messages, more ? `${like}The newest ${messages.length}; there are more.` : whole ? all : `${like}${many} among the newest 10,000.`);
+    this.wider.hidden = this.everywhere.checked || messages.length > 0;
   }
 
   draw(messages, state) {
     this.state.textContent = state;
+    this.wider.hidden = true;
     this.list.replaceChildren(...messages.map((message) => this.item(message)));
   }
 

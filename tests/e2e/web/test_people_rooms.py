@@ -150,6 +150,18 @@ async def test_everybody_of_the_chat_can_be_mentioned_and_enter_takes_nobody_els
         await expect(text).to_have_value("@Bob ")
 
 
+async def test_an_agent_of_the_program_can_be_mentioned_before_it_has_spoken(browser: Browser) -> None:
+    async with web_chat(agents=["Baker"]) as chat, chat.adapter.connect():
+        await entered(browser, chat.url, "Bob", "team")
+        ada = await entered(browser, chat.url, "Ada")
+        await ada.locator("#room-composer textarea").press_sequentially("@")
+        await expect(ada.get_by_role("option")).to_have_text(["@Baker agent", "@Bob not in this room"])
+        await ada.keyboard.press("Enter")
+        await ada.locator("#room-composer textarea").press_sequentially("hi")
+        await ada.keyboard.press("Enter")
+        await expect(ada.locator(".message.person .mention")).to_have_text("@Baker")
+
+
 async def test_the_names_for_a_mention_are_asked_for_once(browser: Browser) -> None:
     async with web_chat() as chat:
         await entered(browser, chat.url, "Bob", "team")

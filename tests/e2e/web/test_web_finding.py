@@ -161,7 +161,9 @@ async def test_a_message_is_found_by_its_words_and_shown_in_its_place(browser: B
         await chat.adapter.send(
             Address("web", "kitchen"), "Nothing of the kind.", speaker=GUIDE, nonce="k2", final=True
         )
-        await page.get_by_label("In all rooms").check()
+        await page.get_by_role("button", name="Search all rooms").click()
+        await expect(page.get_by_label("In all rooms")).to_be_checked()
+        await expect(page.get_by_role("button", name="Search all rooms")).to_be_hidden()
         await expect(found).to_contain_text("in kitchen")
         await found.click()
         await expect(page.locator("#room-name")).to_have_text("kitchen")

@@ -78,6 +78,7 @@ export class Rooms {
 
   directory(frame) {
     Room.everybody = frame.people;
+    Room.answering = frame.agents;
     this.chat.learnNames();
     for (const { composer } of [this.chat.main, this.chat.side]) if (document.activeElement === composer.input) composer.suggestions.update(false);
     this.choose?.(frame);
