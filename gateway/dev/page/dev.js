@@ -26,7 +26,7 @@ class Board {
     this.build();
     this.listen();
     addEventListener("hashchange", () => this.listen());
-    addEventListener("popstate", () => this.entered && this.toggle((this.entered = false)));
+    addEventListener("popstate", ({ state }) => this.entered && !state?.board && !state?.over && this.toggle((this.entered = false)));
     this.toggle(false);
   }
 
@@ -64,7 +64,7 @@ class Board {
   /** On a phone it covers the chat: the way back closes it. */
   toggle(shown) {
     if (PHONE.matches && shown !== Boolean(this.entered)) {
-      if (shown) history.pushState(null, "", location.href);
+      if (shown) history.pushState({ board: true }, "");
       else history.back();
       this.entered = shown;
     }

@@ -21,6 +21,7 @@ import { Sidebar, showPresence } from "./sidebar.js";
 import { buttonsWithOneStop } from "./tab_stops.js";
 import { Timeline } from "./messages/timeline.js";
 import { TypingLine } from "./composing/typing.js";
+import { closeOnWayBack } from "./way_back.js";
 
 const byId = (id) => document.getElementById(id);
 const MINUTE_MS = 60_000;
@@ -41,6 +42,7 @@ function inOrder([first, ...others]) {
 class Chat {
   constructor(me) {
     this.rooms = [];
+    this.connected = true; // until it is known that it is not
     this.online = new Set(); // those with whom one has direct rooms, and who are here
     const { room, thread, message } = placeInAddress();
     this.room = new Room(room);
@@ -77,6 +79,7 @@ class Chat {
     });
     this.listen();
     offerKeys(byId("keys"));
+    closeOnWayBack(this.sidebar);
     buttonsWithOneStop(byId("rooms"));
     this.become(me);
     this.showRoom();
@@ -96,6 +99,7 @@ class Chat {
         seen: () => this.showUnread(),
         me: () => this.me.id,
         marks: () => this.marksToGive,
+        connected: () => this.connected,
         thread: name === "room" ? (message) => this.openThread(message.id) : null,
         quote: (message) => composer.quote(message),
         change: (message) => composer.edit(message),
@@ -227,7 +231,7 @@ class Chat {
     const place = this.thread ? [this.room.id, this.thread] : [this.room.id];
     const address = `#${place.map(encodeURIComponent).join("/")}`;
     const isNew = this.thread && location.hash.split("//")[0] !== address;
-    history[isNew ? "pushState" : "replaceState"](null, "", address);
+    history[isNew ? "pushState" : "replaceState"](isNew ? null : history.state, "", address);
   }
 
   join() {
@@ -333,6 +337,8 @@ class Chat {
     bar.dataset.state = state;
     bar.firstElementChild.textContent = words[state] ?? "";
     if (state !== "open") this.typing.clear();
+    this.connected = state === "open";
+    for (const each of this.room.messages.values()) if (each.pending) this.show(each, false);
   }
 
   askOlder() {

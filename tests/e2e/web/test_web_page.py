@@ -232,7 +232,7 @@ async def test_what_is_written_offline_is_sent_once_and_what_was_missed_is_shown
         await page.context.set_offline(True)
         await expect(page.locator("#connection")).to_contain_text("You are offline")
         await say(page, "three")
-        await expect(page.locator(".pending")).to_have_count(1)
+        await expect(page.locator(".pending .sending")).to_have_text("Not sent yet")
         await chat.adapter.send(LOBBY, "two", speaker=GUIDE, nonce="n1", final=True)
         await page.context.set_offline(False)
         await expect(page.locator("#connection")).to_be_hidden()
@@ -366,6 +366,51 @@ async def test_a_message_that_is_too_long_stays_in_its_box(browser: Browser) -> 
         )
         assert len(await page.locator("#room-composer textarea").input_value()) == 300_000
         await expect(page.locator(".message")).to_have_count(0)
+
+
+async def test_a_message_that_no_agent_may_be_given_stays_in_its_box_too(browser: Browser) -> None:
+    async with web_chat(max_text=20) as chat, listening(chat):
+        page = await enter(browser, chat, "Ada")
+        await say(page, "x" * 21)
+        error = page.locator("#room-composer .form-error")
+        await expect(error).to_have_text("This message has 21 characters; the limit is 20. Shorten or split it.")
+        await expect(page.locator("#room-composer textarea")).to_have_value("x" * 21)
+        await expect(page.locator(".message")).to_have_count(0)
+        await say(page, "x" * 20)
+        await expect(page.locator(".message .body")).to_have_text(["x" * 20])
+
+
+async def test_on_a_phone_the_way_back_closes_what_is_open_and_then_leaves(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada", **PHONE)
+        await say(page, "hello")
+        await page.get_by_role("button", name="Send").tap()
+        await expect(page.locator(".message:not(.pending)")).to_have_count(1)
+        body, start = page.locator("body"), page.url
+        menu = page.get_by_role("button", name="Rooms", exact=True)
+        await menu.tap()
+        await expect(body).to_have_class("drawer")
+        await page.go_back()
+        await expect(body).not_to_have_class("drawer")
+        await page.get_by_role("button", name="Actions").tap()
+        await page.go_back()
+        await expect(page.locator("dialog[open]")).to_have_count(0)
+        await page.get_by_role("button", name="People and room").tap()
+        await expect(page.locator("dialog[open]")).to_have_count(1)
+        await page.go_back()
+        await expect(page.locator("dialog[open]")).to_have_count(0)
+        assert page.url == start
+        await menu.tap()
+        await page.get_by_placeholder("New room").fill("kitchen")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#room-name")).to_have_text("kitchen")
+        await page.go_back()
+        await expect(page.locator("#room-name")).to_have_text("lobby")
+        await menu.tap()
+        await page.keyboard.press("Escape")
+        await expect(body).not_to_have_class("drawer")
+        await page.go_back()
+        await expect(page).to_have_url("about:blank")
 
 
 async def test_the_reading_position_is_left_alone(browser: Browser) -> None:

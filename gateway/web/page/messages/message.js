@@ -346,7 +346,7 @@ export class MessageView {
       discard.addEventListener("click", () => this.actions.discard(this.message));
       this.foot.append(el("span", { class: "failure", role: "alert" }, failed), " ", edit, " ", discard);
     } else if (pending) {
-      this.foot.append(el("span", { class: "sending" }, "Sending…"));
+      this.foot.append(el("span", { class: "sending" }, this.actions.connected() ? "Sending…" : "Not sent yet"));
     }
     if (replies?.count && this.actions.thread) {
       const word = replies.count === 1 ? "reply" : "replies";
