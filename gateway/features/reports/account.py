@@ -80,6 +80,8 @@ class Account(Struct, frozen=True):
     cause: str
     advice: str
     command: str
+    source: str
+    """The file and line that raised it, else those of the step."""
 
     def lines(self) -> list[str]:
         shown = [f"what     {self.what or '(the session is gone)'}", f"where    {self.where}"]
@@ -111,6 +113,7 @@ class Accounts:
             self._texts(f"debug.cause_{cause}"),
             self._texts(f"debug.try_{cause}"),
             f"parley debug again {report.number}" if can_go_on(report) else "",
+            lines[-1].partition(" in ")[0] if lines else report.source,
         )
 
     async def hides(self, report: Report) -> bool:

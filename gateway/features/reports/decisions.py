@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from anyio.abc import TaskGroup
@@ -30,6 +31,8 @@ from gateway.features.reports.account import Accounts, can_go_on, inert
 from gateway.features.reports.inquiry import PROGRAM, DebugTasks
 from gateway.features.reports.redis import RedisReports, Report, ReportStore
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
+from gateway.observability.watching import SecretMasking
+from gateway.settings.tree import secrets
 from runtime.bus import Bus
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
@@ -70,7 +73,11 @@ _MOST = 50
 
 
 class ReportNotices:
-    def __init__(self, store: ReportStore, accounts: Accounts, owners: OwnerNotices, texts: Texts) -> None:
+    def __init__(
+        self, store: ReportStore, accounts: Accounts, owners: OwnerNotices, texts: Texts, data_dir: Path
+    ) -> None:
+        here = Path(".parley")
+        self._option = f" --data-dir {here}" if data_dir == here.absolute() else ""  # else commands find it alone
         self.store = store
         self.accounts = accounts
         self._owners = owners
@@ -107,6 +114,7 @@ class ReportNotices:
             choices if again else (),
             among="debug.told_among" if key == "debug.told" else "",
             number=report.number,
+            data_dir=self._option,
             conversation=report.conversation,
             where=account.where,
             what=what,
@@ -180,8 +188,13 @@ class FailureDesk(Struct, frozen=True):
 
 
 def notices_in(ground: FeatureGround, serving: ServingGround) -> ReportNotices:
-    accounts = Accounts(ground.database.tapes, serving.masking, ground.texts, private=ground.settings.console.private)
-    return ReportNotices(RedisReports(ground.connection), accounts, serving.owners, ground.texts)
+    accounts = accounts_in(ground, serving.masking)
+    store = RedisReports(ground.connection)
+    return ReportNotices(store, accounts, serving.owners, ground.texts, ground.settings.data_dir)
+
+
+def accounts_in(ground: FeatureGround, masking: SecretMasking) -> Accounts:
+    return Accounts(ground.database.tapes, masking, ground.texts, private=ground.settings.console.private)
 
 
 class Decisions:
@@ -259,6 +272,7 @@ def decisions_in(database: GatewayDatabase, clock: Clock) -> Decisions:
 class ReportRoutes(GatewayView, frozen=True):
     store: ReportStore
     decisions: Decisions
+    accounts: Accounts
 
     @looks("/reports")
     async def reports(self, request: Request, _: BusClient) -> Response:
@@ -266,8 +280,8 @@ class ReportRoutes(GatewayView, frozen=True):
         found = [*await self.store.all()][::-1]
         if request.query_params.get("open") == "1":
             found = [report for report in found if not report.decided]
-        rows, next_ = page_of(request, found, lambda report: str(report.number), _report)
-        return answer({"reports": rows, "next": next_})
+        rows, next_ = page_of(request, found, lambda report: str(report.number), lambda report: report)
+        return answer({"reports": [await row_of(report, self.accounts) for report in rows], "next": next_})
 
     @acts("/reports/{report}/again")
     async def again(self, request: Request, _: BusClient) -> Response:
@@ -285,8 +299,12 @@ class ReportRoutes(GatewayView, frozen=True):
         return answer({"report": int(number), "outcome": outcome})
 
 
-def _report(report: Report) -> dict[str, Any]:
+async def row_of(report: Report, accounts: Accounts) -> dict[str, Any]:
+    """A report with the text of its error, where owners may read it, and the line that raised it."""
+    account, hidden = await accounts.of(report, executed=False), await accounts.hides(report)
     return {
+        "error": "" if hidden else account.what.removeprefix(report.error_type).removeprefix(": "),
+        "source": account.source,
         "report": report.number,
         "kind": report.kind,
         "session": report.session or None,
@@ -296,7 +314,6 @@ def _report(report: Report) -> dict[str, Any]:
         "place": report.place,
         "error_type": report.error_type,
         "instruction": report.instruction,
-        "source": report.source,
         "count": report.count,
         "first_at": _time(report.first_s),
         "last_at": _time(report.last_s),
@@ -311,7 +328,8 @@ def entrance(ground: FeatureGround, serving: ServingGround) -> EntrancePart:
 
 def report_routes(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
     decisions = decisions_in(ground.database, ground.clock)
-    return ReportRoutes(door, RedisReports(ground.connection), decisions).routes()
+    accounts = accounts_in(ground, SecretMasking(secrets(ground.settings)))
+    return ReportRoutes(door, RedisReports(ground.connection), decisions, accounts).routes()
 
 
 async def status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:

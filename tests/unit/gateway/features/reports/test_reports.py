@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gateway.access.people import OwnerNotices
 from gateway.features.reports.account import _OF_TYPE, _TEXTS, UNKNOWN, Accounts, cause_of
-from gateway.features.reports.decisions import AGAIN, LEAVE, TOLD_LATE, Decisions, FailureDesk, ReportNotices
+from gateway.features.reports.decisions import AGAIN, LEAVE, TOLD_LATE, Decisions, FailureDesk, ReportNotices, row_of
 from gateway.features.reports.inquiry import AskedModel, DebugTasks, task_of
 from gateway.observability.watching import SecretMasking
 from runtime.bus import Bus
@@ -73,6 +73,7 @@ class Office:
         own: Program | None = None,
         world: World | None = None,
         debugging: bool | Literal["auto"] = False,
+        data_dir: Path = Path("/state"),
     ) -> None:
         made = own or worker()
         self.deaths = 0
@@ -86,7 +87,7 @@ class Office:
         self.programs = {made.name: made}
         self.asked = AskedModel(debugging, self.programs, dict, sleepers.store, lambda _: ())
         tasks = DebugTasks(sleepers.inbox, sleepers.clock, 60.0, self.asked) if debugging else None
-        told = ReportNotices(self.store, self.accounts, self.owners, english())
+        told = ReportNotices(self.store, self.accounts, self.owners, english(), data_dir)
         self.late = told
         self.desk = FailureDesk(told, self.programs, sleepers.clock, self.bus, tasks)
         sleepers.reports = self.desk
@@ -114,6 +115,33 @@ class Office:
 
 async def _everybody(_person: str) -> bool:
     return True
+
+
+@pytest.mark.parametrize(
+    ("data_dir", "option"), [(Path("/state"), ""), (Path.cwd() / ".parley", " --data-dir .parley")]
+)
+async def test_an_owner_is_told_the_command_that_works_where_the_state_is(
+    data_dir: Path, option: str, sandbox: MontySandbox
+) -> None:
+    office = Office(sandbox, data_dir=data_dir)
+    await office.open()
+    await office.sleepers.post("1", "fail")
+    await office.settled(1)
+    (notice,) = await office.notices()
+    assert f"`parley debug show 1{option}`" in notice.text
+
+
+async def test_a_row_of_the_console_names_the_error_and_the_line_that_raised_it(sandbox: MontySandbox) -> None:
+    office = Office(sandbox)
+    await office.open()
+    await office.sleepers.post("1", "fail")
+    await office.settled(1)
+    (report,) = await office.store.all()
+    row = await row_of(report, office.accounts)
+    assert row["error"] == "no such cake, ********"
+    assert row["source"].rpartition(":")[2] != report.source.rpartition(":")[2]
+    where = (await office.accounts.of(report)).where
+    assert where.endswith(f", {row['source']} in Do")
 
 
 async def test_a_failure_becomes_a_report_that_names_the_place_and_leads_to_the_fact(sandbox: MontySandbox) -> None:
