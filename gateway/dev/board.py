@@ -26,6 +26,7 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
+from runtime.events.frames import LLMBrokeOff, LLMFailed
 from runtime.events.service import ProgramRefused, ReportOpened
 from runtime.events.sessions import PlaybookFailed
 from runtime.execution.frames.frame import Frame
@@ -49,6 +50,7 @@ Own = Callable[[ProgramTemplate], str]
 """Writes a folder with a program from a template; the command that opens it. Raises OSError."""
 
 _TOLD = frozenset({ProgramRefused.name, PlaybookFailed.name, ReportOpened.name})
+_TOLD_BY_TALKS = frozenset({LLMBrokeOff.name, LLMFailed.name})
 _PYTHON_LINE = re.compile(r"(?P<file>.+):(?P<line>\d+) in ")
 
 RAN = 60
@@ -131,7 +133,8 @@ class DevBoard:
 
     def tells(self, happening: str) -> bool:
         """Whether people are told of it in words, so that the log leaves it out."""
-        return self.quiet or (self.own is None and happening in _TOLD)
+        told = _TOLD if self.models is None else _TOLD | _TOLD_BY_TALKS
+        return self.quiet or (self.own is None and happening in told)
 
     def failed(self, what: PlaybookFailed, _at: datetime) -> None:
         """Say at which line a playbook failed, and mark that line until the program is read anew."""

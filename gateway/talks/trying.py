@@ -16,7 +16,7 @@ from gateway.talks.staging.script import AnswerPieces, AnswerSource, Asker, firs
 from gateway.talks.staging.stage import open_stage
 from gateway.talks.talk import ScriptedReply, TalkScript
 from runtime.bus import Bus
-from runtime.core.errors import ConfigError, LLMRefused, ProgramError
+from runtime.core.errors import ConfigError, LLMRefused, ProgramError, UnscriptedQuestion
 from runtime.core.plain_text import shortened
 from runtime.core.prompt_forms import LineForm
 from runtime.events import frames
@@ -200,7 +200,7 @@ class ScriptedModel(LLMClient):
         yield AnswerPieces(self._answer(session, agent, request))
 
     def _answer(self, session: str, agent: str, request: CompletionRequest) -> str:
-        """Raises LLMRefused."""
+        """Raises UnscriptedQuestion."""
         asked, question = asked_by(agent, request), first_question(request.messages[-1].content)
         state = self._sessions[session] = self._sessions.pop(session, _Session())
         if len(self._sessions) > _SESSIONS:
@@ -218,9 +218,9 @@ class ScriptedModel(LLMClient):
             self._tell(f"scripted  no line has “{shortened(asked.heard, _SHOWN_CHARS)}”; it is read as {value}")
             return value
         if wants_a_value(question) or _EXECUTES.search(question):
-            fault = f"No line answers {agent or 'an agent'}: {shortened(asked.about, _SHOWN_CHARS)}"
+            fault = f"No talk answers this question of {agent or 'an agent'}: “{shortened(asked.about, _SHOWN_CHARS)}”."
             self._tell(f"scripted  {fault}")
-            raise LLMRefused(fault)
+            raise UnscriptedQuestion(fault)
         return f"[{_NOW.sub('', _TASK.sub('', asked.about, count=1))}]"
 
     async def _read_again(self) -> None:

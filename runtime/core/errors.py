@@ -105,6 +105,7 @@ class LLMRefused(LLMError): ...  # the provider rejects the request (model, cont
 class LLMKeyRefused(LLMRefused): ...  # the provider rejects the key
 class LLMNotOffered(LLMRefused): ...  # the provider does not have the model, or not for this key
 class LLMQuotaSpent(LLMRefused): ...  # the account has no credit left
+class UnscriptedQuestion(LLMRefused): ...  # a scripted model has no answer; the text has the question
 class ContextTooLong(LLMError): ...
 class StorageError(ParleyError): ...
 
@@ -148,6 +149,7 @@ class NotebookExists(StorageError): ...  # there is such a notebook already, and
 class NotebookGone(StorageError): ...  # there is no such notebook, or it has no such entry
 class LetterGone(StorageError): ...  # there is no such dead letter, or not any more
 class TaskRefused(StorageError): ...  # there is no such task, or what is wanted of it cannot be now
+class NoSuchTask(TaskRefused): ...
 class SessionBusy(StorageError): ...  # a running node is at work on the session; nothing was changed
 class SessionExists(StorageError): ...  # there is such a session already, or its conversation has another
 class ContentLocked(StorageError): ...  # what is there is encrypted, and its key is missing or it was changed

@@ -62,6 +62,8 @@ Place = tuple[str, str, str, str]
 
 def waits_by(error: Exception, texts: Texts, *, guests: bool = False) -> str:
     """The text for people, `guests` among them, where a playbook waits, because of an error, until somebody writes."""
+    if isinstance(error, errors.UnscriptedQuestion):
+        return texts("session.unscripted", error=error)
     of_model = _OF_MODELS.get(type(error).__name__)
     if of_model is None and guests:
         return texts("session.cannot_continue")

@@ -15,7 +15,7 @@ from gateway.talks.staging.stage import StoppingModel, StoppingSandbox, TalkCloc
 from gateway.talks.trying import ScriptedModel, asked_by
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.core.errors import LLMRefused
+from runtime.core.errors import UnscriptedQuestion
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage
 from runtime.sandbox.executor import CallOutcome, CodeSnippet, SnippetEvaluation
 from tests.unit.gateway.talks.rig import ECHO, differing, held, refused
@@ -101,9 +101,9 @@ async def test_what_no_talk_has_is_read_in_the_words(trying: Trying) -> None:
 
 async def test_other_words_are_those_of_the_step_and_other_questions_are_refused(trying: Trying) -> None:
     assert await trying.asks(WORDS.format('Say that "$many" (now 3) is little')) == '[Say that "$many" is little.]'
-    with pytest.raises(LLMRefused, match=r"No line answers Shop: Which one\?"):
+    with pytest.raises(UnscriptedQuestion, match=r"No talk answers this question of Shop: “Which one\?”\."):
         await trying.asks("Which one? Answer with one of these alone: a, b.")
-    assert trying.told == ["scripted  No line answers Shop: Which one?"]
+    assert trying.told == ["scripted  No talk answers this question of Shop: “Which one?”."]
 
 
 async def test_a_talk_that_is_saved_is_read_again_and_a_wrong_one_is_told_of(trying: Trying) -> None:

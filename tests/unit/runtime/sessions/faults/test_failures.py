@@ -12,7 +12,15 @@ import pytest
 
 from gateway.features.reports.node import NodeReports
 from runtime.core.address import CLIENT, Address, address_data, address_of
-from runtime.core.errors import LLMKeyRefused, LLMRateLimited, LLMRefused, LLMTimeout, LLMUnavailable, NoModelSet
+from runtime.core.errors import (
+    LLMKeyRefused,
+    LLMRateLimited,
+    LLMRefused,
+    LLMTimeout,
+    LLMUnavailable,
+    NoModelSet,
+    UnscriptedQuestion,
+)
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest
@@ -97,6 +105,14 @@ async def test_people_are_told_in_plain_words_that_the_model_gave_no_answer_and_
         )
         assert await talk.say("go") == [told]
         assert [failed.data["error"] for failed in talk.named("llm.failed")] == [f"{type(failure).__name__}: {failure}"]
+
+
+async def test_a_question_that_no_talk_answers_is_told_as_that(sandbox: MontySandbox) -> None:
+    worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
+    fault = "No talk answers this question of Worker: “Work?”."
+    async with talking(worker, FailingModel(UnscriptedQuestion(fault)), sandbox) as talk:
+        told = f"⚠️ {fault} Write its answer in the talk file, then write to me again. Your message is kept."
+        assert await talk.say("go") == [told]
 
 
 async def test_plain_words_go_to_who_asked_and_not_to_who_could_not_answer_a_mention(sandbox: MontySandbox) -> None:
