@@ -24,7 +24,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.access.admission import PlatformAccess, PlatformOwners
 from gateway.access.people import OWNER_PLACES_TABLE, KnownPeople, OwnerNotices
 from gateway.assembly import foundation as ground
-from gateway.assembly.announcement import all_lines
+from gateway.assembly.announcement import all_lines, url_here
 from gateway.assembly.doors import bus_of, chat_of, tape_views, tapes_of
 from gateway.assembly.parts import Engine, open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
@@ -61,7 +61,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
 from runtime.language.first_prompts import first_prompts
 from runtime.sessions.registry import ConversationRegistry
-from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
+from runtime.storage.embedded.data_directory import exclusive_use, node_id, note_address, prepare
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.records import RedisPlaceStore, RedisRecords
@@ -272,11 +272,12 @@ async def _drain(
 
 
 async def _open_web(web: WebAdapter, app: Starlette, foundation: ground.GatewayFoundation, tasks: TaskGroup) -> int:
-    """Start serving pages; returns the port."""
+    """Start serving pages, and say where; returns the port."""
     settings = foundation.settings.web
     tasks.start_soon(web.tell_pages)
     rules = ServerRules(settings.trusted_proxies, foundation.bus)
     port: int = await tasks.start(serve_web, app, settings.host, settings.port, rules)
+    note_address(foundation.data_dir, url_here(settings.host, port))
     return port
 
 

@@ -61,9 +61,8 @@ def dev(
     from gateway.dev.board import DevBoard
 
     with plain_errors():
-        flags = _dev_settings_flags(config, None if script is not None else model, port)
+        flags, files = _dev_settings_flags(config, None if script is not None else model, port, files)
         settings = load_settings(config, flags)
-        files = files or _program_here(settings)
         check = partial(checked, calls=extension_names(settings))
         board = DevBoard(check, say)
         board.anew = anew
@@ -144,12 +143,15 @@ def _program_here(settings: Settings) -> list[Path]:
     raise typer.Exit(BAD_INPUT)
 
 
-def _dev_settings_flags(config: Path | None, model: str | None, port: int | None) -> dict[str, Any]:
-    """What holds while one writes, in place of what the settings say."""
+def _dev_settings_flags(
+    config: Path | None, model: str | None, port: int | None, files: list[Path]
+) -> tuple[dict[str, Any], list[Path]]:
+    """What holds while one writes, in place of what the settings say; and the files, else the one program here."""
     from gateway.settings.tree import changed
 
     flags: dict[str, Any] = {"model": model, "web.port": port, "programs.reload": True}
     plain = load_settings(config, flags)
+    files = files or _program_here(plain)
     if "data_dir" not in changed(plain):
         flags["data_dir"] = Path(_STATE).absolute()
         _hidden(Path(_STATE))
@@ -157,7 +159,7 @@ def _dev_settings_flags(config: Path | None, model: str | None, port: int | None
         flags["logs.level"] = "warning"
     if port is None and not _is_free(plain.web.host, plain.web.port):
         flags["web.port"] = 0
-    return flags
+    return flags, files
 
 
 def _hidden(state: Path) -> None:
@@ -236,9 +238,8 @@ def chat(
     from runtime.llm.choice import NoModel
 
     with plain_errors():
-        flags = _dev_settings_flags(config, None if script is not None else model, 0)
+        flags, files = _dev_settings_flags(config, None if script is not None else model, 0, files)
         settings = load_settings(config, {**flags, "web.host": "127.0.0.1"})
-        files = files or _program_here(settings)
         board = DevBoard(partial(checked, calls=extension_names(settings)), _only_errors)
         board.reads_again = script is None
         board.quiet = "logs.level" in flags

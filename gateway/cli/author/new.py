@@ -207,6 +207,8 @@ def _written(folder: Path, files: Mapping[str, str], called: str = "folder") -> 
     except OSError as error:
         note(f"parley: {folder} cannot be written ({error.strerror}); choose another {called}.")
         raise typer.Exit(FAILED) from error
+    if not written:
+        say(f"\nAll of it was there already: nothing in {folder} was changed.")
     return written
 
 

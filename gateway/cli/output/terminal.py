@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runtime.core.errors import ConfigError, ParleyError, ProgramError, StorageUnavailable
+from runtime.core.errors import ConfigError, NoSuchTask, ParleyError, ProgramError, StorageUnavailable
 from runtime.core.plain_text import visible
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _no_space(error: BaseException) -> StorageUnavailable:
 
 
 def _exit(error: ParleyError) -> typer.Exit:
-    wrong_input = isinstance(error, ConfigError | ProgramError)
+    wrong_input = isinstance(error, ConfigError | ProgramError | NoSuchTask)
     text = str(error)
     note(text if ": error: " in text else f"parley: {text}")
     return typer.Exit(BAD_INPUT if wrong_input else FAILED)

@@ -21,7 +21,7 @@ from gateway.database import GatewayDatabase
 from gateway.feature import FeatureGround
 from runtime.core.address import CLIENT, TASK_PLATFORM, address_data, address_of
 from runtime.core.clock import Clock
-from runtime.core.errors import Divergence, TaskRefused
+from runtime.core.errors import Divergence, NoSuchTask, TaskRefused
 from runtime.core.ids import SessionId
 from runtime.core.near_names import name_advice
 from runtime.storage.redis.inbox import RedisInbox
@@ -119,14 +119,14 @@ class TaskRegister(Struct, frozen=True):
         return await among_sessions(self._catalog, after, limit, task_of, _LOOKED_AT)
 
     async def find(self, id_: str) -> KnownTask | None:
-        """A task; None for one that has not begun. Raises TaskRefused where there is no such task."""
+        """A task; None for one that has not begun. Raises TaskRefused, NoSuchTask where there is none."""
         order = await self._inbox.known(address_of(SessionId(id_)), id_)
         known = await self._catalog.find(SessionId(id_))
         task = None if known is None or known.record.address.platform != TASK_PLATFORM else await self._read(known)
         if task is None and order is None:
             latest = (await self._catalog.page("", limit=_PAGE_OF_SESSIONS)).sessions
             ids = [one.record.id for one in latest if one.record.address.platform == TASK_PLATFORM]
-            raise TaskRefused(f"There is no task {id_}; {name_advice(id_, ids, 'see parley tasks list.')}")
+            raise NoSuchTask(f"There is no task {id_}; {name_advice(id_, ids, 'see parley tasks list.')}")
         if task is None and order is not None and not order.waits:
             raise TaskRefused(f"The task {id_} is gone: its session was deleted, or its order was put aside.")
         return task

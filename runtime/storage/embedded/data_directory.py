@@ -48,9 +48,10 @@ def exclusive_use(data_dir: Path) -> Iterator[None]:
     path = prepare(data_dir) / "node.lock"
     handle = try_lock(path)
     if handle is None:
-        owner = path.read_text().strip() or "unknown"
+        owner, _, url = path.read_text().strip().partition("\n")
+        place = f", which runs at {url}" if url else ""
         raise ConfigError(
-            f"The data directory {data_dir} is in use by another gateway (process {owner}). "
+            f"The data directory {data_dir} is in use by another gateway (process {owner or 'unknown'}){place}. "
             "Stop it, or choose another directory with --data-dir."
         )
     try:
@@ -59,6 +60,12 @@ def exclusive_use(data_dir: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def note_address(data_dir: Path, url: str) -> None:
+    """Say where the gateway that uses the directory runs, for who starts another one."""
+    with (data_dir / "node.lock").open("a") as file:
+        file.write(f"{url}\n")
 
 
 def node_id(data_dir: Path) -> str:

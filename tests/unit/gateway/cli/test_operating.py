@@ -17,7 +17,7 @@ from gateway.cli.operate.keys import app
 from gateway.cli.operate.sessions.view import say_steps, say_view, view_of
 from gateway.cli.output.terminal import note, plain_errors, say
 from runtime.core.address import Address
-from runtime.core.errors import ConfigError
+from runtime.core.errors import ConfigError, NoSuchTask, TaskRefused
 from runtime.core.ids import SessionId, TapeId
 from runtime.stores.catalog import WholeSession
 from runtime.stores.sessions import SessionRecord
@@ -161,3 +161,10 @@ def test_what_people_wrote_steers_no_terminal(capsys: pytest.CaptureFixture[str]
     seen = capsys.readouterr()
     assert seen.out == "Ada: \\u001b]0;root\\u0007hello\nBob: hi\n"
     assert seen.err == "parley: There is no session \\u009b2J.\n"
+
+
+@pytest.mark.parametrize(("error", "code"), [(NoSuchTask("There is no task 1"), 2), (TaskRefused("ended already"), 1)])
+def test_a_task_that_is_not_there_is_wrong_input_as_other_things_that_are_not(error: TaskRefused, code: int) -> None:
+    with pytest.raises(typer.Exit) as ended, plain_errors():
+        raise error
+    assert ended.value.exit_code == code

@@ -85,6 +85,14 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "game" / "game.pb").read_text() == "mine"
 
 
+@pytest.mark.parametrize("option", [["--template", "game"], ["--plain"]])
+def test_a_second_time_it_says_that_all_was_there_already(option: list[str], tmp_path: Path) -> None:
+    said = "All of it was there already: nothing in mine was changed."
+    assert said not in _new(tmp_path, "mine", *option).stdout
+    done = _new(tmp_path, "mine", *option)
+    assert (done.returncode, said in done.stdout) == (0, True)
+
+
 def test_a_folder_with_another_program_is_left_as_it_is(tmp_path: Path) -> None:
     assert _new(tmp_path, "desk", "--template", "game").returncode == 0
     done = _new(tmp_path, "desk", "--template", "triage")

@@ -23,7 +23,7 @@ from redis.retry import Retry
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.events.happening import Happening
 from runtime.storage.embedded import server_binary, valkey
-from runtime.storage.embedded.data_directory import SOCKET_PATH_LIMIT, exclusive_use, node_id, socket_path
+from runtime.storage.embedded.data_directory import SOCKET_PATH_LIMIT, exclusive_use, node_id, note_address, socket_path
 from runtime.storage.embedded.server_binary import find_server_binary
 from runtime.storage.embedded.valkey import RESTARTS_PER_MINUTE, EmbeddedValkey, server_arguments
 
@@ -314,6 +314,19 @@ def test_a_second_gateway_is_refused_with_the_firsts_number(tmp_path: Path) -> N
         pass
     with exclusive_use(tmp_path):
         pass
+
+
+def test_a_second_gateway_is_told_where_the_first_runs_until_that_ends(tmp_path: Path) -> None:
+    with exclusive_use(tmp_path):
+        note_address(tmp_path, "http://127.0.0.1:8420")
+        with (
+            pytest.raises(ConfigError, match=r"\), which runs at http://127\.0\.0\.1:8420\. Stop it"),
+            exclusive_use(tmp_path),
+        ):
+            pass
+    with exclusive_use(tmp_path), pytest.raises(ConfigError) as refused, exclusive_use(tmp_path):
+        pass
+    assert "runs at" not in str(refused.value)
 
 
 def test_a_directory_keeps_its_node_id(tmp_path: Path) -> None:

@@ -1,0 +1,23 @@
+"""What `parley dev` and `parley chat` leave behind where they cannot begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from gateway.cli.author.dev import chat, dev
+
+
+@pytest.mark.parametrize("command", [dev, chat])
+def test_a_folder_without_a_program_is_left_as_it_was(
+    command: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PARLEY_DATA_DIR", raising=False)
+    with pytest.raises(typer.Exit) as refused:
+        command(tmp_path)
+    assert refused.value.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
