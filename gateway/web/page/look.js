@@ -91,6 +91,19 @@ export function initials(name) {
   return (first + second).toUpperCase();
 }
 
+/** Whether something of `said` is where `tools` stand when they are at its first line. */
+export function isUnder(tools, said) {
+  const words = document.createRange();
+  const walker = document.createTreeWalker(said, NodeFilter.SHOW_TEXT);
+  const parts = [...said.querySelectorAll("pre, table, img, audio, button, a")].map((each) => each.getBoundingClientRect());
+  while (walker.nextNode()) {
+    words.selectNode(walker.currentNode);
+    parts.push(...words.getClientRects());
+  }
+  const [{ left, right, height }, { top }] = [tools.getBoundingClientRect(), said.getBoundingClientRect()];
+  return parts.some((each) => each.width && each.right > left && each.left < right && each.top < top + height - 3);
+}
+
 /** A picture of someone: people are round, agents are square. */
 export function avatar(name, kind, key) {
   return colored(el("span", { class: `avatar ${kind}`, "aria-hidden": "true" }, initials(name)), key);

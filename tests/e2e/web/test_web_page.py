@@ -224,6 +224,24 @@ async def test_the_tools_of_a_message_hide_none_of_its_words_and_of_those_above_
             await expect(each).to_have_css("opacity", "0")
 
 
+async def test_the_tools_of_a_short_message_stand_beside_its_words_and_not_on_those_above(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        ada = await enter(browser, chat, "Ada")
+        await chat.adapter.send(LOBBY, "many words " * 40, speaker=GUIDE, nonce="n1", final=True)
+        await chat.adapter.send(LOBBY, "What would you like?", speaker=GUIDE, nonce="n2", final=True)
+        above, short = ada.locator('[data-id="n1"] .body'), ada.locator('[data-id="n2"]')
+        await short.hover()
+        await expect(short.locator(".tools")).to_have_css("opacity", "1")
+        said, words, tools = [
+            await each.bounding_box() for each in (above, short.locator("p"), short.locator(".tools"))
+        ]
+        assert said is not None
+        assert words is not None
+        assert tools is not None
+        assert said["y"] + said["height"] <= tools["y"] + 2
+        assert tools["y"] < words["y"] + words["height"]
+
+
 async def test_what_is_written_offline_is_sent_once_and_what_was_missed_is_shown_once(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat) as heard:
         page = await enter(browser, chat, "Ada")

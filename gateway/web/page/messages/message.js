@@ -3,7 +3,7 @@
 import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
-import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, colored, lookKey, named, sameDay, timeOf } from "../look.js";
+import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, colored, isUnder, lookKey, named, sameDay, timeOf } from "../look.js";
 import { mayGive, whyLink } from "./standing.js";
 
 const TOGETHER_MS = 5 * 60_000;
@@ -104,6 +104,7 @@ export class MessageView {
     if (this.again) this.again.hidden ||= !mayGive("undo") || !this.actions.again(this.message);
     this.why ??= whyLink(this.message);
     if (this.why && !this.why.parentNode) this.toolbar.querySelector('[aria-label="Copy the text"]').after(this.why);
+    this.toolbar.classList.toggle("beside", !isUnder(this.toolbar, this.body.parentElement));
   }
 
   tools() {
