@@ -35,6 +35,7 @@ const FAILED = {
   UnknownTarget: "Nothing and nobody has this name",
   PlaybookError: "A step could not be executed",
   ZeroDivisionError: "A number was divided by zero",
+  NameError: "A name is not known",
   KeyError: "An entry is missing",
   ValueError: "A value does not fit",
   TypeError: "A value is of another kind",

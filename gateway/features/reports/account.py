@@ -20,6 +20,7 @@ from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.core.texts import Texts
+from runtime.execution.frames.outcomes import reason
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ProgramBroken
@@ -80,6 +81,8 @@ class Account(Struct, frozen=True):
     cause: str
     advice: str
     command: str
+    error: str
+    """The text of the error without a place in the program."""
     source: str
     """The file and line that raised it, else those of the step."""
 
@@ -113,6 +116,7 @@ class Accounts:
             self._texts(f"debug.cause_{cause}"),
             self._texts(f"debug.try_{cause}"),
             f"parley debug again {report.number}" if can_go_on(report) else "",
+            one_line(self.masking.masked(reason((report.error_type, text), self._texts)), _WHAT_CHARS),
             lines[-1].partition(" in ")[0] if lines else report.source,
         )
 

@@ -303,7 +303,7 @@ async def row_of(report: Report, accounts: Accounts) -> dict[str, Any]:
     """A report with the text of its error, where owners may read it, and the line that raised it."""
     account, hidden = await accounts.of(report, executed=False), await accounts.hides(report)
     return {
-        "error": "" if hidden else account.what.removeprefix(report.error_type).removeprefix(": "),
+        "error": "" if hidden else account.error,
         "source": account.source,
         "report": report.number,
         "kind": report.kind,

@@ -29,7 +29,8 @@ export function Decisions({query}) {
       about=${html`<label class="check"><input type="checkbox" checked=${all} onChange=${(event) => setAll(event.target.checked)} />
         also reports that were decided</label>`}
       keyOf=${(one) => one.report} empty="Nothing has failed that waits for a decision." columns=${[
-        ["Report", (one) => html`<${SessionLink} session=${one.session} at=${one.seq} text=${`${one.report}: ${one.error || failed(one.error_type)}`} />`],
+        ["Report", (one) => html`<${SessionLink} session=${one.session} at=${one.seq} text=${`${one.report}: ${failed(one.error_type)}`} />
+          ${one.error && html`<br /><span class="quiet">${one.error}</span>`}`],
         ["Where", (one) => html`<${Failed} one=${one} />`],
         ["Conversation", (one) => html`${one.conversation}<br /><span class="quiet">${one.program}</span>`],
         ["Last", (one) => html`<${Ago} at=${one.last_at} />${one.count > 1 ? `, ${one.count} times` : ""}`],
