@@ -275,13 +275,15 @@ class ReportRoutes(GatewayView, frozen=True):
     accounts: Accounts
 
     @looks("/reports")
-    async def reports(self, request: Request, _: BusClient) -> Response:
+    async def reports(self, request: Request, client: BusClient) -> Response:
         """The reports about failures, the latest first; with `open=1` those that nobody has decided."""
         found = [*await self.store.all()][::-1]
         if request.query_params.get("open") == "1":
             found = [report for report in found if not report.decided]
         rows, next_ = page_of(request, found, lambda report: str(report.number), lambda report: report)
-        return answer({"reports": [await row_of(report, self.accounts) for report in rows], "next": next_})
+        return answer(
+            {"reports": [await row_of(report, self.accounts, client.scopes.content) for report in rows], "next": next_}
+        )
 
     @acts("/reports/{report}/again")
     async def again(self, request: Request, _: BusClient) -> Response:
@@ -299,9 +301,10 @@ class ReportRoutes(GatewayView, frozen=True):
         return answer({"report": int(number), "outcome": outcome})
 
 
-async def row_of(report: Report, accounts: Accounts) -> dict[str, Any]:
-    """A report with the text of its error, where owners may read it, and the line that raised it."""
-    account, hidden = await accounts.of(report, executed=False), await accounts.hides(report)
+async def row_of(report: Report, accounts: Accounts, content: bool) -> dict[str, Any]:
+    """A report with the line that raised it, and the text of its error where `content` may be read."""
+    account = await accounts.of(report, executed=False)
+    hidden = not content or await accounts.hides(report)
     return {
         "error": "" if hidden else account.error,
         "source": account.source,

@@ -137,8 +137,9 @@ async def test_a_row_of_the_console_names_the_error_and_the_line_that_raised_it(
     await office.sleepers.post("1", "fail")
     await office.settled(1)
     (report,) = await office.store.all()
-    row = await row_of(report, office.accounts)
+    row = await row_of(report, office.accounts, True)
     assert row["error"] == "no such cake, ********"
+    assert (await row_of(report, office.accounts, False))["error"] == ""
     assert row["source"].rpartition(":")[2] != report.source.rpartition(":")[2]
     where = (await office.accounts.of(report)).where
     assert where.endswith(f", {row['source']} in Do")
