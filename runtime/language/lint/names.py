@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from symtable import SymbolTable, symtable
 
 from msgspec.structs import replace
 
 from runtime.core.ids import is_counterpart, is_human_word, is_orderer, parse_agent_id, parse_meeting_id
 from runtime.language.diagnostics import Span
+from runtime.language.first_implementation import instead_of
 from runtime.language.instructions.text import unquoted
 from runtime.language.lint.findings import Finding, SourceLines, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
@@ -60,6 +63,14 @@ _ATTENDING = ("attendees", *MEETING_KEYS)
 _NEAR = 0.7
 _WORDS = frozenset({"", "*", "agent", "meeting", "all"})
 _PERSON = "Declare it (# Name, or # Name:Human); as it is, only a person who shows this name is meant."
+
+OFFERED_IN_PYTHON = (
+    *("playbook", "Again", "variables", "agent", "self", "OutcomeUnknown", "PlaybookError", "SharedStateConflict"),
+    *("UnknownTarget", "RemoteError", "NotAllowed", "ToolFailed", "RemoteFault", "RemoteTimeout", "RemoteUnavailable"),
+)
+"""The names in an author's Python besides calls, playbooks and agents."""
+_DEFINING = frozenset({"globals", "locals", "vars", "exec", "NameError", "__dict__", "*"})
+"""Names in code that may define others while it runs."""
 
 
 class NameLint:
@@ -169,6 +180,7 @@ class CalledNames:
 
     def in_fences(self, agent: AgentSpec) -> Iterator[Finding]:
         """Findings in an agent's Python; names that it defines itself are its own."""
+        yield from self._undefined(agent)
         for fence in agent.fences:
             try:
                 tree = parse_python(fence.source)
@@ -180,6 +192,31 @@ class CalledNames:
                 if called_name(call) not in defined:
                     place = replace(fence.span, line=fence.span.line + call.lineno - 1)
                     yield from self.in_call(call, place, agent, bare=False)
+
+    def _undefined(self, agent: AgentSpec) -> Iterator[Finding]:
+        """Names that an agent's Python reads and that nothing defines."""
+        try:
+            trees = [(one, [*ast.walk(parse_python(one.source))]) for one in agent.fences]
+            tables = [(*both, table) for both in trees for table in _scopes(symtable(both[0].source, "", "exec"))]
+        except SyntaxError:
+            return  # said already, where the fence was read
+        keys = ("id", "attr", "name")
+        if any(getattr(one, key, "") in _DEFINING for _, nodes in trees for one in nodes for key in keys):
+            return
+        known = {*dir(builtins), *OFFERED_IN_PYTHON, *self._others, *self._agents}
+        known |= {one.name for one in agent.playbooks}
+        for _, _, table in tables:
+            shared = [one for one in table.get_symbols() if table.get_type() == "module" or one.is_declared_global()]
+            known |= {one.get_name() for one in shared if one.is_local() or one.is_assigned() or one.is_imported()}
+        for fence, nodes, table in tables:
+            for name in (one.get_name() for one in table.get_symbols() if one.is_global()):
+                named = (one for one in nodes if isinstance(one, ast.Name) and one.id == name)
+                lines = sorted(one.lineno for one in named if one.lineno >= table.get_lineno())
+                if lines and name not in known and not instead_of(name) and not name.startswith("__"):
+                    hint = did_you_mean(name, {*table.get_identifiers(), *known} - {name})
+                    known.add(name)
+                    place = replace(fence.span, line=fence.span.line + lines[0] - 1)
+                    yield Finding(place, f"nothing defines {name}", hint, name)
 
     def in_call(self, call: ast.Call, span: Span, agent: AgentSpec, *, bare: bool) -> Iterator[Finding]:
         """Findings in one call of `agent`, which stands at `span`. `bare`: names need no quotes, as in steps."""
@@ -247,6 +284,10 @@ class CalledNames:
         if name in self._agents or name in self._others or any(human.is_called(name) for human in self._humans):
             return True
         return parse_agent_id(name) is not None or parse_meeting_id(name) is not None
+
+
+def _scopes(table: SymbolTable) -> Sequence[SymbolTable]:
+    return [table, *(one for inner in table.get_children() for one in _scopes(inner))]
 
 
 def called_name(call: ast.Call) -> str:

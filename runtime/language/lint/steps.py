@@ -46,7 +46,7 @@ from runtime.language.program import (
 )
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
 from runtime.language.syntax.signature import parse_python
-from runtime.language.vocabulary.phrase import phrase, words_of
+from runtime.language.vocabulary.phrase import comparison_meant, phrase, words_of
 from runtime.language.vocabulary.word_list import WORD
 
 _TYPE_WORDS = words_of("types")
@@ -176,6 +176,9 @@ def two_readings(playbook: PlaybookSpec) -> Iterator[Finding]:
                     f"Write what you mean: {ways}.",
                     test.text,
                 )
+            elif slip := comparison_meant(test.text, read_condition):
+                message = f"a model judges this condition: no comparison has the word `{slip[0]}`"
+                yield Finding(step.span, message, f"Did you mean {slip[1]}?", slip[0])
             elif exact := _exact_beginning(test.text):
                 message = f"a model judges this condition: `{exact}` is exact, and what follows is not"
                 yield Finding(step.span, message, word=test.text[len(exact) :].strip(" ,"), severity="note")

@@ -14,7 +14,7 @@ from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Ask, Call, Free, Loop, Set
 from runtime.language.instructions.text import KEYWORD, assignment
-from runtime.language.instructions.uses import sets
+from runtime.language.instructions.uses import reads, sets
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders, plain_names
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Program, Step, TriggerKind
@@ -25,6 +25,8 @@ from runtime.language.vocabulary.word_list import WORD
 _NAME = re.compile(r"(?<![\w$\\])\$([^\W\d]\w*)(:(?=[A-Za-z]))?")
 _MAKING = ("CreateAgent(", "IdleAgent(", "CallAgent(")
 _DIGITS = "0123456789"
+_NEAR = 0.6
+"""How near the name of a variable that nothing reads is to one that nothing sets, where it is surely meant."""
 
 _BUILT_IN = frozenset({"startup_message"})
 
@@ -55,7 +57,9 @@ class VariableLint:
         yield from _only_added_to(agent, also_set)
         words, free = _words_that_may_set(agent), _free_steps(agent)
         maybe_set = {use.name for use in uses if not use.reads} | also_set
+        maybe_set |= {name for step in _steps(agent) for name in sets(decode(step)) - {*_read_by(step)}}
         counts = Counter(use.name for use in uses)
+        set_from_itself = {name for step in _steps(agent) for name in sets(decode(step))}
         reported = set(_BUILT_IN)
         for use in uses:
             name = use.name
@@ -65,9 +69,12 @@ class VariableLint:
                 near = did_you_mean(name, _other_words(name, maybe_set), sign="$")
                 if near or not _may_follow(free, use):
                     reported.add(name)
-                    hint = near or "Set it in a step before, or ask for it."
-                    yield Finding(use.span, f"${name} is read and never set", hint, f"${name}")
-            elif name not in also_set and (other := _swapped(name, counts)):
+                    never_read = {one for one in maybe_set if counts[one] == 1}
+                    hint = near or did_you_mean(name, never_read, cutoff=_NEAR, sign="$")
+                    what = "before it is set" if name in set_from_itself else "and never set"
+                    hint = hint or "Set it in a step before, or ask for it."
+                    yield Finding(use.span, f"${name} is read {what}", hint, f"${name}")
+            elif name not in also_set and (other := _swapped(name, counts)) in maybe_set:
                 reported.add(name)
                 message = f"${name} is used once, beside ${other}"
                 yield Finding(use.span, message, f"Did you mean ${other}?", f"${name}")
@@ -111,7 +118,7 @@ def _other_words(name: str, known: set[str]) -> set[str]:
 
 def _is_form(form: str, name: str) -> bool:
     stem = name.rstrip(_DIGITS)
-    return form.rstrip(_DIGITS) == stem or form in (f"{stem}s", f"{stem}es")
+    return form.rstrip(_DIGITS) == stem or form in ("" if stem.endswith("s") else f"{stem}s", f"{stem}es")
 
 
 def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
@@ -120,7 +127,7 @@ def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
         (step.span.line, playbook.name)
         for playbook in agent.playbooks
         for step in playbook.walk_steps()
-        if step.op is OpCode.EXE and assignment(step.text) is None
+        if step.op is OpCode.EXE and any(isinstance(part, Free) for part in decode(step).parts)
     ]
 
 
@@ -149,7 +156,8 @@ def _in_playbook(playbook: PlaybookSpec) -> Iterator[_Use]:
         reads = trigger.kind is TriggerKind.CND and not phrase("of people").inside(trigger.text)
         yield from _named(trigger.text, trigger.span, reads=reads)
     for step in playbook.walk_steps():
-        yield from _step(step)
+        set_here = sets(decode(step)) - {*_read_by(step)}
+        yield from (replace(use, reads=use.reads and use.name not in set_here) for use in _step(step))
     for note in playbook.notes:
         yield from _prose(note, playbook.span)
 
@@ -174,7 +182,8 @@ def _step(step: Step) -> Iterator[_Use]:
     assigned = assignment(text)
     loop = phrase("each of a list").inside(text)
     if assigned and step.op in (OpCode.EXE, OpCode.QUE, OpCode.TNK):
-        yield _Use(assigned[0][1:].partition(":")[0], step.span, reads=False)
+        name = assigned[0][1:].partition(":")[0]
+        yield _Use(name, step.span, reads=name in _read_by(step))
         yield from _named(assigned[1], step.span, reads=_is_exact(assigned[1]))
     elif loop:
         yield _Use(loop["name"], step.span, reads=False)
@@ -182,8 +191,23 @@ def _step(step: Step) -> Iterator[_Use]:
         yield from _named(text[loop.end() :], step.span, reads=not phrase("of people").inside(text))
     elif _reads(step):
         yield from _named(text, step.span, reads=True)
+    elif read := _read_by(step):
+        yield from (replace(use, reads=use.reads or use.name in read) for use in _prose(text, step.span))
     else:
         yield from _prose(text, step.span)
+
+
+def _read_by(step: Step) -> Collection[str]:
+    """The variables that the runtime reads in a step before it sets them there."""
+    found, read, known = decode(step), set[str](), set[str]()
+    if any(isinstance(part, Free) or (isinstance(part, Set) and part.operator) for part in found.parts):
+        return ()
+    for part in found.parts:
+        alone = replace(found, parts=(part,))
+        later = isinstance(part, Ask) or (isinstance(part, Loop) and part.body_first)
+        read |= reads(alone) - (sets(found) if later else known)
+        known |= sets(alone)
+    return read
 
 
 def _reads(step: Step) -> bool:

@@ -132,6 +132,11 @@ class _AgentReader:
         for block in before:
             if isinstance(block, HeadingLine):
                 hint = "Triggers, steps and notes belong below a playbook: ## Name"
+                if not (sections or self._functions):
+                    line, said = self._heading.line, self._heading.text
+                    message = f"### {block.text} stands below an agent that has no playbook"
+                    self._problems.at(line, message, hint=f"Did you mean ## {said}? {hint}")
+                    break
                 self._problems.at(block.line, f"### {block.text} before any playbook of this agent", hint=hint)
         keys = PERSON_KEYS if named is not None and named[1] is AgentKind.HUMAN else AGENT_KEYS
         preamble = read_preamble(before, keys, self._problems)

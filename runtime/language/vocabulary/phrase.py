@@ -19,6 +19,7 @@ _KEPT = 4096
 """How many answers are kept: the rules ask for the same phrase in the same sentence again and again."""
 
 _TOKEN = re.compile(r"`[^`]+`|[*]?\w[\w'*~-]*|\.{2,3}|!\(|=\(|<\w[\w ]*>|\{\w+:|\S")
+_ORDINAL = frozenset({"st", "nd", "rd", "th"})
 _CLOSING = frozenset(")]}|")
 _FIRSTS = {"VARIABLE": frozenset("$"), "PLACE": frozenset("$"), "QUOTATION": frozenset('"\u201c')}
 
@@ -313,11 +314,26 @@ def probably_meant(step: str) -> str:
     said = step.lower().rstrip(" .!")
     first = said.partition(" ")[0]
     for meant in sorted(words_of("often written")):
-        slip = said if " " in meant else "" if first in _known_words() | words_of("no slips") else first
+        slip = said if " " in meant else "" if first in _known_words() - _ORDINAL | words_of("no slips") else first
         begins = slip[:1] in meant[:2]  # nobody misses the first letter: "sell" is no "tell"
         if said != meant and begins and slip and mistakes_between(slip, meant, 1) is not None:
             return meant.capitalize()
     return ""
+
+
+def comparison_meant(text: str, is_exact: Callable[[str], object]) -> tuple[str, str] | None:
+    """A word that is probably a slip in one of comparing, and the one that is meant: with it, the text is exact."""
+    for start, end in words_of_text(text).places:
+        outside = (
+            text[:start].count('"') % 2 == 0 and text[start - 1 : start].strip() == text[end : end + 1].strip() == ""
+        )
+        word = text[start:end].lower() if outside and text[start:end].isalpha() else ""
+        for meant in sorted(words_of("often compared")) if word else ():
+            near = word[0] in meant[:2] and mistakes_between(word, meant, 1) is not None
+            near = near and word not in _known_words() | words_of("no slips")
+            if (near or f"{word[:-1]}'t" == meant) and is_exact(f"{text[:start]}{meant}{text[end:]}"):
+                return text[start:end], meant
+    return None
 
 
 @cache

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.execution.calls.table import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.lint.names import OFFERED_IN_PYTHON
 from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.pbasm.notation import read as parse_pbasm
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
+from runtime.playbooks.python import AgentModule
 
 pytestmark = pytest.mark.anyio
 
@@ -67,3 +71,9 @@ async def test_a_word_in_an_imported_file_is_found_at_its_own_column(
 def test_carets_underline_what_is_meant(line: str, column: int, width: int, carets: str) -> None:
     shown = Diagnostic("m", Span("f", 1, column), line, width=width).render().splitlines()[-1]
     assert shown.partition("| ")[2] == carets
+
+
+def test_the_names_that_the_lint_knows_in_python_are_those_that_authors_code_is_given() -> None:
+    agent = parse_pbasm("# A\n\n## P()\n### Steps\n- 01:RET\n", "p.pbasm").agents[0]
+    given = vars(AgentModule(agent, {}))["_names"].keys() - SIGNATURES.keys() - {"__builtins__", "P"}
+    assert given == set(OFFERED_IN_PYTHON)

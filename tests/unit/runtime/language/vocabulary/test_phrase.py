@@ -108,6 +108,7 @@ def test_no_two_phrases_have_one_name() -> None:
         ("Sell the house", ""),
         ("Spend $n", ""),
         ("Gret the user", "Greet"),
+        ("St $tries to 0", "Set"),
         ("", ""),
     ],
 )
