@@ -23,7 +23,7 @@ class WordList:
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
         """Where each word begins and ends."""
-        return tuple(one.span() for one in PIECE.finditer(self.text))
+        return tuple([one.span() for one in PIECE.finditer(self.text)])
 
     def joined(self, at: int) -> bool:
         """Whether a word, or the end, follows the word before without a blank."""

@@ -137,9 +137,9 @@ class ConditionChart:
         self._grammar = grammar
         self._actions = actions
         self._tokens = tokens
-        self._words = (*("" if token.kind == "OPERAND" else token.text for token in tokens), "")
-        self._begins = [*(one.text if one.kind in ("WORD", "MARK") else one.kind for one in tokens), ""]
-        self._kinds = [*(one.kind for one in tokens), ""]
+        self._words = (*["" if token.kind == "OPERAND" else token.text for token in tokens], "")
+        self._begins = [one.text if one.kind in ("WORD", "MARK") else one.kind for one in tokens] + [""]
+        self._kinds = [one.kind for one in tokens] + [""]
         self._known: dict[tuple[str, int], Meanings] = {}
 
     def meanings(self, rule: str) -> tuple[Any, ...]:
