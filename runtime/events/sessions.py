@@ -19,8 +19,6 @@ class OfSession(Happening, frozen=True):
 
 @happening("session.started")
 class SessionStarted(OfSession, frozen=True):
-    """A session started."""
-
     program: str
 
 

@@ -194,7 +194,6 @@ class AgentSpec(Struct, frozen=True):
         return tuple(self.metadata.get("prompts") or ())
 
     def playbook(self, name: str) -> PlaybookSpec | None:
-        """The playbook of this name."""
         return next((playbook for playbook in self.playbooks if playbook.name == name), None)
 
 

@@ -211,14 +211,9 @@ def _is_time(value: Any) -> bool:
     return number and math.isfinite(value) and 0 < value <= MAX_TIMEOUT_S
 
 
-def named_participant(klass: str, metadata: Mapping[str, Any]) -> str:
-    """The participant's name of such an agent: `participant:`, else its class in lower case."""
-    return str(metadata.get("participant") or klass.lower())
-
-
 def participant_of(agent: AgentSpec) -> str | None:
     """The participant's name of an agent; None for one that runs here."""
-    return named_participant(agent.name, agent.metadata) if agent.kind is AgentKind.REMOTE else None
+    return str(agent.metadata.get("participant") or agent.name.lower()) if agent.kind is AgentKind.REMOTE else None
 
 
 def participants(program: Program) -> dict[str, str]:

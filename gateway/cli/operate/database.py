@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gateway.settings.tree import Settings
 
 Answer = TypeVar("Answer")
+Found = TypeVar("Found")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, for machines.")]
 
 _PATIENCE_S = 10.0
@@ -137,6 +138,25 @@ def say_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     for row in (head, *rows):
         say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def say_list(
+    found: Sequence[Found],
+    none: str,
+    head: Sequence[str],
+    row: Callable[[Found], Sequence[str]],
+    data: Callable[[Found], dict[str, Any]],
+    *,
+    as_json: bool,
+) -> None:
+    """Show what was found as JSON or as a table, or the words for nothing."""
+    if as_json:
+        for one in found:
+            say_json(data(one))
+    elif found:
+        say_table(head, [row(one) for one in found])
+    else:
+        say(none)
 
 
 def when(time: datetime) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, shortened, when, with_database
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_list, shortened, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, note, say
 
 if TYPE_CHECKING:
@@ -29,14 +29,9 @@ def list_letters(
         if nothing_kept(config)
         else with_database(config, lambda database: database.letters.page(after, limit=limit))
     )
-    if as_json:
-        for letter in letters:
-            say_json(_data(letter))
-    elif not letters:
-        say("There are no dead letters." if not after else "There are no more dead letters.")
-    else:
-        head = ("LETTER", "DIED (UTC)", "CONVERSATION", "KIND", "WHY", "TEXT")
-        say_table(head, [_row(letter) for letter in letters])
+    none = "There are no dead letters." if not after else "There are no more dead letters."
+    head = ("LETTER", "DIED (UTC)", "CONVERSATION", "KIND", "WHY", "TEXT")
+    say_list(letters, none, head, _row, _data, as_json=as_json)
     if len(letters) == limit:
         note(f"There may be more: parley debug letters list --after {letters[-1].id}")
 

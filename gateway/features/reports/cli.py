@@ -32,14 +32,8 @@ def list_reports(as_json: shared.JsonOption = False, config: ConfigOption = None
     reports = (
         [] if shared.nothing_kept(config) else shared.with_database(config, lambda database: _reports(database).all())
     )
-    if as_json:
-        for report in reports:
-            shared.say_json(plain_data(report))
-    elif not reports:
-        say("There are no reports.")
-    else:
-        head = ("REPORT", "LAST (UTC)", "TIMES", "CONVERSATION", "WHERE", "ERROR", "DECIDED")
-        shared.say_table(head, [_row(report) for report in reports])
+    head = ("REPORT", "LAST (UTC)", "TIMES", "CONVERSATION", "WHERE", "ERROR", "DECIDED")
+    shared.say_list(reports, "There are no reports.", head, _row, plain_data, as_json=as_json)
 
 
 @app.command(short_help="Show what failed, the likely cause, and what to do.")

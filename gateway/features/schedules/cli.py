@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from gateway.cli.operate.database import JsonOption, missing, say_json, say_table, shortened, when, with_database
+from gateway.cli.operate.database import JsonOption, missing, say_list, shortened, when, with_database
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 from runtime.core.json_text import plain_data
 
@@ -27,29 +27,21 @@ app = typer.Typer(help="Schedules: when they run, and how their runs ended.", no
 @app.command("list")
 def list_schedules(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show all schedules with their last and their next run."""
-    entries = _entries(config)
-    if as_json:
-        for entry in entries:
-            say_json({**_data(entry), "last": plain_data(entry.runs[-1]) if entry.runs else None})
-    elif not entries:
-        say("Nothing is scheduled.")
-    else:
-        head = ("NAME", "WHEN", "NEXT (UTC)", "LAST (UTC)", "ENDED", "TOOK", "TEXT")
-        say_table(head, [_row(entry) for entry in entries])
+    head = ("NAME", "WHEN", "NEXT (UTC)", "LAST (UTC)", "ENDED", "TOOK", "TEXT")
+    say_list(_entries(config), "Nothing is scheduled.", head, _row, _data, as_json=as_json)
 
 
 @app.command()
 def runs(name: NameArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show the latest runs of a schedule, the newest at the bottom."""
     entry = _named(name, _entries(config))
-    if as_json:
-        for run in entry.runs:
-            say_json(plain_data(run))
-    elif not entry.runs:
-        say(f"{name} has not run.")
-    else:
-        rows = [(_due(run), *_ended(run), _where(run)) for run in entry.runs]
-        say_table(("DUE (UTC)", "ENDED", "TOOK", "SESSION"), rows)
+    head = ("DUE (UTC)", "ENDED", "TOOK", "SESSION")
+    say_list(
+        *(entry.runs, f"{name} has not run.", head),
+        lambda run: (_due(run), *_ended(run), _where(run)),
+        plain_data,
+        as_json=as_json,
+    )
 
 
 @app.command("run", short_help="Run a schedule now, in addition to its times.")
@@ -165,6 +157,7 @@ def _data(entry: CronEntry) -> dict[str, Any]:
         "conversation": entry.address.key,
         "next": entry.next_at.isoformat(),
         "paused": entry.paused,
+        "last": plain_data(entry.runs[-1]) if entry.runs else None,
     }
 
 

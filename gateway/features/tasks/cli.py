@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, shortened, when, with_database
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_list, shortened, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, note, say
 
 if TYPE_CHECKING:
@@ -36,14 +36,8 @@ def list_tasks(
     """Show the tasks that have started, the most recently active first."""
     none: tuple[list[KnownTask], bool] = ([], False)
     found, more = none if nothing_kept(config) else _with_register(config, lambda tasks: tasks.latest(limit))
-    if as_json:
-        for task in found:
-            say_json(task.data())
-    elif not found:
-        say("There are no tasks.")
-    else:
-        head = ("TASK", "DOES", "STATUS", "STARTED (UTC)", "LAST ACTIVE", "ORDERED BY", "NUMBER")
-        say_table(head, [_row(task) for task in found])
+    head = ("TASK", "DOES", "STATUS", "STARTED (UTC)", "LAST ACTIVE", "ORDERED BY", "NUMBER")
+    say_list(found, "There are no tasks.", head, _row, lambda task: task.data(), as_json=as_json)
     if more:
         note(f"There are more than {limit}; --limit 0 shows all.")
 

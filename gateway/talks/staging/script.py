@@ -228,8 +228,6 @@ def _targets(steps: Any) -> set[str]:
 
 
 class MemoryAnswers(KnownAnswers):
-    """Answers by a memory."""
-
     model = "remembered"
 
     def __init__(self, memory: AnswerMemory) -> None:

@@ -120,7 +120,6 @@ def _place(steps: Sequence[Step], parent: str | None, code: PlaybookCode, notes:
 
 
 def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:
-    """The instructions of one step."""
     parts = _parts_alone(step.op, step.text) if step.op in _ALONE else _looked_up(_parts(step, notes or {}))
     if step.children and len(parts) == 1 and isinstance(parts[0], Free):
         parts = (StepGroup(step.text),)

@@ -205,7 +205,7 @@ class _Cases(Struct, frozen=True):
         answer, before = read_answer(test.test), read_answer(first.test)
         if answer is not None:
             opposite = {answer, before} == {"yes", "no"} or (
-                before is None and answer == ("yes" if _denies(first) else "no")
+                before is None and answer == ("yes" if first.denied or says_no(first.test) else "no")
             )
             plain = all(_is_plain(body) or (before and not (body.talk and body.talk.asks)) for body in bodies)
             sure = opposite and len(tests) == 1 and plain and not test.denied and not (before and first.denied)
@@ -299,10 +299,6 @@ def _is_about_a_variable(test: str) -> bool:
     if not phrases.VARIABLE.fullmatch(subject):
         return False
     return verb in condition_grammar().firsts["predicate"] or {*verb} <= {*"<=>!"}
-
-
-def _denies(test: BranchReading) -> bool:
-    return test.denied or says_no(test.test)
 
 
 def _exclude(first: BranchReading, second: BranchReading) -> bool:

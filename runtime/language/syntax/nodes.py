@@ -65,7 +65,6 @@ class ParsedAgent(Struct, frozen=True):
     fences: tuple[PythonFence, ...] = ()
 
     def playbook(self, name: str) -> ParsedPlaybook | None:
-        """The playbook of this name."""
         return next((playbook for playbook in self.playbooks if playbook.name == name), None)
 
 

@@ -230,7 +230,6 @@ class PhrasePattern:
         return PhrasePattern(f"({self._notation}) END")
 
     def begins(self, text: str) -> PhraseMatch | None:
-        """The phrase with which a text begins."""
         words = words_of_text(text)
         part, firsts = self._read
         if (firsts is not None and words.ended[0] not in firsts) or words.indented:

@@ -59,14 +59,8 @@ def list_sessions(
         return found, mark, await database.catalog.count()
 
     found, mark, count = ([], "", 0) if shared.nothing_kept(config) else shared.with_database(config, ask)
-    if as_json:
-        for known in found:
-            shared.say_json(_data(known))
-    elif not found:
-        say("There are no sessions.")
-    else:
-        head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE", "FROM")
-        shared.say_table(head, [_row(known) for known in found])
+    head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE", "FROM")
+    shared.say_list(found, "There are no sessions.", head, _row, _data, as_json=as_json)
     if mark and count > len(found):
         note(f"{len(found)} of {count}; the next: parley sessions list --after {mark}")
 

@@ -59,7 +59,6 @@ class PhraseGrammar(Struct, frozen=True):
 
 
 def condition_grammar() -> PhraseGrammar:
-    """The grammar of conditions."""
     return grammar_of(FILE)
 
 

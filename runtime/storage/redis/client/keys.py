@@ -136,8 +136,6 @@ class _KeyOfEach(Generic[Id]):
 
 
 class ShardKeys(Struct, frozen=True):
-    """The keys of one shard."""
-
     shard: int
 
     lease = _KeyOfAll("lease")
@@ -195,8 +193,6 @@ def conversation_of_said(rest: str) -> str:
 
 
 class NotebookKeys(Struct, frozen=True):
-    """The keys of one notebook."""
-
     shard: ShardKeys
     name: str
 
@@ -213,8 +209,6 @@ class NotebookKeys(Struct, frozen=True):
 
 
 class MailboxKeys(Struct, frozen=True):
-    """The keys of one mailbox."""
-
     participant: str
 
     mail = _KeyOfAll("mail")

@@ -17,6 +17,7 @@ from gateway.access.people import OwnerNotices
 from gateway.features.reports.account import _OF_TYPE, _TEXTS, UNKNOWN, Accounts, cause_of
 from gateway.features.reports.decisions import AGAIN, LEAVE, TOLD_LATE, Decisions, FailureDesk, ReportNotices, row_of
 from gateway.features.reports.inquiry import AskedModel, DebugTasks, task_of
+from gateway.features.reports.redis import Report
 from gateway.observability.watching import SecretMasking
 from runtime.bus import Bus
 from runtime.core.address import Address, address_of
@@ -183,7 +184,8 @@ class WatchedTapes:
         return getattr(self._store, name)
 
 
-async def test_owners_are_told_of_a_failure_without_a_look_at_all_that_was_done_before(sandbox: MontySandbox) -> None:
+async def one_failed(sandbox: MontySandbox) -> tuple[Office, WatchedTapes, Report]:
+    """An office whose tapes are watched, and the report of the one failure in it."""
     office = Office(sandbox)
     tapes = WatchedTapes(office.sleepers.store)
     office.accounts._tapes = tapes
@@ -191,17 +193,16 @@ async def test_owners_are_told_of_a_failure_without_a_look_at_all_that_was_done_
     await office.sleepers.post("1", "fail")
     await office.settled(1)
     (report,) = await office.store.all()
+    return office, tapes, report
+
+
+async def test_owners_are_told_of_a_failure_without_a_look_at_all_that_was_done_before(sandbox: MontySandbox) -> None:
+    _, tapes, report = await one_failed(sandbox)
     assert tapes.read == [report.seq]
 
 
 async def test_facts_whose_key_is_gone_hide_what_was_executed_and_not_what_failed(sandbox: MontySandbox) -> None:
-    office = Office(sandbox)
-    tapes = WatchedTapes(office.sleepers.store)
-    office.accounts._tapes = tapes
-    await office.open()
-    await office.sleepers.post("1", "fail")
-    await office.settled(1)
-    (report,) = await office.store.all()
+    office, tapes, report = await one_failed(sandbox)
     tapes.readable = 3
     account = await office.accounts.of(report)
     assert account.what == "ValueError: no such cake, ********"
