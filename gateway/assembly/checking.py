@@ -27,7 +27,7 @@ def warnings_of(result: CompileResult, calls: Collection[str] = ()) -> list[Diag
     """The warnings about a compiled program, file by file in the order of their lines. `calls` are those of
     extensions."""
     from gateway.built_in_calls import SIGNATURES
-    from runtime.language.lint.program import lint
+    from runtime.authoring.program import lint
 
     unclassified = [step.diagnostic for step in result.report.unclassified]
     found = [*result.warnings, *unclassified, *lint(result.program, {*SIGNATURES, *calls}, result.lines)]

@@ -8,9 +8,9 @@ from typing import Any
 
 from gateway.observability.debugger.sources import step_of
 from gateway.observability.debugger.variables import arguments_of
+from runtime.authoring.explain import PartKind, StepPart, explain
 from runtime.execution.session_context import WatchedSession
 from runtime.language.instructions.decode import decode
-from runtime.language.instructions.explain import PartKind, StepPart, explain
 from runtime.language.program import PlaybookSpec, Step
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState, SessionState

@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from runtime.authoring.explain import PartKind, StepPart, as_worded, explain
+from runtime.authoring.unfinished import defined_in
 from runtime.execution.triggers.kinds import judged_by_model
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode_playbook
-from runtime.language.instructions.explain import PartKind, StepPart, as_worded, explain
 from runtime.language.instructions.uses import sets_texts
-from runtime.language.lint.unfinished import defined_in
 from runtime.language.lowering.lowerer import LoweringReport
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Trigger, TriggerKind
 from runtime.language.syntax.listing import is_item, item_parts

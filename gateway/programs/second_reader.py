@@ -24,6 +24,7 @@ from msgspec import Struct
 from gateway.programs.explanation import Line, explanation_of, leads_back, row_of
 from gateway.programs.reloading import ProgramReloading, ReloadResult
 from gateway.settings.tree import Settings
+from runtime.authoring.explain import PartKind
 from runtime.core.background import WakeSignal
 from runtime.core.errors import CompileError, LLMError
 from runtime.core.ids import digest_of
@@ -31,7 +32,6 @@ from runtime.core.plain_text import plain, whole_characters
 from runtime.events.happening import Tell
 from runtime.language.compiler import write_whole
 from runtime.language.diagnostics import Diagnostic, Span
-from runtime.language.instructions.explain import PartKind
 from runtime.language.locking.decisions import answer_of
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, LLMClient

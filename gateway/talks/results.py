@@ -18,9 +18,9 @@ from gateway.talks.checks import TalkDifference
 from gateway.talks.staging.answers import TalkRecording
 from gateway.talks.staging.record import BeatRecord, StepPlace
 from gateway.talks.talk import TalkScript
+from runtime.authoring.explain import explain
 from runtime.core.plain_text import shortened
 from runtime.language.instructions.decode import decode
-from runtime.language.instructions.explain import explain
 from runtime.language.program import Program
 
 PASSED, FAILED = "✓", "✗"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.capabilities import FEATURES
+from runtime.authoring.names import AGENT_ARGUMENTS, PERSON_ARGUMENTS, TASK_ARGUMENTS
 from runtime.core.errors import OutcomeUnknown, PlaybookError, SharedStateConflict, UnknownTarget
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.signatures import CallSignature, declared
@@ -16,7 +17,6 @@ from runtime.execution.free.prompt import signature
 from runtime.execution.free.statement import CONTROL
 from runtime.language.first_implementation import KEYWORDS
 from runtime.language.instructions import fence
-from runtime.language.lint.names import AGENT_ARGUMENTS, PERSON_ARGUMENTS, TASK_ARGUMENTS
 from runtime.language.lowering import phrases
 from runtime.playbooks import python
 

@@ -40,7 +40,7 @@ PRODUCT = (
     "gateway.dev.folder",
     "gateway.features.usage.ledger",
     "gateway.talks.running",
-    "runtime.language.lint.program",
+    "runtime.authoring.program",
     "runtime.sandbox.monty",
     "runtime.storage.embedded.valkey",
     "runtime.storage.memory.sessions",

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.instructions.decode import decode_playbook
-from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read, write
 from runtime.language.syntax.parser import parse

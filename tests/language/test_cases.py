@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Free, Prose, StepGroup
-from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import HEADER, read, write
 from runtime.language.program import OpCode

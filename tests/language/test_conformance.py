@@ -13,11 +13,11 @@ from gateway.settings.tree import load
 from gateway.talks.running import LoadedTalks, TalkLoader, hold_talk, talk_files
 from gateway.talks.staging.stage import TalkStage, open_stage
 from gateway.talks.talk import TalkScript
+from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.diagnostics import ProgramRejected, Span
-from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read, signature
 from runtime.language.placeholders import placeholders

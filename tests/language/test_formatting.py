@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.authoring.formatting import formatted
 from runtime.language.compiler import CompileResult
 from runtime.language.diagnostics import ProgramRejected
-from runtime.language.formatting import formatted
 from tests.language.case import read_cases
 from tests.language.test_anything import changed, some_text, taken
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from runtime.authoring.program import lint
 from runtime.core.json_text import plain_data
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import CompileResult, compile_parsed
-from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text

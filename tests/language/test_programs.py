@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed, compile_program
-from runtime.language.lint.program import lint
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.phrases import PBASM, plain
 from runtime.language.lowering.rules import RulesLowerer

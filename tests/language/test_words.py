@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.authoring.unfinished import unfinished_steps
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.uses import operand_texts
-from runtime.language.lint.unfinished import unfinished_steps
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.phrases import PBASM, plain
 from runtime.language.lowering.rules import RulesLowerer

@@ -84,7 +84,7 @@ def _below(folder: Path) -> list[Path]:
 async def laid_out(path: Path, content: bytes) -> str:
     """The text of a program or of talks, laid out. Raises ProgramRejected where that cannot be done."""
     from gateway.talks.parsing.document import formatted_talks
-    from runtime.language.formatting import formatted_program
+    from runtime.authoring.formatting import formatted_program
     from runtime.language.syntax.source import MAX_FILE_BYTES, TALKS, is_compiled
 
     if path.name.endswith(TALKS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runtime.language.instructions.in_english import listed
+from runtime.authoring.in_english import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

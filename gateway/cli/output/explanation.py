@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gateway.programs.explanation import Line, leads_back
-from runtime.language.instructions.explain import PartKind
+from runtime.authoring.explain import PartKind
 
 _COLOURS: Mapping[str, str] = {
     PartKind.ALONE: "green",

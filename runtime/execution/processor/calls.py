@@ -18,9 +18,9 @@ from runtime.execution.questions.form import ValueQuestion
 from runtime.language.instructions import model as steps
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.expression import Expression, read_expression
-from runtime.language.instructions.in_english import speaks_of_failure
 from runtime.language.instructions.lookups import PROSE_OF
 from runtime.language.program import AgentSpec, Param, PlaybookSpec
+from runtime.language.vocabulary.subjects import speaks_of_failure
 
 MAX_NOTE_CHARS = 600
 """The length of a call's result for the model; its variables say the rest."""

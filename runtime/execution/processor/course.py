@@ -12,7 +12,7 @@ from runtime.core.ids import ORDERER
 from runtime.language.instructions import model as steps
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.in_english import speaks_of_others
+from runtime.language.vocabulary.subjects import speaks_of_others
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """The changes of loops, by line: their new state, or None for those that are left."""

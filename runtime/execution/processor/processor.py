@@ -30,10 +30,10 @@ from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.fence import fence_of
-from runtime.language.instructions.in_english import speaks_of_ending
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.language.syntax.signature import spaced
 from runtime.language.value_types import coerced
+from runtime.language.vocabulary.subjects import speaks_of_ending
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import Loops, StepReturned
 

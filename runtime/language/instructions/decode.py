@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.actions import actions_of, may_wait_for, return_of, thinking_of, waiting_of
-from runtime.language.instructions.in_english import speaks_of_failure
 from runtime.language.instructions.lookups import with_lookups
 from runtime.language.instructions.model import (
     Action,
@@ -33,6 +32,7 @@ from runtime.language.instructions.steps.repeating import branch_of, loop_again,
 from runtime.language.instructions.text import clauses_of
 from runtime.language.program import NOTE, OpCode, PlaybookSpec, Step
 from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.subjects import speaks_of_failure
 
 _ALONE = frozenset({OpCode.JMP, OpCode.RET, OpCode.YLD, OpCode.TNK, OpCode.QUE, OpCode.EXE})
 """The codes of steps with the same meaning everywhere."""

@@ -14,7 +14,6 @@ from runtime.events.happening import Tell
 from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.fence import names_playbook
-from runtime.language.instructions.in_english import speaks_of_ending
 from runtime.language.instructions.model import Ask, Free, Instruction, Say, Wait
 from runtime.language.instructions.uses import calls
 from runtime.language.locking.decisions import decisions_on
@@ -28,6 +27,7 @@ from runtime.language.pbasm.notation import read_steps, signature, write_agent
 from runtime.language.program import AgentKind, AgentSpec, OpCode, Step, coded
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import PhrasePattern, phrase
+from runtime.language.vocabulary.subjects import speaks_of_ending
 from runtime.llm.client import LLMClient
 
 _EVERYWHERE = phrases.RESULTLESS | {"Sleep"}

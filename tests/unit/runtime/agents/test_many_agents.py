@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
-from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox

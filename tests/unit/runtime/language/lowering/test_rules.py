@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
-from runtime.language.lint.program import lint
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read

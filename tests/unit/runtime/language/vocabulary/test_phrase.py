@@ -11,7 +11,7 @@ from tests.architecture.source_tree import ROOT
 
 CODE = [
     path.read_text(encoding="utf-8")
-    for folder in ("language", "execution")
+    for folder in ("language", "authoring", "execution")
     for path in (ROOT / "runtime" / folder).rglob("*.py")
 ]
 MATCHES = (

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from runtime.language.instructions.evaluation import CONSTANTS
 from runtime.language.instructions.expression import Expression
 from runtime.language.value_types import variable_name
-from runtime.language.vocabulary.phrase import phrase
 
 _HOLDS = "is neither empty nor false"
 _FAILS = "is empty or false"
@@ -23,22 +21,6 @@ _ORDERED: Mapping[type[ast.cmpop], tuple[str, str]] = {
 """The words of a comparison, and those when its sides are exchanged."""
 _ABOUT_TEXT = {"startswith": ("starts with", "does not start with"), "endswith": ("ends with", "does not end with")}
 _PHRASES = {"_meeting_active": ("the meeting is active", "the meeting is over")}
-
-
-@lru_cache(maxsize=4096)
-def speaks_of_failure(text: str) -> bool:
-    """Whether a condition or a note handles the failure of a call."""
-    return phrase("failure").inside(text) is not None
-
-
-def speaks_of_ending(text: str, notes: Sequence[str]) -> bool:
-    """Whether a step, or a note on all of them, may mean that the program ends."""
-    return any(phrase("ending").inside(one) for one in (text, *notes))
-
-
-def speaks_of_others(test: str) -> bool:
-    """Whether a test speaks of what people or a meeting do or feel, which no work of the agent alone changes."""
-    return phrase("others").inside(test) is not None
 
 
 def listed(names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from runtime.authoring.findings import Finding, did_you_mean
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.conditions.reading import condition_readings, in_symbols, read_condition
 from runtime.language.instructions.decode import decode
@@ -31,7 +32,6 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.operands import VARIABLE
 from runtime.language.instructions.text import STRING
 from runtime.language.instructions.uses import sets
-from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import (
     NOTE,
     AgentSpec,

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runtime.authoring.in_english import condition_in_english, listed, value_in_english
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.in_english import condition_in_english, listed, value_in_english
 from runtime.language.instructions.lookups import calls_before
 from runtime.language.instructions.model import (
     Ask,

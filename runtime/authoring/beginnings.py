@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from runtime.authoring.findings import Finding, SourceLines, as_written
 from runtime.core.times import read_times
 from runtime.language.event_triggers import PLACE, event_trigger, speaks_of_people, trigger_kind
 from runtime.language.instructions.text import CALLED
-from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.language.syntax.signature import NAME_PART, parse_python
 from runtime.language.vocabulary.phrase import phrase, words_of

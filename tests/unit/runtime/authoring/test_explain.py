@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.authoring.explain import explain
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
-from runtime.language.instructions.explain import explain
 from runtime.language.program import OpCode, Step
 
 SPAN = Span("test.pb", 1)

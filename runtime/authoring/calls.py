@@ -10,12 +10,12 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runtime.authoring.findings import Finding, SourceLines, as_written, did_you_mean
+from runtime.authoring.names import CalledNames
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.model import Call, Wait
 from runtime.language.instructions.text import CALLED, QUOTED
-from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
-from runtime.language.lint.names import CalledNames
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, Step
 from runtime.language.syntax.signature import parse_python

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from runtime.language.diagnostics import Diagnostic
-from runtime.language.first_implementation import lint_of_first_implementation
-from runtime.language.lint.beginnings import (
+from runtime.authoring.beginnings import (
     ReachabilityLint,
     misread_times,
     misspelt_beginnings,
     never_begins,
     unseen_words,
 )
-from runtime.language.lint.calls import CallLint
-from runtime.language.lint.findings import Finding, SourceLines
-from runtime.language.lint.names import NameLint, before_joining, hidden_by_built_in, wrong_attendees
-from runtime.language.lint.steps import endless_loops, in_steps, missing_modules, two_readings, unknown_notes
-from runtime.language.lint.unfinished import PlaceholderLint, unfinished_steps
-from runtime.language.lint.variables import VariableLint
+from runtime.authoring.calls import CallLint
+from runtime.authoring.findings import Finding, SourceLines
+from runtime.authoring.names import NameLint, before_joining, hidden_by_built_in, wrong_attendees
+from runtime.authoring.steps import endless_loops, in_steps, missing_modules, two_readings, unknown_notes
+from runtime.authoring.unfinished import PlaceholderLint, unfinished_steps
+from runtime.authoring.variables import VariableLint
+from runtime.language.diagnostics import Diagnostic
+from runtime.language.first_implementation import lint_of_first_implementation
 from runtime.language.program import Program
 
 _MOST = 100

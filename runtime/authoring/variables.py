@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runtime.authoring.findings import Finding, did_you_mean
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Ask, Call, Free, Loop, Set
 from runtime.language.instructions.text import KEYWORD, assignment
 from runtime.language.instructions.uses import reads, sets
-from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders, plain_names
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Program, Step, TriggerKind
 from runtime.language.syntax.signature import parse_python

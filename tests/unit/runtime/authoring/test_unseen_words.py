@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.authoring.beginnings import unseen_words
 from runtime.language.compiler import compile_program
-from runtime.language.lint.beginnings import unseen_words
 from runtime.language.lowering.rules import RulesLowerer
 
 pytestmark = pytest.mark.anyio

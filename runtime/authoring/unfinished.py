@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from runtime.authoring.findings import Finding, SourceLines, as_written, did_you_mean
 from runtime.language.diagnostics import Span
 from runtime.language.first_implementation import NAMED_IN_PLACEHOLDERS
 from runtime.language.instructions.text import QUOTED, without_inner_quotes
-from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
 from runtime.language.placeholders import placeholders
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step, coded
 from runtime.language.syntax.signature import parse_python

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.authoring.in_english import condition_in_english, value_in_english
 from runtime.language.instructions.expression import read_expression
-from runtime.language.instructions.in_english import condition_in_english, value_in_english
 
 
 @pytest.mark.parametrize(

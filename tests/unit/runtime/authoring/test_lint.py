@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.authoring.names import OFFERED_IN_PYTHON
+from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import Diagnostic, Span
-from runtime.language.lint.names import OFFERED_IN_PYTHON
-from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read as parse_pbasm
 from runtime.language.syntax.parser import parse

@@ -10,11 +10,11 @@ from symtable import SymbolTable, symtable
 
 from msgspec.structs import replace
 
+from runtime.authoring.findings import Finding, SourceLines, did_you_mean
 from runtime.core.ids import is_counterpart, is_human_word, is_orderer, parse_agent_id, parse_meeting_id
 from runtime.language.diagnostics import Span
 from runtime.language.first_implementation import instead_of
 from runtime.language.instructions.text import unquoted
-from runtime.language.lint.findings import Finding, SourceLines, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.humans import humans_of
 from runtime.language.syntax.metadata import MEETING_KEYS

@@ -1,1 +1,0 @@
-"""Probable mistakes in a program."""

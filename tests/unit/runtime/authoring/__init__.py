@@ -1,0 +1,1 @@
+"""Checks, explanations and formatting of programs."""
