@@ -49,6 +49,21 @@ async def test_a_file_goes_in_and_comes_out_unchanged(browser: Browser, tmp_path
         assert await chat.adapter.download(attachment.url, max_bytes=100) == CSV["buffer"]
 
 
+async def test_a_picture_is_shown_before_it_is_sent_and_what_is_no_picture_keeps_its_icon(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await enter(browser, chat, "Ada")
+        picture = FilePayload(name="red.png", mimeType="image/png", buffer=(await page.screenshot()))
+        broken = FilePayload(name="cut.png", mimeType="image/png", buffer=b"no picture")
+        await page.locator("#room-composer input[type=file]").set_input_files([picture, broken, CSV])
+        rows = page.locator(".uploads li")
+        await expect(rows).to_have_count(3)
+        await expect(rows.nth(0).locator("canvas")).to_be_visible()
+        await expect(rows.nth(0).locator("svg:not(button svg)")).to_have_count(0)
+        for other in (rows.nth(1), rows.nth(2)):
+            await expect(other.locator("svg:not(button svg)")).to_have_count(1)
+            await expect(other.locator("canvas")).to_have_count(0)
+
+
 async def test_what_is_sent_while_a_file_is_on_its_way_goes_with_it(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat) as heard:
         page = await enter(browser, chat, "Ada")

@@ -38,7 +38,9 @@ export class Uploads {
     const remove = el("button", { type: "button", class: "icon", "aria-label": `Remove ${file.name}` }, icon(ICONS.close));
     remove.addEventListener("click", () => this.remove(item));
     const name = el("span", { class: "file-name" }, file.name);
-    item.row = el("li", {}, icon(ICONS.file), name, el("span", { class: "file-size" }, sizeText(file.size)), bar, remove);
+    const kind = icon(ICONS.file);
+    item.row = el("li", {}, kind, name, el("span", { class: "file-size" }, sizeText(file.size)), bar, remove);
+    if (file.type.startsWith("image/")) showPicture(file, kind);
     this.items.push(item);
     item.among = this.items;
     this.list.append(item.row);
@@ -92,4 +94,17 @@ export class Uploads {
     this.list.hidden = !this.items.length;
     this.changed();
   }
+}
+
+/** Show a picture small in the place of its icon; the icon stays where the browser cannot decode the file. A canvas, since
+ * the page's policy allows no picture by a local address. */
+async function showPicture(file, kind) {
+  const picture = await createImageBitmap(file).catch(() => null);
+  if (!picture) return;
+  const small = el("canvas", { width: "96", height: "96", "aria-hidden": "true" });
+  const side = Math.min(picture.width, picture.height);
+  const [left, top] = [(picture.width - side) / 2, (picture.height - side) / 2];
+  small.getContext("2d").drawImage(picture, left, top, side, side, 0, 0, 96, 96);
+  picture.close();
+  kind.replaceWith(small);
 }
