@@ -16,11 +16,16 @@ if [ ! -x "$folder/bin/python" ] && ! "$python" -m venv "$folder"; then
     echo "Python cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv" >&2
     exit 1
 fi
-checkout=$(pwd)
-packages=$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-echo "$checkout" >"$packages/parley.pth"
-cat >"$folder/bin/parley" <<COMMAND
+# Both name the checkout from where they are, so that a copy or a moved one runs itself.
+"$folder/bin/python" - <<'PATHS'
+import os, sysconfig
+
+packages = sysconfig.get_path("purelib")
+with open(os.path.join(packages, "parley.pth"), "w", encoding="utf-8") as path:
+    path.write(os.path.relpath(os.getcwd(), packages) + "\n")
+PATHS
+cat >"$folder/bin/parley" <<'COMMAND'
 #!/bin/sh
-exec "$checkout/$folder/bin/python" -m gateway "\$@"
+exec "$(dirname "$(readlink -f "$0")")/python" -m gateway "$@"
 COMMAND
 chmod +x "$folder/bin/parley"
