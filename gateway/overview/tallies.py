@@ -140,6 +140,7 @@ class Tally(Struct):
             "failures": self.failures,
             "last_at": time_text(self.last_at),
             "median_s": _median(self.took_s),
+            "p95_s": _p95(self.took_s),
             "slowest_s": round(max(self.took_s), 3) if self.took_s else None,
             "first_s": _median(self.first_s),
             "error_at": time_text(self.error_at),
@@ -265,6 +266,11 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
 
 def _median(values: list[float]) -> float | None:
     return round(statistics.median(values), 3) if values else None
+
+
+def _p95(values: list[float]) -> float | None:
+    """What 19 of 20 values are not above."""
+    return round(statistics.quantiles(values, n=20, method="inclusive")[-1], 3) if len(values) > 1 else _median(values)
 
 
 def time_text(at: datetime | None) -> str | None:

@@ -102,7 +102,7 @@ async def test_models_are_shown_with_what_they_took_and_cost(valkey_socket: Path
         assert (found["here"], found["models"]) == (False, [])
         m0, m1, m2 = found["asked"]
         assert (m0["model"], m0["usd"], m0["charged"], m0["answers"], m0["median_s"]) == ("m0", 0.5, 4, 0, None)
-        assert (m1["answers"], m1["median_s"], m1["slowest_s"], m1["first_s"]) == (3, 2.0, 9.0, 0.2)
+        assert (m1["answers"], m1["median_s"], m1["p95_s"], m1["slowest_s"], m1["first_s"]) == (3, 2.0, 8.3, 9.0, 0.2)
         assert (m1["failures"], m1["error"]) == (1, "a secret: timed out")
         assert (m2["failures"], m2["error"]) == (1, "overloaded")
         assert [one["error"] for one in (await told_of(world, operator, "/models"))["asked"]] == [None] * 3

@@ -494,6 +494,37 @@ async def test_a_scratch_room_shows_text_while_it_grows(tmp_path: Path, browser:
             await expect(page.get_by_role("option", name="web:lobby")).to_be_visible()
 
 
+async def test_a_table_is_sorted_by_its_heads_and_what_is_not_known_stays_last(
+    tmp_path: Path, browser: Browser
+) -> None:
+    async with with_console(tmp_path, ERRANDS) as running:
+        page = await opened(browser, running)
+        asked = [_asked_model("quick", 3, 0.4), _asked_model("unasked", 0, None), _asked_model("slow", 12, 9.5)]
+        await page.route(
+            "**/bus/v1/models", lambda route: route.fulfill(json={"here": True, "models": [], "asked": asked})
+        )
+        await page.keyboard.press("7")
+        names = page.get_by_role("table").locator("tbody").get_by_role("rowheader")
+        await expect(names).to_have_text(["quick", "unasked", "slow"])
+        by_time = page.get_by_role("columnheader", name="p95")
+        for order, sort in (
+            (["slow", "quick", "unasked"], "descending"),
+            (["quick", "slow", "unasked"], "ascending"),
+            (["quick", "unasked", "slow"], None),
+        ):
+            await by_time.get_by_role("button").press("Enter")
+            await expect(names).to_have_text(order)
+            assert await by_time.get_attribute("aria-sort") == sort
+        await page.get_by_role("button", name="Model").click()
+        await expect(names).to_have_text(["quick", "slow", "unasked"])
+
+
+def _asked_model(model: str, answers: int, took_s: float | None) -> dict[str, object]:
+    times = dict.fromkeys(("median_s", "p95_s", "slowest_s", "first_s"), took_s)
+    counts = {"usd": 0, "unpriced": 0, "charged": answers, "tokens_in": 0, "tokens_out": 0, "failures": 0}
+    return {"model": model, "answers": answers, **times, **counts, "last_at": None, "error_at": None, "error": None}
+
+
 async def test_work_and_people_are_dealt_with_until_the_log_in_is_revoked(tmp_path: Path, browser: Browser) -> None:
     async with with_console(tmp_path, ERRANDS, PARLEY_CONSOLE__ACTS="true") as running:
         chat = await entered(browser, running.url, "Ada")

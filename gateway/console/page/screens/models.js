@@ -38,13 +38,14 @@ export function Models() {
         ]} />
       <${Plain} title="How they answer" rows=${found.asked} keyOf=${(one) => one.model} empty="No model was asked in 30 days."
         columns=${[
-          ["Model", (one) => one.model],
-          ["In 30 days", (one) => html`${dollars(one.usd, one.unpriced)}<br /><span class="quiet">${count(one.charged)} answers, ${count(one.tokens_in)} tokens in, ${count(one.tokens_out)} out</span>`],
-          ["Answers", (one) => count(one.answers)],
-          ["Median", (one) => html`${seconds(one.median_s)}${one.first_s !== null && html`<br /><span class="quiet">first text ${seconds(one.first_s)}</span>`}`],
-          ["Slowest", (one) => seconds(one.slowest_s)],
-          ["Last", (one) => html`<${Ago} at=${one.last_at} />`],
-          ["Failures", (one) => html`<${Failures} of=${one} />`],
+          ["Model", (one) => one.model, (one) => one.model],
+          ["In 30 days", (one) => html`${dollars(one.usd, one.unpriced)}<br /><span class="quiet">${count(one.charged)} answers, ${count(one.tokens_in)} tokens in, ${count(one.tokens_out)} out</span>`, (one) => one.usd],
+          ["Answers", (one) => count(one.answers), (one) => one.answers],
+          ["Median", (one) => html`${seconds(one.median_s)}${one.first_s !== null && html`<br /><span class="quiet">first text ${seconds(one.first_s)}</span>`}`, (one) => one.median_s],
+          ["p95", (one) => seconds(one.p95_s), (one) => one.p95_s],
+          ["Slowest", (one) => seconds(one.slowest_s), (one) => one.slowest_s],
+          ["Last", (one) => html`<${Ago} at=${one.last_at} />`, (one) => one.last_at],
+          ["Failures", (one) => html`<${Failures} of=${one} />`, (one) => one.failures],
         ]} />
       <p class="quiet">Answers, times and failures are those of all processes that live, since each began; times are those of the last answers.</p>`}`;
 }

@@ -39,11 +39,11 @@ function Spending() {
         <label class="check">By <select value=${by} onChange=${(event) => setBy(event.target.value)}>
           ${groups.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>
         <${Rows} title=${`Spending by ${by}`} rows=${sums.sums} keyOf=${(one) => one.name} columns=${[
-          [by, (one) => programNamed(one.name) || "?"],
-          ["US dollars", (one) => dollars(one.usd, one.unpriced)],
-          ["Answers", (one) => count(one.answers)],
-          ["Tokens in", (one) => count(one.tokens_in)],
-          ["Tokens out", (one) => count(one.tokens_out)],
+          [by, (one) => programNamed(one.name) || "?", (one) => programNamed(one.name)],
+          ["US dollars", (one) => dollars(one.usd, one.unpriced), (one) => one.usd],
+          ["Answers", (one) => count(one.answers), (one) => one.answers],
+          ["Tokens in", (one) => count(one.tokens_in), (one) => one.tokens_in],
+          ["Tokens out", (one) => count(one.tokens_out), (one) => one.tokens_out],
         ]} />`}
     </section>`;
 }

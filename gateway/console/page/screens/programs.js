@@ -72,12 +72,12 @@ function Practice({path, digest}) {
       empty="Nothing failed that nobody caught." columns=${[
         ["Step", (one) => html`<${Failed} one=${one} />`],
         ["Error", (one) => failed(one.error_type)],
-        ["Times", (one) => count(one.count)],
-        ["Last", (one) => html`<${Ago} at=${one.last_at} />, <${SessionLink} session=${one.session} at=${one.seq} text="the moment" />`],
+        ["Times", (one) => count(one.count), (one) => one.count],
+        ["Last", (one) => html`<${Ago} at=${one.last_at} />, <${SessionLink} session=${one.session} at=${one.seq} text="the moment" />`, (one) => one.last_at],
       ]} />
     <${Plain} title="Ratings by step in 30 days" level="3" rows=${found.ratings} keyOf=${(one) => one.step} empty="Nobody has rated what it says." columns=${[
       ["Step", (one) => one.step || "outside of steps"],
-      ["Thumbs up", (one) => count(one.up)],
-      ["Thumbs down", (one) => html`<span class=${one.down > one.up ? "bad" : ""}>${count(one.down)}</span>`],
+      ["Thumbs up", (one) => count(one.up), (one) => one.up],
+      ["Thumbs down", (one) => html`<span class=${one.down > one.up ? "bad" : ""}>${count(one.down)}</span>`, (one) => one.down],
     ]} />`;
 }

@@ -23,12 +23,13 @@ export function Tools() {
               : one.connected_at ? html`Connected <${Ago} at=${one.connected_at} />, ${plural(one.tools ?? 0, "tool")}`
               : html`<span class="quiet">Not connected.</span>`}${one.programs.length ? html`<span class="quiet">, for ${one.programs.join(", ")}</span>` : ""}</p>`}
           columns=${[
-            ["Tool", (call) => call.tool],
-            ["Answers", (call) => count(call.answers)],
-            ["Median", (call) => seconds(call.median_s)],
-            ["Slowest", (call) => seconds(call.slowest_s)],
-            ["Last", (call) => html`<${Ago} at=${call.last_at} />`],
-            ["Failures", (call) => html`<${Failures} of=${call} />`],
+            ["Tool", (call) => call.tool, (call) => call.tool],
+            ["Answers", (call) => count(call.answers), (call) => call.answers],
+            ["Median", (call) => seconds(call.median_s), (call) => call.median_s],
+            ["p95", (call) => seconds(call.p95_s), (call) => call.p95_s],
+            ["Slowest", (call) => seconds(call.slowest_s), (call) => call.slowest_s],
+            ["Last", (call) => html`<${Ago} at=${call.last_at} />`, (call) => call.last_at],
+            ["Failures", (call) => html`<${Failures} of=${call} />`, (call) => call.failures],
           ]} />
       </section>`)}
     ${found?.servers.length > 0 && html`<p class="quiet">Calls are those of all processes that live, since each began; times are those of the last answers.</p>`}`;
