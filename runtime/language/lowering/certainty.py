@@ -215,8 +215,12 @@ def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
         works = phrase("works on something").begins(bare) and not messages.may_go_on(head)
         works = works or phrase("of something").inside(bare)
         works = works or (" " in bare and phrase("replies").begins(head))
-        works = works and not (ends and ends_program(bare)) and not phrase("words again").begins(bare)
-        works = works and not (asks and phrase("asks or lets").begins(bare)) and not phrase("lets know").begins(bare)
+        works = works and not (ends and ends_program(bare)) and not phrase("idiom").begins(bare)
+        works = (
+            works
+            and not (asks and (first == "set" or phrase("asks or lets").begins(bare)))
+            and not phrase("lets know").begins(bare)
+        )
         if first in words_of("work in a message") and works and not _to_people(phrase("to people").left_out_of(head)):
             return f"{bare[:40]!r} may be part of what is said"
         if phrase("gives more than words").begins(bare) and not messages.is_indirect(head):

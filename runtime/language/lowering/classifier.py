@@ -209,7 +209,8 @@ class Classifier:
                 continue
             if self.classify(rest).known:
                 return (text, None) if several else (text[: match.start()], rest)
-            if not several and self._begins_to_act(rest):
+            talks = phrase("ask").begins(rest) is not None and self._is_exact(text[: match.start()], rest)
+            if not several and (self._begins_to_act(rest) or talks):
                 return text[: match.start()], rest
             if match[0].startswith(":"):
                 return text, None

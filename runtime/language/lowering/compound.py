@@ -146,6 +146,8 @@ class Compound:
             then = text[len(head) : len(text) - len(tail)].strip(" ,")
             if waits and second and not then and phrase("wait alone").begins(head):
                 return free(text, "for whom it waits, or how long, is not said")
+            if is_call and then == "and" and settings_of(head) and phrases.whole_call(tail.rstrip(" .")):
+                return free(text, "whether both calls make its value is unclear")
             if second and exact and (second.known or phrase("wait for the call").begins(tail)):
                 return self._sequence(text, [head, tail])
             speaks = called.talk is not None and called.known and not messages.is_indirect(head)
@@ -257,7 +259,8 @@ class Compound:
         if several or part_of_it:
             one = not cuts[1:] or messages.is_indirect(text[: cuts[0].start()])
             belongs = found.talk is not None and one and phrase("said before").begins(condition)
-            return None if belongs else unclear
+            apart = cut["word"].lower() == "unless" and head.endswith(",")
+            return None if belongs and not apart else unclear
         if "," in unquoted(condition):
             return unclear
         return LoweredInstruction(OpCode.CND, f"{cut['word'].capitalize()} {condition}", head.rstrip(" ,"))

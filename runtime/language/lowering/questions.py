@@ -157,7 +157,10 @@ class AskedVariables:
             name
             for match in phrase("talked about").all_inside(said)
             for name in phrases.VARIABLE.findall(match.whole)
-            if (name in self.given and not (name in typed and match.whole.lower().startswith(("of ", "about "))))
+            if (
+                name in self.given
+                and not (name in typed and match.whole.lower().startswith(("of ", "about ", "them ")))
+            )
             or phrase("state of a variable").inside(match.whole)
         }
         asked_for = {match["name"] for match in phrase("asked for").all_inside(said)}

@@ -145,7 +145,8 @@ class Reach:
         """Who begins the agent's playbooks, by their triggers."""
         triggers = (trigger.text for playbook in self._agent.playbooks for trigger in playbook.triggers)
         found = [found for text in triggers if (found := phrase("begun by").begins(text))]
-        return frozenset(_singular(who["who"]) for who in found if phrase("speaks").begins(who.rest))
+        said = (who["who"] for who in found if phrase("speaks").begins(who.rest))
+        return frozenset(_singular(who) for who in said if not self.agents_in(who))
 
     def is_an_agent(self, word: str) -> bool:
         """Whether an agent has this name."""

@@ -112,14 +112,17 @@ class Speech:
         """A free step for a message that may be more, or be said later, or ask for a value or about it."""
         if (named := self._named(bare)) and named[0].doubt:
             return free(text, named[0].doubt)
-        acts = phrase("lets do").begins(bare) and not phrase("lets know").begins(bare)
+        acts = None if phrase("lets know").begins(bare) else phrase("lets do").begins(bare)
         who, name = named[0].first if acts and named else ("", "")
-        if who == "agent" or (who in ("user", "person") and not phrase("decides").inside(bare)):
+        speaks = (acts and acts["speaks"]) or phrase("decides").inside(bare)
+        if who == "agent" or (who in ("user", "person") and not speaks):
             return free(text, f"what {name or 'somebody'} does is more than words")
         if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
             return free(text, "whose answer is kept is unclear")
         if (asks or phrase("to a role").begins(bare)) and not self.answered_next and messages.only_offers(bare):
             return free(text, "whether an answer is waited for is not said")
+        if asks and phrase("state of a person").begins(bare):
+            return free(text, "it may be asked, or judged from what was said")
         if asks and "$" in bare and phrase("options in words").inside(bare):
             return free(text, messages.BUTTONS)
         if (about := phrase("about their value").inside(bare)) and about["name"] in self.questions.given:

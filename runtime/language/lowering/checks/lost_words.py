@@ -20,6 +20,7 @@ _SMALL_WORDS = words_of("small words") | words_of("manner") - {"only"}
 _STOOD_FOR = phrases_of("Words that instructions stand for")
 _STOOD_FOR_WORDS = {name.removeprefix("instead of "): words_of(name) for name in _STOOD_FOR}
 """The words that an instruction replaces, by its start or its call."""
+_STOOD_FOR_WORDS["QUE Say"] |= words_of("served")
 _LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR_WORDS if " " in start)
 """The starts of more than one word, each also as it stands after another instruction."""
 _STEM = 4
