@@ -188,9 +188,7 @@ class StepProcessor:
         if isinstance(part.value, steps.Prose):
             part = await self._calls.informed(part)
             question = self._questioner.value(line, part, self._work.names())
-            assert question is not None
-            names = frozenset(variable.name for variable in part.variables)
-            values = await self._exchange.answer(self._ahead.planned(question, names))
+            values = await self._exchange.answer(self._ahead.planned(question, frozenset(question.types)))
             for variable in part.variables:
                 await self._work.assign(variable, values[variable.name])
             return None
@@ -205,7 +203,7 @@ class StepProcessor:
     async def _think(self, line: str, part: steps.Think) -> Outcome:
         part = await self._calls.informed(part)
         question = self._questioner.thought(line, part, self._work.names())
-        thought = await self._exchange.answer(self._ahead.planned(question, frozenset()))
+        thought = await self._exchange.answer(self._ahead.planned(question))
         self._work.notes.append(f"{LineForm.THOUGHT} {foreign(str(thought)[:1000])})")
         return None
 
@@ -221,7 +219,6 @@ class StepProcessor:
             return await self._work.holds(test, waits=not isinstance(part, steps.Condition))
         part = await self._calls.informed(part)
         question = self._questioner.test(line, part, self._work.names())
-        assert question is not None
         answer = await self._exchange.answer(self._ahead.tested(question, line, part))
         return question.holds(answer)
 
@@ -296,9 +293,7 @@ class StepProcessor:
             return Returned(await self._work.evaluate(part.value))
         part = await self._calls.informed(part)
         question = self._questioner.value(line, part, self._work.names())
-        assert question is not None
-        values = await self._exchange.answer(self._ahead.planned(question, frozenset()))
-        return Returned(values["result"])
+        return Returned((await self._exchange.answer(self._ahead.planned(question)))["result"])
 
     async def _end(self, _line: str, _part: steps.End) -> Outcome:
         await self._exchange.asking.close()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from runtime.core.plain_text import shortened
 from runtime.core.prompt_forms import LineForm, foreign_line
@@ -131,9 +130,8 @@ class Questioner:
         self._speaker = speaker
         self._returns = returns or ""
 
-    def words(self, line: str, part: steps.Say | steps.Ask, names: Mapping[str, Any]) -> form.WordsQuestion | None:
-        if not isinstance(part.words, steps.Prose):
-            return None
+    def words(self, line: str, part: steps.Say | steps.Ask, names: Mapping[str, Any]) -> form.WordsQuestion:
+        assert isinstance(part.words, steps.Prose)
         to = _whom(part.targets)
         text = part.words.text
         if isinstance(part, steps.Ask):
@@ -170,9 +168,8 @@ class Questioner:
         known = {name: value for name, value in names.items() if name not in wanted}
         return self.told(without_bookkeeping(part.words.text, wanted), known)
 
-    def value(self, line: str, part: steps.Set | steps.Return, names: Mapping[str, Any]) -> form.ValueQuestion | None:
-        if not isinstance(part.value, steps.Prose):
-            return None
+    def value(self, line: str, part: steps.Set | steps.Return, names: Mapping[str, Any]) -> form.ValueQuestion:
+        assert isinstance(part.value, steps.Prose)
         if isinstance(part, steps.Return):
             return form.ValueQuestion(
                 (line, "value"), f"The result, {self.told(part.value.text, names)}.", {"result": self._returns}
@@ -218,10 +215,9 @@ class Questioner:
 
     def test(
         self, line: str, part: steps.Condition | steps.Loop | steps.Jump, names: Mapping[str, Any]
-    ) -> form.OutcomeChoice | None:
+    ) -> form.OutcomeChoice:
         test = part.over if isinstance(part, steps.Loop) else part.test
-        if not isinstance(test, steps.Prose):
-            return None
+        assert isinstance(test, steps.Prose)
         asked = positive_test(test.text) if self._speaker else PositiveTest(test.text)
         key = (line, "opposite" if asked.turned else "test")
         last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
@@ -262,10 +258,6 @@ def _spoken(text: str, to: str, names: Mapping[str, Any]) -> str:
 def _filled(found: re.Match[str], names: Mapping[str, Any]) -> str:
     value = names.get(found[1])
     return found[0] if value is None or is_large(value) else shown_value(value, MAX_SHOWN_CHARS).strip('"')
-
-
-def conditional(question: form.Question, when: str) -> form.Question:
-    return replace(question, when=when) if when else question
 
 
 def _whom(targets: Sequence[str]) -> str:

@@ -82,17 +82,15 @@ class FrameTalk(Struct, eq=False):
         """Say something to everybody whom a step names; returns the words."""
         part = await self._calls.informed(part)
         targets = [self._exchange.target_of(target) for target in part.targets]
-        text = ""
+        exact = isinstance(part.words, Template)
+        text = await self._exchange.rendered(part.words) if isinstance(part.words, Template) and targets else ""
         for index, target in enumerate(targets):
-            if index or isinstance(part.words, Template):
-                if not index and isinstance(part.words, Template):
-                    text = await self._exchange.rendered(part.words)
+            if index or exact:
                 if text:
                     await self._exchange.say_exactly(target, text)
                 continue
             question = self._questioner.words(line, part, self._exchange.work.names())
-            assert question is not None
-            plan = self._ahead.planned(question, frozenset()) if isinstance(part, Say) else _only(question)
+            plan = self._ahead.planned(question) if isinstance(part, Say) else _only(question)
             text = await self._exchange.say_words(target, plan, may_be_silent=question.may_be_silent)
         return text
 
@@ -249,11 +247,11 @@ class FrameTalk(Struct, eq=False):
         """Ask once more, by the values as they are now; returns the words. A large model has done so in its reply."""
         if not self._exchange.work.context.alone or isinstance(part.until, Prose) or not now.asked:
             return now.asked
-        question = self._questioner.words(line, part, self._exchange.work.names())
-        if question is not None:
+        if isinstance(part.words, Prose):
+            question = self._questioner.words(line, part, self._exchange.work.names())
             question = replace(question, key=(line, f"anew{now.number}"))
             return await self._exchange.say_words(self._partner(part), _only(question))
-        asked = await self._exchange.rendered(part.words) if isinstance(part.words, Template) else now.asked
+        asked = await self._exchange.rendered(part.words) if part.words is not None else now.asked
         await self._exchange.say_exactly(self._partner(part), asked)
         return asked
 

@@ -72,7 +72,7 @@ class Understanding(Struct, eq=False):
 
         def plan() -> list[Question]:
             when = self._worded(part, question.outcomes, unread=awaited.unread)
-            following = self._ahead.planned(question, frozenset(awaited.types), None, "[1] is an answer")()[1:]
+            following = self._ahead.planned(question, frozenset(awaited.types), "[1] is an answer")()[1:]
             if not when:
                 return [question, *following]
             aside = WordsQuestion((line, f"aside{awaited.attempt}"), aside_task, when=when)
