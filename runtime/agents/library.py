@@ -7,13 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.agents.meeting_host import MeetingHost
-from runtime.core.address import SCRATCH
 from runtime.core.errors import JournalError, PlaybookError, ProgramChanged, StorageError, UnknownTarget
 from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.drive import OutsideEffects
 from runtime.execution.frames.frame import Bound, ExecutablePlaybook, Frame
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.interpreter import FreeInterpreter
@@ -202,12 +200,10 @@ class PlaybookLibrary:
     def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> ExecutablePlaybook:
         version = version_of(agent, spec)
         if spec.kind == "extension":
-            trial = self._context.pages.address.platform == SCRATCH
-            return ExtensionPlaybook(spec, self._context.calls, OutsideEffects(self._context.journal), trial=trial)
+            return ExtensionPlaybook(spec, self._context)
         if spec.kind == "llm":
             return LLMPlaybook(spec, version, lambda frame: self._execution(agent, frame, spec))
-        function, contents = self._module(agent).function(spec.name), self._context.contents
-        return PythonPlaybook(spec, function, self._context.journal, version, contents)
+        return PythonPlaybook(spec, self._module(agent).function(spec.name), version, self._context.contents)
 
     def _module(self, agent: AgentSpec) -> AgentModule:
         if agent.name not in self._modules:

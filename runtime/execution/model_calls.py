@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from math import inf
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -18,14 +19,12 @@ from runtime.events import frames as happened
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import FOR_RETRY, Place, at_work, waits_by
-from runtime.execution.prompt.with_files import sent
+from runtime.execution.prompt.with_files import filled_chars, sent
 from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage
 from runtime.stores.kept import PromptMessage
 from runtime.tape.facts.frames import FrameParked, TranscriptCompacted
 from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.session import ModelAnswered
-from runtime.tape.journal import Journal
-from runtime.tape.state.frames import FrameState
 
 
 class _Asks(NamedTuple):
@@ -43,32 +42,16 @@ class _Asks(NamedTuple):
 class ModelCalls:
     """The needs of every model call besides its prompt."""
 
+    _asked: _Asks
+    _request: CompletionRequest
+    _completion: ModelCompletion | None
+    _broke: str | None
+
     def __init__(self, context: ExecutionContext, frame: Frame) -> None:
         self._context = context
         self._frame = frame
-        self._asked_s = 0.0
-        self._read_on_s = 0.0
-        self._waited_s = 0.0
-        self._first_text_s: float | None = None
-        self._pieces: list[str] = []
-        self._purpose = "execute"
-        self._model = context.llm.model
-        self._asked: _Asks | None = None
-        self._heard_seq = 0
-        self._sending: tuple[CompletionRequest, ModelCompletion | None] | None = None
-        self._broke: str | None = None
-
-    def _asks(self) -> _Asks:
-        order, frame = self._context.journal.state.order, self._frame
-        return _Asks(
-            self.at,
-            (self._context.pages.address if order is None else order.place).key,
-            self._person,
-            frame.agent.klass,
-            None if order is None or not (order.tokens or order.dollars) else order.root,
-            frame.state.step,
-            self._context.journal.state.seq,
-        )
+        self.other_chars = 0
+        """The length of the frame's last prompt without its past."""
 
     @property
     def _asks_for(self) -> str:
@@ -104,14 +87,26 @@ class ModelCalls:
         if refused is not None:
             raise PlaybookError(refused)
         self.time(request)
+        self.other_chars = self._prompt_chars - transcript_chars(self._frame.state.transcript)
         self.publish(happened.LLMRequested(*self.at, self._model, request.messages))
 
     def time(self, request: CompletionRequest) -> None:
         """From now on the answer is waited for."""
+        self._request, self._completion = request, None
+        self._prompt_chars = sum(len(message.content) for message in request.messages)
         self._purpose, self._model = request.purpose, self._context.llm.model_for(request)
-        self._asked_s, self._first_text_s, self._pieces = self._context.clock.monotonic(), None, []
-        self._asked, self._broke = self._asks(), None
-        self._heard_seq = self._asked.seq
+        self._asked_s, self._pieces = self._context.clock.monotonic(), list[str]()
+        self._first_text_s: float | None = None
+        order, self._heard_seq, self._broke = self._context.journal.state.order, self._context.journal.state.seq, None
+        self._asked = _Asks(
+            self.at,
+            (self._context.pages.address if order is None else order.place).key,
+            self._person,
+            self._frame.agent.klass,
+            None if order is None or not (order.tokens or order.dollars) else order.root,
+            self._frame.state.step,
+            self._heard_seq,
+        )
         self._read_on_s, self._waited_s = self._asked_s, 0.0
 
     def heard(self, piece: str, usage: Usage) -> None:
@@ -140,9 +135,8 @@ class ModelCalls:
     @asynccontextmanager
     async def answer(self, request: CompletionRequest) -> AsyncIterator[ModelCompletion]:
         """The model's answer; what has come of it is counted when an exception leaves it."""
-        self._sending = request, None
         async with self._context.llm.stream(request) as completion:
-            self._sending = request, completion
+            self._completion = completion
             try:
                 yield completion
             except BaseException as error:
@@ -155,13 +149,17 @@ class ModelCalls:
         if _came(usage):
             self._tell(happened.LLMAnsweredInPart, usage)
 
-    def end(self, usage: Usage) -> None:
+    def end(self, completion: ModelCompletion) -> None:
+        """It has answered: from its count of tokens the window learns how much fits."""
+        usage, added_chars = completion.usage, filled_chars(completion)
         self._tell(happened.LLMAnswered, usage)
         if usage.cut:
             self.publish(happened.LLMCut(*self.at, self._model, self._purpose, usage.output_tokens))
+        self.other_chars += added_chars
+        self._context.window.answered(self._prompt_chars + added_chars, usage)
 
     def _tell(self, kind: type[happened.LLMAnswered], usage: Usage) -> None:
-        asked = self._asked or self._asks()
+        asked = self._asked
         answered = kind(
             *asked.at,
             self._model,
@@ -179,16 +177,15 @@ class ModelCalls:
             agent=asked.agent,
             task=asked.task,
             estimated=usage.estimated,
-            prompt=self._prompt(asked),
+            prompt=self._prompt,
             error=self._broke,
         )
         self.publish(answered)
 
-    def _prompt(self, asked: _Asks) -> happened.AskedPrompt | None:
-        if self._sending is None:
-            return None
-        request, completion = self._sending
-        messages = request.messages if completion is None else sent(request, completion)
+    @property
+    def _prompt(self) -> happened.AskedPrompt:
+        messages = self._request.messages if self._completion is None else sent(self._request, self._completion)
+        asked = self._asked
         return happened.AskedPrompt(tuple(map(_prompted, messages)), asked.step, asked.seq, self._heard_seq)
 
     async def park(
@@ -205,11 +202,10 @@ class ModelCalls:
 
     def broke_off(self, error: LLMError) -> None:
         """It has not answered, or not to the end; it is asked again, or done without."""
-        self._broke, asked = _told(error), self._asked or self._asks()
-        completion = None if self._sending is None else self._sending[1]
-        prompt = None if completion is not None and _came(completion.usage) else self._prompt(asked)
+        self._broke = _told(error)
+        prompt = None if self._completion is not None and _came(self._completion.usage) else self._prompt
         failed = self._model, self._purpose, self._broke, self._seconds
-        self.publish(happened.LLMBrokeOff(*self.at, *failed, asked.agent, prompt))
+        self.publish(happened.LLMBrokeOff(*self.at, *failed, self._asked.agent, prompt))
 
     @property
     def _seconds(self) -> float:
@@ -220,11 +216,18 @@ class ModelCalls:
         request = self.addressed(request)
         await self.begin(request)
         with self._context.pages.presence.working(self._frame.state.agent, None):
-            async with self.answer(request) as completion:
-                async for piece in completion:
-                    self.heard(piece, completion.usage)
-                usage = completion.usage
-        self.end(usage)
+            return await self.whole(request, inf)
+
+    async def whole(self, request: CompletionRequest, most_chars: float) -> str:
+        """The answer, up to the piece with which it has more characters than wanted."""
+        chars = 0
+        async with self.answer(request) as completion:
+            async for piece in completion:
+                self.heard(piece, completion.usage)
+                chars += len(piece)
+                if chars > most_chars:
+                    break
+        self.end(completion)
         return self.reply
 
     @property
@@ -273,31 +276,38 @@ _HEAD_CUT = f"{LineForm.CUT_SHORT} (the conversation itself is kept, and not sho
 
 
 class TranscriptCompaction(Struct, eq=False):
-    """Cuts transcripts to a summary and the turns after it. The summary is a fact: written once, and the same after a
-    restart; when the process dies before, it is asked for again."""
+    """Cuts the transcript of a frame to a summary and the turns after it. The summary is a fact: written once, and the
+    same after a restart; when the process dies before, it is asked for again."""
 
-    _journal: Journal
+    _context: ExecutionContext
+    _frame: Frame
     _calls: ModelCalls
-    _budget_chars: int
 
-    def due(self, frame: FrameState, fits_chars: int | None) -> bool:
-        return transcript_chars(frame.transcript) > self._budget(fits_chars) and len(frame.transcript) > 1
+    @property
+    def due(self) -> bool:
+        past = self._frame.state.transcript
+        return transcript_chars(past) > self._budget and len(past) > 1
 
-    def _budget(self, fits_chars: int | None) -> int:
-        return self._budget_chars if fits_chars is None else min(self._budget_chars, fits_chars)
+    @property
+    def _budget(self) -> int:
+        fits_chars, most_chars = (
+            self._context.window.past_chars(self._calls.other_chars),
+            self._context.transcript_chars,
+        )
+        return most_chars if fits_chars is None else min(most_chars, fits_chars)
 
-    async def shorten(self, frame: FrameState, fits_chars: int | None) -> bool:
-        """Sum up what is over the budget, or at least the first turn; False when nothing can be left out.
+    async def shorten(self) -> bool:
+        """Sum up what is over the budget, or at least the first turn; False when nothing can be left out, or the model
+        may not be asked.
 
         What the model took for it is told; where the model fails, the beginnings of what was said stand for a summary.
         """
-        past = frame.transcript
-        turns = _over(past, min(self._budget(fits_chars), transcript_chars(past)) // _KEPT)
-        if not turns:
+        past, journal = self._frame.state.transcript, self._context.journal
+        turns = _over(past, min(self._budget, transcript_chars(past)) // _KEPT)
+        if not turns or not await self._calls.allowed():
             return False
-        summary = await self._summary(past[:turns])
-        self._journal.note(TranscriptCompacted(frame.id, turns, summary))
-        await self._journal.commit()
+        journal.note(TranscriptCompacted(self._frame.id, turns, await self._summary(past[:turns])))
+        await journal.commit()
         return True
 
     async def _summary(self, past: Sequence[Mapping[str, str]]) -> str:
@@ -306,21 +316,13 @@ class TranscriptCompaction(Struct, eq=False):
         )
         messages = (ChatMessage("system", _ASKED), ChatMessage("user", told))
         request = self._calls.addressed(CompletionRequest(messages, purpose="summarize"))
-        text, most_chars = "", min(MAX_SUMMARY_CHARS, self._budget_chars // _SUMMED_UP)
+        most_chars = min(MAX_SUMMARY_CHARS, self._context.transcript_chars // _SUMMED_UP)
         self._calls.time(request)
         try:
-            async with self._calls.answer(request) as completion:
-                async for piece in completion:
-                    self._calls.heard(piece, completion.usage)
-                    text += piece
-                    if len(text) > most_chars:
-                        break
-                usage = completion.usage
+            text = (await self._calls.whole(request, most_chars)).strip()[:most_chars]
         except LLMError as error:
             self._calls.broke_off(error)
             return beginnings(past, most_chars)
-        self._calls.end(usage)
-        text = text.strip()[:most_chars]
         return f"{_HEAD}\n{foreign(text)}" if text else beginnings(past, most_chars)
 
 

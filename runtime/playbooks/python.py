@@ -43,7 +43,7 @@ from runtime.playbooks.playbook import OwnTypes, as_text, bound, check_signature
 from runtime.playbooks.python_body import Again, PythonBody, executing, exits, host_function, place_of, running
 from runtime.playbooks.remote import REMOTE_ERRORS
 from runtime.tape.facts.frames import TurnEnded
-from runtime.tape.journal import Journal, as_data
+from runtime.tape.journal import as_data
 
 BYTES: Final = "bytes"
 PATHS: Final = ("Path", "pathlib.Path")
@@ -109,7 +109,6 @@ class PythonPlaybook:
         self,
         spec: PlaybookSpec,
         function: Callable[..., Any],
-        journal: Journal,
         version: str,
         contents: FileContents | None = None,
     ) -> None:
@@ -124,7 +123,6 @@ class PythonPlaybook:
         self._returns = _held(spec.returns)
         self._function = function
         self._types = OwnTypes(spec.name, function)
-        self._journal = journal
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
         values = self._bound(args, kwargs)
@@ -173,16 +171,15 @@ class PythonPlaybook:
             if not isinstance(value, Again):
                 return value
             values = self._bound(value.args, {})
-            self._journal.note(TurnEnded(frame.id, args=[], kwargs=values))
+            frame.journal.note(TurnEnded(frame.id, args=[], kwargs=values))
 
     def _executing(self, frame: Frame, given: Mapping[str, Any]) -> AbstractAsyncContextManager[PythonBody]:
         return executing(self._function, frame.state, arguments=(frame.state.args, given))
 
     def _given(self, frame: Frame) -> AbstractAsyncContextManager[dict[str, Any]]:
         """The arguments as the function takes them: files where it wants bytes or paths. Raises PlaybookError."""
-        files = self._journal.state.files
         given = self._types.read(frame.state.kwargs)
-        return with_files(self.name, self._params, given, files, self._contents)
+        return with_files(self.name, self._params, given, frame.journal.state.files, self._contents)
 
     async def _once(self, frame: Frame) -> Any:
         failure: Exception | None = None
@@ -219,6 +216,8 @@ _NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
 class Variables(Mapping[str, Any]):
     """`variables["name"]` in a playbook: its agent's variables at the last result."""
 
+    __slots__ = ()
+
     def __getitem__(self, name: str) -> Any:
         return running().variables[name]
 
@@ -229,7 +228,7 @@ class Variables(Mapping[str, Any]):
         return len(running().variables)
 
 
-class State(MutableMapping[str, Any]):
+class State(Variables, MutableMapping[str, Any]):
     """`agent.state.total` and `agent.state["total"]`: a variable of the agent, to read and to assign.
 
     An assignment, and a list or dictionary that is changed in place, is journaled as a call of `Var` before the next
@@ -246,12 +245,6 @@ class State(MutableMapping[str, Any]):
 
     def __delitem__(self, name: str) -> None:
         raise AttributeError(f"a variable cannot be deleted; assign None to agent.state.{name}")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(running().variables)
-
-    def __len__(self) -> int:
-        return len(running().variables)
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.core.address import CLIENT
+from runtime.core.address import CLIENT, SCRATCH
 from runtime.core.errors import (
     NotAllowed,
     PlaybookError,
@@ -16,9 +16,9 @@ from runtime.core.errors import (
     ToolFailed,
 )
 from runtime.core.texts import Texts
-from runtime.execution.calls.remote import ExtensionCall, RemoteTool
+from runtime.execution.calls.remote import RemoteTool
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.drive import OutsideEffect, OutsideEffects, check_call, performed
+from runtime.execution.frames.drive import OutsideEffect, check_call, performed
 from runtime.execution.frames.frame import Bound, Frame, FrameCall, shortened
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.prompt.situation import shown_value
@@ -40,7 +40,17 @@ QUESTION = "may"
 """The position of the question whether a call may be made."""
 
 
-class RemotePlaybook:
+class OutsidePlaybook:
+    """A playbook of which nothing is written in the program: what it does is not the program's, and its version the
+    same for all."""
+
+    name: str
+
+    async def adopt(self, frame: Frame, /) -> None:
+        """Nothing of it can have changed."""
+
+
+class RemotePlaybook(OutsidePlaybook):
     """One tool. A call that a restart interrupted is repeated where that does no harm, else its outcome is unknown.
 
     That, and whether people are asked first, is decided when the call begins: "repeatable" and "asked for" are then
@@ -48,7 +58,6 @@ class RemotePlaybook:
     """
 
     version = "remote - -"
-    """The same for all: what a server's tools do is not the program's."""
     kind = "remote"
 
     def __init__(self, agent: AgentSpec, name: str, context: ExecutionContext) -> None:
@@ -57,7 +66,6 @@ class RemotePlaybook:
         self._tool_name = name
         self._context = context
         self._servers = context.servers
-        self._outside = OutsideEffects(context.journal)
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
         """Raises PlaybookError for arguments that do not fit, RemoteUnavailable while the tools are not known, and
@@ -70,9 +78,6 @@ class RemotePlaybook:
         how = [REPEATABLE] * tool.repeatable + [ASKED_FOR] * (verdict == "ask")
         return how, self._arguments(tool, args, kwargs), {}
 
-    async def adopt(self, frame: Frame, /) -> None:
-        """Nothing of it is written in the program."""
-
     async def run(self, frame: Frame, /) -> Any:
         state = frame.state
         if ASKED_FOR in state.args:
@@ -83,8 +88,7 @@ class RemotePlaybook:
             await self._servers.ready_for(self._agent)
             return await self._servers.call(self._agent, self._tool(), state.kwargs, key=key)
 
-        effect = OutsideEffect(self.name, happen, repeatable=REPEATABLE in state.args)
-        return await self._outside.value(frame, call, effect)
+        return await OutsideEffect(self.name, happen, repeatable=REPEATABLE in state.args).value(frame, call)
 
     async def _be_allowed(self, frame: Frame) -> None:
         """Ask people whether the call may be made, once, and wait for the answer. Raises NotAllowed."""
@@ -142,42 +146,34 @@ def allows(said: str, texts: Texts) -> bool:
     return said.strip().rstrip(".!").casefold() in yes
 
 
-class ExtensionPlaybook:
+class ExtensionPlaybook(OutsidePlaybook):
     """One call. One that a restart interrupted is made again if it is repeatable, else its outcome is unknown.
 
-    Where people try things (`trial`), only those are made that change nothing outside.
+    In scratch rooms, where people try things, only those are made that change nothing outside.
     """
 
     version = "extension - -"
-    """The same for all: what an extension does is not the program's."""
     kind = "extension"
 
-    def __init__(
-        self, spec: PlaybookSpec, calls: Mapping[str, ExtensionCall], outside: OutsideEffects, *, trial: bool
-    ) -> None:
+    def __init__(self, spec: PlaybookSpec, context: ExecutionContext) -> None:
         self.name = spec.name
         self._spec = spec
-        self._calls = calls
-        self._outside = outside
-        self._trial = trial
+        self._context = context
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
         params = self._spec.params
         return [], typed(self.name, params, bound(self.name, params, args, kwargs)), {}
 
-    async def adopt(self, frame: Frame, /) -> None:
-        """Nothing of it is written in the program."""
-
     async def run(self, frame: Frame, /) -> Any:
         arguments = dict(frame.state.kwargs)
-        call = self._calls.get(self.name)
+        call = self._context.calls.get(self.name)
         if call is None:
             raise PlaybookError(f"{self.name} is a call of an extension that is not loaded here")
-        if self._trial and not call.only_reads:
+        if self._context.pages.address.platform == SCRATCH and not call.only_reads:
             raise NotAllowed(
                 f"{self.name} is not called in a scratch room, because it may change something outside. "
                 "Its extension can say only_reads=True where it changes nothing."
             )
         effect = OutsideEffect(self.name, lambda _key: call.happen(arguments), repeatable=call.repeatable)
-        value = await self._outside.value(frame, FrameCall("0", self.name, (), arguments), effect)
+        value = await effect.value(frame, FrameCall("0", self.name, (), arguments))
         return typed_result(self.name, self._spec.returns, value)

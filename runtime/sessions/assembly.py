@@ -198,18 +198,10 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     )
     library = PlaybookLibrary(context, agents, meeting_host)
     calls = calls_of(
-        journal,
-        *(
-            builtins,
-            utterances,
-            questions,
-            reminders,
-            LogCalls(journal, around.bus, record.program),
-            AgentCalls(journal, agents, variables.types, pages.all_shown),
-        ),
+        *(builtins, utterances, questions, reminders, LogCalls(journal, around.bus, record.program)),
+        AgentCalls(journal, agents, variables.types, pages.all_shown),
         *(call for feature in features for call in feature.calls),
-        *(ArtifactCalls(journal, variables), ProgramFiles(program)),
-        MeetingCalls(journal, meetings, meeting_host.invite),
+        *(ArtifactCalls(variables), ProgramFiles(program), MeetingCalls(journal, meetings, meeting_host.invite)),
     )
     host = SessionHost(
         session,

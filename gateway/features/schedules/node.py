@@ -60,7 +60,7 @@ class SessionSchedules(SessionPart):
         self._journal.rests.subscribe(self._look)
         self.commands = {SCHEDULE: self._schedule}
         if session_of(self._record.address) is None:  # a task schedules nothing: its conversation ends with it
-            self.calls: Sequence[object] = (ScheduleCalls(self._record, parts.journal, schedules),)
+            self.calls: Sequence[object] = (ScheduleCalls(self._record, schedules),)
 
     @property
     def _open(self) -> dict[str, RunState]:

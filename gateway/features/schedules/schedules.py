@@ -28,13 +28,12 @@ from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull, LeaseLost, PlaybookError
 from runtime.core.ids import SessionId, schedule_id
 from runtime.core.times import SetTimes, read_times, zone_named
-from runtime.execution.frames.drive import OutsideEffect, OutsideEffects
+from runtime.execution.frames.drive import OutsideEffect
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.signatures import call
 from runtime.sessions.idle import ShardBells
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import Lease, SessionRecord
-from runtime.tape.journal import Journal
 
 LOCKED_FOR = timedelta(hours=1)
 """The pause before another look at a schedule that cannot be decrypted."""
@@ -258,9 +257,8 @@ MAX_TEXT_CHARS = 4000
 
 
 class ScheduleCalls:
-    def __init__(self, record: SessionRecord, journal: Journal, schedules: Schedules) -> None:
+    def __init__(self, record: SessionRecord, schedules: Schedules) -> None:
         self._record = record
-        self._outside = OutsideEffects(journal)
         self._schedules = schedules
 
     @call("Schedule", example='name = await Schedule("every weekday at 9", "ask what everybody is at")')
@@ -270,7 +268,7 @@ class ScheduleCalls:
         The schedule outlasts the session. A time that Parley does not understand raises an error with examples.
         """
         make = partial(self._make, when, text)
-        await self._outside.perform(frame, call, OutsideEffect("a schedule", make, repeatable=True))
+        await OutsideEffect("a schedule", make, repeatable=True).perform(frame, call)
 
     async def _make(self, when: str, text: str, key: str) -> str:
         """The name of the schedule of a key, which is made once however often this is called."""

@@ -16,7 +16,6 @@ from runtime.execution.frames.signatures import VariableName, call
 from runtime.execution.prompt.situation import is_large, size_bytes
 from runtime.execution.triggers.triggers import VariableRules
 from runtime.language.program import AgentSpec, Program
-from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import is_unnamed
 
 MAX_SAVED = 200
@@ -27,8 +26,7 @@ MAX_SAVED_BYTES = 5_000_000
 
 
 class ArtifactCalls:
-    def __init__(self, journal: Journal, variables: VariableRules) -> None:
-        self._journal = journal
+    def __init__(self, variables: VariableRules) -> None:
         self._variables = variables
         self._measured: dict[tuple[str, str], tuple[Any, int]] = {}
         """Values by agent and name with their sizes, so that each is measured once."""
@@ -38,16 +36,16 @@ class ArtifactCalls:
         """Keeps a value under a name, which is a variable of the agent from then on."""
         if not name.isidentifier():
             raise PlaybookError(f"an artifact has a name such as report_2026, not {name!r}")
-        self._check_room(frame.state.agent, name, value)
+        self._check_room(frame, name, value)
         await self._variables.update(frame, call, name, value, summary)
 
-    def _check_room(self, agent: AgentId, name: str, value: Any) -> None:
+    def _check_room(self, frame: Frame, name: str, value: Any) -> None:
         """Raises PlaybookError when a session would keep more than it may."""
         sizes = {
             (owner.id, saved): self._size(owner.id, saved, owner.variables.get(saved))
-            for owner in self._journal.state.agents.values()
+            for owner in frame.journal.state.agents.values()
             for saved in owner.artifacts
-            if not is_unnamed(saved) and (owner.id, saved) != (agent, name)
+            if not is_unnamed(saved) and (owner.id, saved) != (frame.state.agent, name)
         }
         self._measured = {known: measured for known, measured in self._measured.items() if known in sizes}
         if len(sizes) >= MAX_SAVED:

@@ -183,10 +183,14 @@ class SessionQuestions:
 
     def _whom(self, of: Any) -> _Asked:
         """Raises UnknownTarget for somebody who is not here."""
-        each = {str(name).removeprefix("@"): self._person(str(name)) for name in of} if _are_several(of) else {}
+        if not isinstance(of, list | tuple):
+            return None if of is None else self._person(str(of)), {}
+        if not of:
+            raise PlaybookError("Ask needs somebody to ask: of=[] names nobody")
+        each = {str(name).removeprefix("@"): self._person(str(name)) for name in of}
         if len(set(each.values())) < len(each):
             raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
-        return None if of is None or each else self._person(str(of)), each
+        return None, each
 
     async def _put(
         self, frame: Frame, call: FrameCall, text: str, labels: Sequence[str], asked: _Asked, within_s: float | None
@@ -277,16 +281,10 @@ class SessionQuestions:
 
         A question for several counts as answered for each one who has answered it.
         """
-        prefix, _, rest = choice.partition(".")
-        page, _, index = rest.partition(".")
-        if prefix != self._prefix:
+        question, number = self.open_on(choice, person), _number(choice.split(".", 2)[-1])
+        if question is None or number is None or number >= len(question.options):
             return None
-        for question in self._journal.state.questions.values():
-            number = _number(index)
-            known = question.page == page and number is not None and number < len(question.options)
-            if known and not self._answered(question, person):
-                return question, question.options[number or 0]
-        return None
+        return question, question.options[number]
 
     def open_on(self, choice: str, person: str) -> QuestionState | None:
         """The question that a person answers in words, by the id of the choice for words; None as above."""
@@ -356,15 +354,6 @@ def _is_slip(said: str, option: str) -> bool:
     if said[:1] != option[:1] or list(filter(str.isdecimal, said)) != list(filter(str.isdecimal, option)):
         return False
     return SequenceMatcher(None, said, option).ratio() >= _ALIKE
-
-
-def _are_several(of: Any) -> bool:
-    """Whether `of` names several people. Raises PlaybookError for an empty list."""
-    if not isinstance(of, list | tuple):
-        return False
-    if not of:
-        raise PlaybookError("Ask needs somebody to ask: of=[] names nobody")
-    return True
 
 
 def _bare(words: str) -> str:

@@ -217,7 +217,8 @@ class BuiltinCalls(Struct, eq=False):
         await self._session.journal.commit()
         source, taken = wait.source or {}, list[Message]()
         while not taken:
-            left_s = None if wait.due is None else self._left_s(wait.due, last_s)
+            clock = self._session.clock
+            left_s = None if wait.due is None else max(0.0, min(wait.due - self.now_s(), last_s - clock.monotonic()))
             piece_s = None if left_s is None else min(left_s, LOOK_S)
             try:
                 came = await self._conduits.queue(frame.state.agent).get_batch(
@@ -258,9 +259,6 @@ class BuiltinCalls(Struct, eq=False):
         others = self._conduits.queue(frame.state.agent).take(goes_along, max_messages=at_most - len(came))
         places = {message.id: place for place, message in enumerate(frame.agent.queue)}
         return sorted([*came, *others], key=lambda message: places.get(message.id, -1))
-
-    def _left_s(self, due: float, last_s: float) -> float:
-        return max(0.0, min(due - self._session.clock.now().timestamp(), last_s - self._session.clock.monotonic()))
 
     def give_back(self, agent: AgentId, messages: Sequence[Message]) -> None:
         """Put messages that were received, and not taken on the tape, before all others: the next wait has them."""

@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import AgentId, ParticipantId, PersonId, parse_meeting_id
-from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import call
 from runtime.meetings.meeting import check_takes_part, names_of, who
 from runtime.meetings.meetings import MISSING, SessionMeetings, write_shared
-from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue
 
@@ -56,22 +54,22 @@ class MeetingCalls:
         return [self._journal.state.name_of(one) for one in asked]
 
     @call("LeaveMeeting", example="await LeaveMeeting()")
-    def leave(self, frame: Frame, call: FrameCall, meeting: Any = None) -> None:
+    def leave(self, frame: Frame, meeting: Any = None) -> Any:
         """Leaves, as Return does.
 
         If you name no meeting, the call means the current one.
         """
         self._meetings.leave(self._own(frame, meeting), frame.state.agent)
-        self._journal.note(CallReturned(*site(frame, call)))
+        return None
 
     @call("EndMeeting", example="await EndMeeting()")
-    def end(self, frame: Frame, call: FrameCall, meeting: Any = None) -> None:
+    def end(self, frame: Frame, meeting: Any = None) -> Any:
         """Ends the meeting for everybody.
 
         If you name no meeting, the call means the current one.
         """
         self._meetings.end(self._own(frame, meeting), by=frame.state.agent)
-        self._journal.note(CallReturned(*site(frame, call)))
+        return None
 
     @call("Share", example='await Share("budget", 1200)')
     def share(

@@ -19,7 +19,7 @@ from runtime.core.errors import Divergence, JournalError, OutcomeUnknown, Playbo
 from runtime.execution.frames.frame import Frame, FrameBody, FrameCall, HandedResult, HostCalls, shortened
 from runtime.execution.frames.outcomes import failed_call, lines_of, rebuilt, site
 from runtime.tape.facts.frames import CallReturned, EffectIntended
-from runtime.tape.journal import Journal, as_data
+from runtime.tape.journal import as_data
 from runtime.tape.state.frames import CallKey, CallRecord, IntentState, RaisedAt
 
 
@@ -195,68 +195,63 @@ class OutsideEffect(Struct, frozen=True):
     happen: Callable[[str], Awaitable[Any]]
     repeatable: bool = False
 
-
-class OutsideEffects:
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-
-    async def perform(self, frame: Frame, call: FrameCall, effect: OutsideEffect) -> None:
-        """Perform `effect` as the answer to `call`; its outcome is the call's record, exceptions included.
+    async def perform(self, frame: Frame, call: FrameCall) -> None:
+        """Let it happen as the answer to `call`; its outcome is the call's record, exceptions included.
 
         Continues where a crash left it. Raises StorageError, and Divergence when another call is recorded here.
         """
         check_call(frame, call)
         if call.pos in frame.state.records:
             return
-        intent = self._journal.state.intents.get(CallKey(frame.id, call.pos))
+        intent = frame.journal.state.intents.get(CallKey(frame.id, call.pos))
         if intent is None:
-            intent = await self._intend(frame, call)
-        elif not effect.repeatable:
-            unknown = (
-                f"{effect.what} was started before a restart, and its outcome is unknown; look before you repeat it"
-            )
-            self._failed(frame, call, OutcomeUnknown(unknown))
-            await self._journal.commit()
+            intent = await _intended(frame, call)
+        elif not self.repeatable:
+            unknown = f"{self.what} was started before a restart, and its outcome is unknown; look before you repeat it"
+            _note_failure(frame, call, OutcomeUnknown(unknown))
+            await frame.journal.commit()
             return
         try:
-            value = await _data(effect, intent.key)
+            value = await self._data(intent.key)
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it raises is its result, for the code that made the call
-            self._failed(frame, call, error)
+            _note_failure(frame, call, error)
         else:
             if frame.alive:
-                self._journal.note(CallReturned(*site(frame, call), value))
-        await self._journal.commit()
+                frame.journal.note(CallReturned(*site(frame, call), value))
+        await frame.journal.commit()
 
-    async def value(self, frame: Frame, call: FrameCall, effect: OutsideEffect) -> Any:
+    async def value(self, frame: Frame, call: FrameCall) -> Any:
         """Perform, and return the value or raise the exception of the outcome."""
-        await self.perform(frame, call, effect)
+        await self.perform(frame, call)
         record: CallRecord = frame.state.records[call.pos]
         if record.error is not None:
             raise rebuilt(record.error, raised_at=record.raised_at)
         return record.value
 
-    async def _intend(self, frame: Frame, call: FrameCall) -> IntentState:
-        key = f"{self._journal.session}.{self._journal.state.seq + 1}"
-        self._journal.note(EffectIntended(*site(frame, call), key))
-        intent = self._journal.state.intents[CallKey(frame.id, call.pos)]
-        await self._journal.commit()
-        return intent
-
-    def _failed(self, frame: Frame, call: FrameCall, error: Exception) -> None:
-        if not frame.alive:
-            return
-        failed, lines = failed_call(frame, call, error), lines_of(error)
-        if failed.raised_at is None and lines:
-            place = RaisedAt(frame.agent.klass, frame.state.playbook, frame.state.step, lines)
-            failed = replace(failed, raised_at=place)
-        self._journal.note(failed)
+    async def _data(self, key: str) -> Any:
+        value = await self.happen(key)
+        try:
+            return as_data(value)
+        except (TypeError, ValueError) as error:
+            not_data = f"{self.what} happened, but returned something that is not JSON data: {error}"
+            raise PlaybookError(not_data) from error
 
 
-async def _data(effect: OutsideEffect, key: str) -> Any:
-    value = await effect.happen(key)
-    try:
-        return as_data(value)
-    except (TypeError, ValueError) as error:
-        raise PlaybookError(f"{effect.what} happened, but returned something that is not JSON data: {error}") from error
+async def _intended(frame: Frame, call: FrameCall) -> IntentState:
+    journal = frame.journal
+    journal.note(EffectIntended(*site(frame, call), f"{journal.session}.{journal.state.seq + 1}"))
+    intent = journal.state.intents[CallKey(frame.id, call.pos)]
+    await journal.commit()
+    return intent
+
+
+def _note_failure(frame: Frame, call: FrameCall, error: Exception) -> None:
+    if not frame.alive:
+        return
+    failed, lines = failed_call(frame, call, error), lines_of(error)
+    if failed.raised_at is None and lines:
+        place = RaisedAt(frame.agent.klass, frame.state.playbook, frame.state.step, lines)
+        failed = replace(failed, raised_at=place)
+    frame.journal.note(failed)

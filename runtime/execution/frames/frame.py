@@ -144,7 +144,7 @@ class Frame:
         self.host = host
         self.unheard = 0
         """How often it has spoken to a meeting whose end it had not read."""
-        self._journal = journal
+        self.journal = journal
         self._is_changed = False
         self._changed = WakeSignal()
         self._moving = journal.running.frames
@@ -153,15 +153,15 @@ class Frame:
 
     @property
     def state(self) -> FrameState:
-        return self._journal.state.frames[self.id]
+        return self.journal.state.frames[self.id]
 
     @property
     def agent(self) -> AgentState:
-        return self._journal.state.agents[self.state.agent]
+        return self.journal.state.agents[self.state.agent]
 
     @property
     def alive(self) -> bool:
-        return self.id in self._journal.state.frames
+        return self.id in self.journal.state.frames
 
     @property
     def place(self) -> str:
@@ -170,7 +170,7 @@ class Frame:
 
     def known(self, pos: str) -> KnownCall | None:
         """The call that the tape has at a position, finished or under way."""
-        state, key = self._journal.state, CallKey(self.id, pos)
+        state, key = self.journal.state, CallKey(self.id, pos)
         record = self.state.records.get(pos)
         if record is not None:
             raised = f"which raised {record.error[0]}" if record.error is not None else ""
@@ -186,7 +186,7 @@ class Frame:
 
     def under_way(self) -> list[str]:
         """The positions of the frame's own calls that the tape has begun and not finished."""
-        state = self._journal.state
+        state = self.journal.state
         waits = [wait.pos for wait in state.waits.values() if wait.frame == self.id and wait.pos != TURN]
         intents = [key.pos for key in state.intents if key.frame == self.id]
         callers = [frame.caller for frame in state.frames.values() if frame.caller is not None]
@@ -194,7 +194,7 @@ class Frame:
         return [*waits, *intents, *children]
 
     def close(self) -> None:
-        self._journal.forget(self.id)
+        self.journal.forget(self.id)
         self._moving.discard(self.id)
 
     def _set_changed(self) -> None:
@@ -206,7 +206,7 @@ class Frame:
         if self._is_changed:
             return
         self._moving.discard(self.id)
-        self._journal.settle()
+        self.journal.settle()
         try:
             while not self._is_changed:
                 await self._changed.wait()

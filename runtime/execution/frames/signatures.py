@@ -24,7 +24,6 @@ from runtime.execution.frames.outcomes import site
 from runtime.language.program import Param
 from runtime.language.value_types import coerced
 from runtime.tape.facts.frames import CallReturned
-from runtime.tape.journal import Journal
 
 Later = Callable[[], Awaitable[None]] | None
 """What is still to be awaited of a call; None when it is done."""
@@ -136,7 +135,6 @@ class CallSignature(Struct, frozen=True):
 class BuiltinCall(Struct, eq=False):  # each session in memory has dozens
     _signature: CallSignature
     _owner: object
-    _journal: Journal
 
     def __call__(self, frame: Frame, call: FrameCall) -> Later:
         """Begin to execute a call, whose result is a fact. What had to wait is durable when it has ended."""
@@ -151,9 +149,9 @@ class BuiltinCall(Struct, eq=False):  # each session in memory has dozens
         if waits:
             value = await value
         if self._signature.returns:
-            self._journal.note(CallReturned(*site(frame, call), value=value))
+            frame.journal.note(CallReturned(*site(frame, call), value=value))
             if waits:
-                await self._journal.commit()
+                await frame.journal.commit()
 
 
 def call(
@@ -212,8 +210,8 @@ def declared(owner: type) -> Iterator[CallSignature]:
             yield from _DECLARED.get(member, ())
 
 
-def calls_of(journal: Journal, *owners: object) -> dict[str, BuiltinCall]:
-    return {one.name: BuiltinCall(one, owner, journal) for owner in owners for one in declared(type(owner))}
+def calls_of(*owners: object) -> dict[str, BuiltinCall]:
+    return {one.name: BuiltinCall(one, owner) for owner in owners for one in declared(type(owner))}
 
 
 def parameters(name: str, own: Iterable[inspect.Parameter]) -> tuple[Param, ...]:

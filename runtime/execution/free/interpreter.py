@@ -20,9 +20,8 @@ from runtime.execution.free.raw import answer_raw
 from runtime.execution.free.reply_run import ReplyRun
 from runtime.execution.free.scope import Fenced, Position, Rejected, StatementScope
 from runtime.execution.free.statement_run import StatementRun, calls_made
-from runtime.execution.model_calls import ModelCalls, TranscriptCompaction, transcript_chars
+from runtime.execution.model_calls import ModelCalls, TranscriptCompaction
 from runtime.execution.prompt.step_words import shown_step
-from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.speech.live_stream import LiveStream
 from runtime.execution.triggers.kinds import HANDLER
 from runtime.language.instructions.fence import FreeFence
@@ -75,7 +74,6 @@ class FreeInterpreter:
         self._playbook = playbook
         self._statement_scope = StatementScope(context, frame, agent, playbook, callable_now)
         self._statements = StatementRun(context, frame, self._statement_scope, self._fenced, self._refused)
-        self._other_chars = 0
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
         self._holds_to: FreeFence | None = None
@@ -86,13 +84,13 @@ class FreeInterpreter:
         self._may_end_program = True
         self._calls = ModelCalls(context, frame)
         self.description = PlaybookDescription(context, frame, self._statement_scope, python, playbook.description)
-        self._compaction = TranscriptCompaction(context.journal, self._calls, context.transcript_chars)
+        self._compaction = TranscriptCompaction(context, frame, self._calls)
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises VerificationError or the last failure of a statement when it fails."""
         while self._frame.alive:
-            if self._compaction.due(self._frame.state, self._fits_chars()):
-                await self._compact()
+            if self._compaction.due:
+                await self._compaction.shorten()
             await self._hear()
             await self._turn()
             ending = self._frame.state.ending
@@ -200,21 +198,13 @@ class FreeInterpreter:
             except LLMError as error:
                 if isinstance(error, ContextTooLong):
                     self._calls.broke_off(error)
-                    if await self._compact():
+                    if await self._compaction.shorten():
                         continue
                 breaks += 1
                 if not run.said_anything or breaks > MAX_BREAKS:
                     await self._calls.park(LLMFailed, error)
                     return
                 self._calls.broke_off(error)
-
-    async def _compact(self) -> bool:
-        """Shorten the earlier turns in the prompt; False when that is not possible."""
-        return await self._calls.allowed() and await self._compaction.shorten(self._frame.state, self._fits_chars())
-
-    def _fits_chars(self) -> int | None:
-        """The possible length of the past beside the rest of the last prompt."""
-        return self._context.window.past_chars(self._other_chars)
 
     def _cut(self) -> bool:
         """End the turn behind the last statement, so that the next one sees what was said meanwhile."""
@@ -258,14 +248,10 @@ class FreeInterpreter:
                             break
                     if not run.over:
                         await run.close()
-                    usage, files = completion.usage, filled_chars(completion)
         finally:
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
                 await context.builtins.utterances.drop_stream(frame.id, "the reply broke off")
-        self._calls.end(usage)
-        told = sum(len(message.content) for message in request.messages) + files
-        self._other_chars = told - transcript_chars(frame.state.transcript)
-        context.window.answered(told, usage)
+        self._calls.end(completion)
         if run.rejected is not None:
             if context.watcher is not None:
                 await context.watcher.refused(frame, run.rejected.rule, run.rejected.message)

@@ -84,22 +84,21 @@ class Course:
         return Going(target, left)
 
     def loop_of(self, line: str) -> str | None:
-        parent = self._nodes[line].parent
-        while parent is not None:
-            if isinstance(self._nodes[parent].instruction.head, steps.Loop):
-                return parent
-            parent = self._nodes[parent].parent
-        return None
+        return next((loop for loop, _ in self._loops(line)), None)
+
+    def _loops(self, line: str) -> Iterator[tuple[str, steps.Loop]]:
+        """The loops that contain a line, the innermost first."""
+        for around in self._holding(line):
+            head = self._nodes[around].instruction.head
+            if around != line and isinstance(head, steps.Loop):
+                yield around, head
 
     def past_meeting(self, line: str) -> Going | None:
         """A wait has heard nothing but the end of its meeting: the loop that goes on while the meeting does is left,
         for the rest of its round would deal with what nobody has said. None where there is no such loop."""
-        loop = self.loop_of(line)
-        while loop is not None:
-            head = self._nodes[loop].instruction.head
-            if isinstance(head, steps.Loop) and isinstance(head.over, Expression) and MEETING_ACTIVE in head.over.names:
+        for loop, head in self._loops(line):
+            if isinstance(head.over, Expression) and MEETING_ACTIVE in head.over.names:
                 return self.past_loop(loop)
-            loop = self.loop_of(loop)
         return None
 
     def tests_of(self, line: str) -> list[steps.Operand]:
@@ -121,14 +120,10 @@ class Course:
     def _below(self, line: str) -> list[str]:
         return [known for known in self._nodes if known.startswith(f"{line}.")]
 
-    def _holding(self, line: str) -> set[str]:
-        found, current = set[str](), line
-        while True:
-            found.add(current)
-            parent = self._nodes[current].parent
-            if parent is None:
-                return found
-            current = parent
+    def _holding(self, line: str) -> list[str]:
+        """A line and those that contain it, the innermost first."""
+        parent = self._nodes[line].parent
+        return [line, *(self._holding(parent) if parent is not None else ())]
 
     def rounds_below(self, line: str) -> dict[str, None]:
         return {

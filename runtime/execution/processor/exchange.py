@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
-from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.core.errors import LLMError
@@ -17,7 +16,7 @@ from runtime.core.prompt_forms import LineForm, foreign_line, foreign_lines
 from runtime.events.frames import LLMFailed, TurnCompleted
 from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import FOR_RETRY, site
-from runtime.execution.model_calls import ModelCalls, TranscriptCompaction, transcript_chars
+from runtime.execution.model_calls import ModelCalls, TranscriptCompaction
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.message_text import exchanged, heard_content, heard_line, past_lines
 from runtime.execution.prompt.situation import named_value, node_context, shown_value
@@ -65,9 +64,9 @@ class Exchange:
         context = work.context
         self._others = [f"(To {agent.name}:)" for agent in context.program.agents]
         calls = ModelCalls(context, work.frame)
-        self.asking = FrameQuestions(context, work.frame, calls, self._prompt, self._park, self._shorten, doing)
+        compaction = TranscriptCompaction(context, work.frame, calls)
+        self.asking = FrameQuestions(context, work.frame, calls, compaction, self._prompt, self._park, doing)
         work.interrupts = self.asking.close
-        self._compaction = TranscriptCompaction(context.journal, calls, context.transcript_chars)
 
     # -- the model
 
@@ -109,13 +108,6 @@ class Exchange:
         await self.asking.calls.park(LLMFailed, error)
         await self._receive(FOR_RETRY, None)
 
-    async def _shorten(self) -> bool:
-        return await self._compaction.shorten(self.frame.state, self._fits_chars())
-
-    def _fits_chars(self) -> int | None:
-        told = transcript_chars(self.frame.state.transcript)
-        return self.context.window.past_chars(max(0, self.asking.prompt_chars - told))
-
     # -- speaking and hearing
 
     async def say_exactly(self, target: str, text: str) -> str:
@@ -140,19 +132,27 @@ class Exchange:
             self._steer()
             utterances = self.context.builtins.utterances
             to = utterances.target(self.frame, target)  # an unknown one is an error before the model is asked
-            broken = _BrokenOff(plan, lambda: "" if self.context.alone else self._stands(to.key))
+            goes_on = False
+
+            def asked() -> Sequence[Question]:
+                """The question for all of the words, or alone for the rest of those that people can see already."""
+                nonlocal goes_on
+                first, *more = plan()
+                stands = "" if self.context.alone or not isinstance(first, WordsQuestion) else self._stands(to.key)
+                begun = beginning(stands)
+                goes_on = bool(begun)
+                return [replace(first, begun=begun, unfinished=stands[len(begun) :])] if begun else [first, *more]
 
             async def say(pieces: AsyncIterator[str]) -> None:
                 pieces = pieces if self.context.watcher is None else self._watched(pieces, self.context.watcher)
-                filter_ = SpeechCleaner(self._filled, self.frame.agent.klass, self._others, goes_on=bool(broken.begun))
-                words = spoken(pieces, filter_, may_be_silent=may_be_silent or bool(broken.begun))
-                if broken.begun:
+                filter_ = SpeechCleaner(self._filled, self.frame.agent.klass, self._others, goes_on=goes_on)
+                words = spoken(pieces, filter_, may_be_silent=may_be_silent or goes_on)
+                if goes_on:
                     words = _behind(self.asking.blanks, words)
-                call, goes_on = HostCall(pos, "Say", (target, words)), bool(broken.begun)
-                said = SayCall(self.frame, call, target, goes_on=goes_on, worded=True)
-                await utterances.speak(said, words)
+                call = HostCall(pos, "Say", (target, words))
+                await utterances.speak(SayCall(self.frame, call, target, goes_on=goes_on, worded=True), words)
 
-            await self.asking.words(broken.plan, say)
+            await self.asking.words(asked, say)
         text = (await self.work.settled(pos)).text or ""
         self._keep_said(target, text)
         return text
@@ -223,8 +223,8 @@ class Exchange:
         words = self.target_of(source)
         resolved = None if self._waiting() else self.context.builtins.utterances.source(self.frame, words)
         taken = await self._receive(resolved, pos)
-        if self._compaction.due(self.frame.state, self._fits_chars()) and await self.asking.calls.allowed():
-            await self._shorten()
+        if self.asking.compaction.due:
+            await self.asking.compaction.shorten()
         return taken
 
     def _waiting(self) -> bool:
@@ -255,23 +255,6 @@ def _is_to_another(text: str) -> bool:
     """Whether words were neither for people nor for a meeting."""
     begun, ends, _ = text.partition(":) ")
     return begun != begun.removeprefix("(To ") and bool(ends) and "\n" not in begun
-
-
-class _BrokenOff(Struct):
-    """A question for words of which some stand already, from before a reply broke off: it asks for the rest."""
-
-    _plan: Plan
-    _read: Callable[[], str]
-    begun: str = ""
-    """What the model is to go on from; "" where it is asked for all of it."""
-
-    def plan(self) -> Sequence[Question]:
-        """The questions to ask together; a question alone where words are gone on with."""
-        stands, (first, *more) = self._read(), self._plan()
-        self.begun = beginning(stands) if isinstance(first, WordsQuestion) else ""
-        if not self.begun or not isinstance(first, WordsQuestion):
-            return [first, *more]
-        return [replace(first, begun=self.begun, unfinished=stands[len(self.begun) :])]
 
 
 async def _behind(blanks: Callable[[], str], words: AsyncIterator[str]) -> AsyncIterator[str]:

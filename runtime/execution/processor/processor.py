@@ -169,20 +169,18 @@ class StepProcessor:
 
     # -- what instructions do
 
-    async def _say(self, line: str, part: steps.Say) -> Outcome:
-        if self._exchange.is_over(part.targets) and (going := self._course.past_meeting(line)) is not None:
-            return going
-        await self._talk.say(line, await self._authored.filled(part))
-        return None
-
-    async def _ask(self, line: str, part: steps.Ask) -> Outcome:
-        if self._exchange.is_over(part.targets) and (going := self._course.past_meeting(line)) is not None:
-            return going
-        over = await self._talk.ask(line, await self._authored.filled(part))
-        return self._course.past_meeting(line) if over else None
+    async def _speak(self, line: str, part: steps.Say | steps.Ask) -> Outcome:
+        past_meeting = self._course.past_meeting(line)
+        if past_meeting is not None and self._exchange.is_over(part.targets):
+            return past_meeting
+        part = await self._authored.filled(part)
+        if isinstance(part, steps.Say):
+            await self._talk.say(line, part)
+            return None
+        return past_meeting if await self._talk.ask(line, part) else None
 
     async def _wait(self, line: str, part: steps.Wait) -> Outcome:
-        return await self._ask(line, steps.Ask((), None, part.sources))
+        return await self._speak(line, steps.Ask((), None, part.sources))
 
     async def _set(self, line: str, part: steps.Set) -> Outcome:
         if isinstance(part.value, steps.Prose):
@@ -338,8 +336,8 @@ class StepProcessor:
 
 
 _HANDLERS: Mapping[type, Callable[[StepProcessor, str, Any], Awaitable[Outcome]]] = {
-    steps.Say: StepProcessor._say,
-    steps.Ask: StepProcessor._ask,
+    steps.Say: StepProcessor._speak,
+    steps.Ask: StepProcessor._speak,
     steps.Wait: StepProcessor._wait,
     steps.Set: StepProcessor._set,
     steps.Call: StepProcessor._call,

@@ -180,15 +180,15 @@ class Questioner:
             (line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted
         )
 
-    def given(self, line: str, awaited: Awaited) -> form.ValueQuestion:
+    def given(self, awaited: Awaited) -> form.ValueQuestion:
         wanted = " and ".join(awaited.types)
         task = f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
-        return form.ValueQuestion((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
+        return form.ValueQuestion(awaited.key("given"), task, awaited.types, optional=True)
 
-    def agreed(self, line: str, awaited: Awaited) -> form.OutcomeChoice:
+    def agreed(self, awaited: Awaited) -> form.OutcomeChoice:
         """The question whether a person said yes or no. Small models read "No thanks" as `true`, but not as a yes."""
         task = f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
-        return form.OutcomeChoice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
+        return form.OutcomeChoice(awaited.key("agreed"), task, {**YES_NO, NEITHER: ""})
 
     def gathered(self, key: form.Key, written: str, wanted: Mapping[str, str]) -> form.ValueQuestion:
         """The question for the named values in a message. `written` is the message in quotation marks."""
@@ -269,13 +269,17 @@ def _whom(targets: Sequence[str]) -> str:
 
 
 class Awaited(Struct, frozen=True):
-    """A question to somebody and their answer, for the `attempt`-th time.
+    """A question of an instruction to somebody and their answer, for the `attempt`-th time.
 
-    `types` are the values that are wanted, `until` says when the talk is done. `triggers` are texts, and parameters
-    with their types, by the names of the playbooks that they start. `correctable` are values given before; `unread`:
-    nothing has used them yet, so a correction needs no more than a reply.
+    `said` are the words of the question, `asked` tells it to a model. `types` are the values that are wanted, `until`
+    says when the talk is done. `triggers` are texts, and parameters with their types, by the names of the playbooks
+    that they start. `correctable` are values given before; `unread`: nothing has used them yet, so a correction needs
+    no more than a reply. `aside` is the task for an answer that is something else.
     """
 
+    line: str
+    part: steps.Ask
+    said: str
     asked: str
     heard: str
     attempt: int
@@ -283,14 +287,18 @@ class Awaited(Struct, frozen=True):
     until: str
     triggers: Mapping[str, tuple[str, Mapping[str, str]]]
     correctable: Mapping[str, str]
-    unread: bool = False
+    aside: str
+    unread: bool
+
+    def key(self, what: str) -> form.Key:
+        return self.line, f"{what}{self.attempt}"
 
     @property
     def quoted(self) -> str:
         return quoted(self.heard)
 
 
-def understanding(line: str, awaited: Awaited) -> form.UnderstandQuestion:
+def understanding(awaited: Awaited) -> form.UnderstandQuestion:
     until, triggers = awaited.until, {name: text for name, (text, _) in awaited.triggers.items()}
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
     outcomes = {_ANSWER: answer, **triggers}
@@ -302,7 +310,7 @@ def understanding(line: str, awaited: Awaited) -> form.UnderstandQuestion:
     if any(phrase("calls for a person").inside(text) for text in triggers.values()):
         del outcomes["human"]
     return form.UnderstandQuestion(
-        (line, f"understand{awaited.attempt}"),
+        awaited.key("understand"),
         f"{LineForm.ASKED} {awaited.asked} They wrote: {awaited.quoted} What did they answer?",
         outcomes,
         awaited.types,

@@ -100,15 +100,15 @@ class FrameTalk(Struct, eq=False):
         """Ask, wait, and understand what comes, until everything wanted is there. True when nothing was heard but the
         end of the meeting."""
         part = await self._calls.informed(part)
-        asked = await self.say(line, part) if part.words is not None else ""
+        said = await self.say(line, part) if part.words is not None else ""
         asked_again = 0
         given: set[str] = set()
         for attempt in range(MAX_ASIDES):
             heard = await self._hear(part.sources)
-            if self._ends_wait(heard):
+            if any(message.ends_meeting for message in heard):
                 return all(message.ends_meeting for message in heard)
-            question = quoted(asked) if self._exchange.work.context.alone and asked else f"{self._asked(part)}."
-            understood = await self._understand(line, part, heard, _Attempt(attempt, "", question))
+            awaited = self._awaited(line, part, said, heard, attempt)
+            understood = await self._understanding.of(awaited, heard)
             if understood.does == "answer":
                 missing = await self._take(part, understood, given)
                 until = part.until
@@ -117,7 +117,7 @@ class FrameTalk(Struct, eq=False):
                 ):
                     return False
                 asked_again = _counted(asked_again, missing)
-                await self._ask_again(line, part, missing, attempt)
+                await self._ask_again(awaited, missing)
             elif understood.does == "skip" and part.wants:
                 left = [want for want in part.wants if want.name not in given]
                 needed = [want.name for want in left if self._is_needed(want.name)]
@@ -127,42 +127,42 @@ class FrameTalk(Struct, eq=False):
                         await self._exchange.work.assign(want, None)
                     return False
                 asked_again = _counted(asked_again, needed)
-                await self._insist(line, part, needed, _Attempt(attempt, "", asked))
+                await self._insist(awaited, needed)
             else:
-                wrote = "\n".join(message.content for message in heard)
-                now = _Attempt(attempt, self._aside_task(part, heard), asked, wrote)
-                asked = await self._aside(line, part, understood, now)
+                said = await self._aside(awaited, understood)
         raise PlaybookError("too much else was said while an answer was waited for")
 
     async def _hear(self, sources: Sequence[str]) -> list[Message]:
         heard: list[Message] = []
         for source in sources:
             heard += await self._exchange.hear(source)
-            if self._ends_wait(heard):
+            if any(message.ends_meeting for message in heard):  # what was awaited in it does not come
                 break
         return heard
 
-    @staticmethod
-    def _ends_wait(heard: Sequence[Message]) -> bool:
-        """Whether the meeting in which something was awaited has ended."""
-        return any(message.ends_meeting for message in heard)
-
-    async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> UnderstandAnswer:
-        triggers = self._known.triggers.by_message if any(message.from_human for message in heard) else {}
+    def _awaited(self, line: str, part: Ask, said: str, heard: Sequence[Message], attempt: int) -> Awaited:
         names = self._exchange.work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
         correctable = self._correctable(types)
-        awaited = Awaited(
-            asked=now.asked,
-            heard="\n".join(message.content for message in heard),
-            attempt=now.number,
+        wrote = "\n".join(message.content for message in heard)
+        return Awaited(
+            line,
+            part,
+            said=said,
+            asked=quoted(said) if self._alone and said else f"{self._asked(part)}.",
+            heard=wrote,
+            attempt=attempt,
             types=types,
             until=self._questioner.told(part.until.text, names) if isinstance(part.until, Prose) else "",
-            triggers=triggers,
+            triggers=self._known.triggers.by_message if any(message.from_human for message in heard) else {},
             correctable=correctable,
+            aside=self._aside_task(part, wrote),
             unread=all(self._first_reader(frozenset({name})) == (None, None) for name in correctable),
         )
-        return await self._understanding.of(line, part, awaited, heard, self._aside_task(part, heard))
+
+    @property
+    def _alone(self) -> bool:
+        return self._exchange.context.alone
 
     def _is_needed(self, wanted: str) -> bool:
         """Whether a call of this playbook passes a value to a parameter that takes no "not given"."""
@@ -180,29 +180,30 @@ class FrameTalk(Struct, eq=False):
                 given.add(want.name)
         return [want.name for want in part.wants if want.name not in given]
 
-    async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
+    async def _ask_again(self, awaited: Awaited, missing: Sequence[str]) -> None:
         if missing:
             wanted = " and ".join(name.replace("_", " ") for name in missing)
             such_as = self._questioner.such_as(f'For example: "Please tell me the {wanted}."')
-            task = f"{LineForm.ASK_AGAIN} in other words, for {wanted}. They were asked: {self._asked(part)}.{such_as}"
+            asked = self._asked(awaited.part)
+            task = f"{LineForm.ASK_AGAIN} in other words, for {wanted}. They were asked: {asked}.{such_as}"
         else:
-            until = expression_text(part.until)
-            task = f"{LineForm.GO_ON_UNTIL} {until}: {self._asked(part)}. Write the next message to the person."
-        await self._reply(line, f"again{attempt}", task, part)
+            until = f"{expression_text(awaited.part.until)}: {self._asked(awaited.part)}"
+            task = f"{LineForm.GO_ON_UNTIL} {until}. Write the next message to the person."
+        await self._reply(awaited, "again", task)
 
     def _asked(self, part: Ask) -> str:
         return self._questioner.asked(part, self._exchange.work.names()) or "an answer to the last message"
 
-    async def _reply(self, line: str, what: str, task: str, part: Ask, heard: str = "") -> None:
-        authored = (heard,) if heard and self._exchange.context.alone else ()  # small models write what they heard
-        await self._exchange.say_words(self._partner(part), _only(WordsQuestion((line, what), task, authored=authored)))
+    async def _reply(self, awaited: Awaited, what: str, task: str, authored: tuple[str, ...] = ()) -> None:
+        question = WordsQuestion(awaited.key(what), task, authored=authored)
+        await self._exchange.say_words(self._partner(awaited.part), _only(question))
 
     def _partner(self, part: Ask) -> str:
         return self._exchange.target_of(part.targets[0]) if part.targets else "user"
 
     # -- what people say instead of an answer
 
-    async def _insist(self, line: str, part: Ask, needed: Sequence[str], now: _Attempt) -> None:
+    async def _insist(self, awaited: Awaited, needed: Sequence[str]) -> None:
         """Tell somebody who does not want to answer that a step needs it."""
         names = " and ".join(name.replace("_", " ") for name in needed)
         such_as = self._questioner.such_as(f'For example: "I need your {names} to go on."')
@@ -211,56 +212,60 @@ class FrameTalk(Struct, eq=False):
             f"tell them kindly that you need their {names} to go on."
             f"{such_as} Only the message itself."
         )
-        await self._reply(line, f"needed{now.number}", task, part)
-        await self._asked_again(part, now)
+        await self._reply(awaited, "needed", task)
+        await self._asked_again(awaited)
 
-    async def _aside(self, line: str, part: Ask, understood: UnderstandAnswer, now: _Attempt) -> str:
+    async def _aside(self, awaited: Awaited, understood: UnderstandAnswer) -> str:
         """Deal with another message than an answer; the wait continues. Returns the question as it stands then."""
-        asked, does = now.asked, understood.does
+        said, does = awaited.said, understood.does
         if does in self._known.triggers.by_message:
             await self._start(does, understood.values)
-            if not await self._asked_again(part, now):
-                back = f"{LineForm.COME_BACK} {self._asked(part)}."
-                await self._reply(line, f"back{now.number}", back, part)
+            if not await self._asked_again(awaited):
+                await self._reply(awaited, "back", f"{LineForm.COME_BACK} {self._asked(awaited.part)}.")
         elif does == "correct" and does not in self._known.patterns:
-            asked = await self._correct(line, part, understood.values, now)
+            said = await self._correct(awaited, understood.values)
         elif not await self._handled(does) and not (
-            does == "repeat" and await self._exchange.say_again(self._partner(part))
+            does == "repeat" and await self._exchange.say_again(self._partner(awaited.part))
         ):
             if does == "human":
                 self._exchange.asking.calls.publish(HumanRequested(*self._exchange.asking.calls.at))
-            await self._reply(line, f"aside{now.number}", now.task, part, now.heard)
+            authored = (awaited.heard,) if self._alone and awaited.heard else ()  # small models write what they heard
+            await self._reply(awaited, "aside", awaited.aside, authored)
             if does != "cancel":
-                await self._asked_again(part, now)
+                await self._asked_again(awaited)
         if does == "cancel":
             raise Withdrawn
-        return asked
+        return said
 
-    async def _asked_again(self, part: Ask, now: _Attempt) -> bool:
-        """Repeat the question in the same words: a small model does not return to it on its own."""
-        if not self._exchange.work.context.alone or isinstance(part.until, Prose) or not now.asked:
+    def _returns(self, awaited: Awaited) -> bool:
+        """Whether the question has to be asked once more: a small model does not return to it on its own."""
+        return self._alone and bool(awaited.said) and not awaited.until
+
+    async def _asked_again(self, awaited: Awaited) -> bool:
+        """Repeat the question in the same words, if need be."""
+        if not self._returns(awaited):
             return False
-        await self._exchange.say_exactly(self._partner(part), now.asked)
+        await self._exchange.say_exactly(self._partner(awaited.part), awaited.said)
         return True
 
-    async def _asked_anew(self, line: str, part: Ask, now: _Attempt) -> str:
-        """Ask once more, by the values as they are now; returns the words. A large model has done so in its reply."""
-        if not self._exchange.work.context.alone or isinstance(part.until, Prose) or not now.asked:
-            return now.asked
-        if isinstance(part.words, Prose):
-            question = self._questioner.words(line, part, self._exchange.work.names())
-            question = replace(question, key=(line, f"anew{now.number}"))
-            return await self._exchange.say_words(self._partner(part), _only(question))
-        asked = await self._exchange.rendered(part.words) if part.words is not None else now.asked
-        await self._exchange.say_exactly(self._partner(part), asked)
-        return asked
+    async def _asked_anew(self, awaited: Awaited) -> str:
+        """Ask once more, if need be, by the values as they are now; returns the words."""
+        if not self._returns(awaited):
+            return awaited.said
+        words = awaited.part.words
+        if isinstance(words, Prose):
+            question = self._questioner.words(awaited.line, awaited.part, self._exchange.work.names())
+            question = replace(question, key=awaited.key("anew"))
+            return await self._exchange.say_words(self._partner(awaited.part), _only(question))
+        said = awaited.said if words is None else await self._exchange.rendered(words)
+        return await self._exchange.say_exactly(self._partner(awaited.part), said)
 
-    def _aside_task(self, part: Ask, heard: Sequence[Message]) -> str:
+    def _aside_task(self, part: Ask, wrote: str) -> str:
         """The task for a message that is no answer; for small models it repeats the message."""
         going_on = f"to go on with this: {self._asked(part)}" if isinstance(part.until, Prose) else ""
-        if self._exchange.work.context.alone:
-            wrote = quoted("\n".join(message.content for message in heard))
-            return _ASIDE_ALONE.format(heard=wrote, source="what you know" if going_on else "what your notes say")
+        if self._alone:
+            source = "what you know" if going_on else "what your notes say"
+            return _ASIDE_ALONE.format(heard=quoted(wrote), source=source)
         if going_on:
             return f"{LineForm.WRITE} the person, by your notes, {going_on}. Nothing else."
         return _ASIDE
@@ -287,7 +292,7 @@ class FrameTalk(Struct, eq=False):
                     known |= {want.name: self._questioner.type_of(want) for want in part.wants}
         return {name: kind for name, kind in known.items() if name in frame.agent.variables and name not in wanted}
 
-    async def _correct(self, line: str, part: Ask, values: Mapping[str, Any], now: _Attempt) -> str:
+    async def _correct(self, awaited: Awaited, values: Mapping[str, Any]) -> str:
         """Replace values, and go back to the first exact step that has read one, unless what was done since then cannot
         be taken back; where none has, reply. Returns the question as it stands then. Raises Correction."""
         index, irrevocable = self._first_reader(frozenset(values))
@@ -296,16 +301,14 @@ class FrameTalk(Struct, eq=False):
                 f"{LineForm.CORRECTED} {', '.join(values)}, but it was already used by {irrevocable}, which cannot be "
                 "taken back. Say so, and come back to what was asked."
             )
-            await self._reply(line, f"late{now.number}", too_late, part)
-            return now.asked
+            await self._reply(awaited, "late", too_late)
+            return awaited.said
         for name, value in values.items():
             await self._exchange.work.assign(VariableTarget(name), value)
         if index is not None:
             raise Correction(index)
-        await self._reply(
-            line, f"aside{now.number}", _noted(values) if self._exchange.work.context.alone else now.task, part
-        )
-        return await self._asked_anew(line, part, now)
+        await self._reply(awaited, "aside", _noted(values) if self._alone else awaited.aside)
+        return await self._asked_anew(awaited)
 
     def _first_reader(self, names: frozenset[str]) -> tuple[int | None, str | None]:
         """The place in the trail of the first instruction that read one of the values since it was set, and the
@@ -338,17 +341,6 @@ class FrameTalk(Struct, eq=False):
         found = await self._exchange.answer(_only(question))
         if found != NONE:
             await self._start(str(found), {})
-
-
-class _Attempt(Struct, frozen=True):
-    """The handling of a message that is no answer: the number of the attempt, the task, and the question in its
-    words.
-    """
-
-    number: int
-    task: str
-    asked: str
-    heard: str = ""
 
 
 def _counted(asked_again: int, missing: Sequence[str]) -> int:

@@ -24,7 +24,6 @@ from runtime.execution.questions.form import (
     WordsQuestion,
 )
 from runtime.language.instructions.actions import IS_DONE
-from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import FILE_TYPES, coerced
 from runtime.language.vocabulary.phrase import phrase, phrases_of
 from runtime.language.vocabulary.word_list import WORD
@@ -59,23 +58,21 @@ class Understanding(Struct, eq=False):
     _patterns: Collection[str]
     """The outcomes that a playbook of the program handles."""
 
-    async def of(
-        self, line: str, part: Ask, awaited: Awaited, heard: Sequence[Message], aside_task: str
-    ) -> UnderstandAnswer:
-        """The meaning of the messages. `aside_task` is the task for a message that is something else."""
-        plain = None if awaited.until or awaited.triggers else self._plain(part, awaited, heard)
+    async def of(self, awaited: Awaited, heard: Sequence[Message]) -> UnderstandAnswer:
+        """The meaning of the messages."""
+        plain = None if awaited.until or awaited.triggers else _plain(awaited, heard)
         if plain is not None:
             return plain
         if self._exchange.context.alone:
-            return await self._step_by_step(line, part, awaited)
-        question = understanding(line, awaited)
+            return await self._step_by_step(awaited)
+        question = understanding(awaited)
 
         def plan() -> list[Question]:
-            when = self._worded(part, question.outcomes, unread=awaited.unread)
+            when = self._worded(awaited, question.outcomes)
             following = self._ahead.planned(question, frozenset(awaited.types), "[1] is an answer")()[1:]
             if not when:
                 return [question, *following]
-            aside = WordsQuestion((line, f"aside{awaited.attempt}"), aside_task, when=when)
+            aside = WordsQuestion(awaited.key("aside"), awaited.aside, when=when)
             tells = {aside.key: OTHER} if OTHER not in self._patterns else {}
             return [replace(question, told_by=tells), aside, *following]
 
@@ -86,55 +83,35 @@ class Understanding(Struct, eq=False):
         )
         return found
 
-    def _worded(self, part: Ask, outcomes: Collection[str], *, unread: bool) -> str:
+    def _worded(self, awaited: Awaited, outcomes: Collection[str]) -> str:
         """The answers to the first question under which the model words the next message."""
-        names = (OTHER, "cancel", "human", *(() if part.wants else ("skip",)), *(("correct",) if unread else ()))
+        names = [OTHER, "cancel", "human"] + ["skip"] * (not awaited.types) + ["correct"] * awaited.unread
         listed = [name for name in names if name in outcomes and name not in self._patterns]
         return f"[1] is `instead:` {' or '.join(listed)}" if listed else ""
 
-    @staticmethod
-    def _plain(part: Ask, awaited: Awaited, heard: Sequence[Message]) -> UnderstandAnswer | None:
-        """An answer that needs no understanding: no value is wanted, or it is a file, or just a number or a code."""
-        if not part.wants:
-            return UnderstandAnswer("answer", {})
-        if len(part.wants) > 1 or len(heard) != 1 or heard[0].type not in (MessageType.DIRECT, MessageType.CHOICE):
-            return None
-        [(name, kind)] = awaited.types.items()
-        if kind in FILE_TYPES:
-            fitting = [one for one in heard[0].attachments if reference(one) and (kind == "file" or is_picture(one))]
-            return UnderstandAnswer("answer", {name: file_value(fitting[0])}) if fitting else None
-        text = heard[0].content.strip()
-        shape = {"int": _DIGITS, "float": _DIGITS, "": _CODE, "str": _CODE}.get(kind)
-        if shape is None or not shape.fullmatch(text):
-            return None
-        try:
-            return UnderstandAnswer("answer", {name: coerced(text.replace(",", "."), kind)})
-        except ValueError:
-            return None
-
     # -- for small models: one small question after the other
 
-    async def _step_by_step(self, line: str, part: Ask, awaited: Awaited) -> UnderstandAnswer:
-        question, plain = understanding(line, awaited), _plain_act(awaited)
+    async def _step_by_step(self, awaited: Awaited) -> UnderstandAnswer:
+        question, plain = understanding(awaited), _plain_act(awaited)
         for_people = [name for name, (text, _) in awaited.triggers.items() if phrase("calls for a person").inside(text)]
         if plain == "human" and for_people:
-            return UnderstandAnswer(for_people[0], await self._values(line, for_people[0], question, awaited))
-        given = await self._given(line, awaited) if awaited.types and not plain else {}
+            return UnderstandAnswer(for_people[0], await self._values(for_people[0], question, awaited))
+        given = await self._given(awaited) if awaited.types and not plain else {}
         if awaited.triggers and not _is_all(given, awaited.heard):
-            starts = await self._triggered(line, awaited)
+            starts = await self._triggered(awaited)
             if starts != NONE:
-                return UnderstandAnswer(starts, await self._values(line, starts, question, awaited))
+                return UnderstandAnswer(starts, await self._values(starts, question, awaited))
         if plain in question.outcomes:
             return UnderstandAnswer(plain, {})
         if any(value is not None for value in given.values()):
-            corrected = await self._corrected(line, given, awaited)
+            corrected = await self._corrected(given, awaited)
             return UnderstandAnswer("correct", corrected) if corrected else UnderstandAnswer("answer", given)
-        if isinstance(part.until, Prose):
-            return UnderstandAnswer("answer" if await self._is_done(line, part.until.text, awaited) else OTHER, {})
-        does = await self._done_instead(line, question, awaited)
-        return UnderstandAnswer(does, await self._values(line, does, question, awaited))
+        if awaited.until:
+            return UnderstandAnswer("answer" if await self._is_done(awaited) else OTHER, {})
+        does = await self._done_instead(question, awaited)
+        return UnderstandAnswer(does, await self._values(does, question, awaited))
 
-    async def _given(self, line: str, awaited: Awaited) -> dict[str, Any]:
+    async def _given(self, awaited: Awaited) -> dict[str, Any]:
         """The wanted values in the message. A value that it cannot contain counts as none."""
         if list(awaited.types.values()) == ["bool"]:
             [name] = awaited.types
@@ -142,31 +119,32 @@ class Understanding(Struct, eq=False):
                 return {name: None}  # "How much is it?" is neither, whatever a small model takes it for
             if plain := [said for said, one in phrases_of("Answers").items() if one.begins(awaited.heard)]:
                 return {name: plain == ["plain yes"]}
-            return {name: _AGREED[await self._ask(self._questioner.agreed(line, awaited))]}
-        given = await self._ask(self._questioner.given(line, awaited))
+            return {name: _AGREED[await self._ask(self._questioner.agreed(awaited))]}
+        given = await self._ask(self._questioner.given(awaited))
         return {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
 
-    async def _corrected(self, line: str, given: Mapping[str, Any], awaited: Awaited) -> dict[str, Any]:
+    async def _corrected(self, given: Mapping[str, Any], awaited: Awaited) -> dict[str, Any]:
         """The correction, if the message gives no wanted value in its own words, or plainly names another one."""
         named = _corrects(awaited)
         quoted = any(value is not None and _is_quoted(value, awaited.heard) for value in given.values())
         if not awaited.correctable or (quoted and not named):
             return {}
         old = self._exchange.work.names()
-        values = await self._values(line, "correct", understanding(line, awaited), awaited)
+        values = await self._values("correct", understanding(awaited), awaited)
         values = {name: value for name, value in values.items() if value != old.get(name)}
         return {name: value for name, value in values.items() if not named or _digits(value) == _digits(old.get(name))}
 
-    async def _is_done(self, line: str, until: str, awaited: Awaited) -> bool:
-        told = self._questioner.told(until.removeprefix(IS_DONE), self._exchange.work.names())
-        task = f"The task: {told}. The person wrote: {awaited.quoted} Which of these is it?"
+    async def _is_done(self, awaited: Awaited) -> bool:
+        task = (
+            f"The task: {awaited.until.removeprefix(IS_DONE)}. The person wrote: {awaited.quoted} Which of these is it?"
+        )
         options = {
             _OPEN: "they ask something, or tell something more: it is not done yet",
             _DONE: "with this it is done",
         }
-        return bool(await self._ask(OutcomeChoice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
+        return bool(await self._ask(OutcomeChoice(awaited.key("done"), task, options)) == _DONE)
 
-    async def _done_instead(self, line: str, question: UnderstandQuestion, awaited: Awaited) -> str:
+    async def _done_instead(self, question: UnderstandQuestion, awaited: Awaited) -> str:
         left_out = {OTHER, *awaited.triggers, *(["answer"] if awaited.types else [])}
         options = {
             **_SOMETHING_ELSE,
@@ -179,31 +157,51 @@ class Understanding(Struct, eq=False):
             )
             options["correct"] = f"they say that {' or that '.join(values)} but something else"
         task = f"{LineForm.WROTE} {awaited.quoted} Which of these is it?"
-        found = await self._ask(OutcomeChoice((line, f"does{awaited.attempt}"), task, options))
+        found = await self._ask(OutcomeChoice(awaited.key("does"), task, options))
         return OTHER if found in _SOMETHING_ELSE else str(found)
 
-    async def _triggered(self, line: str, awaited: Awaited) -> str:
+    async def _triggered(self, awaited: Awaited) -> str:
         """The playbook whose trigger fits the message. It interrupts a talk, so the model is asked twice."""
         options = {name: text for name, (text, _) in awaited.triggers.items()}
         task = f"{LineForm.WROTE} {awaited.quoted} Which of these fits?"
         nothing = {NONE: "anything else, such as an answer to what was asked"}
-        found = str(await self._ask(OutcomeChoice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
+        found = str(await self._ask(OutcomeChoice(awaited.key("trigger"), task, {**nothing, **options})))
         if found == NONE:
             return NONE
         so = phrase("before a test").without(options[found].rstrip("."))
         sure = f"{LineForm.WROTE} {awaited.quoted} Is this so: {so}?"
-        is_sure = await self._ask(OutcomeChoice((line, f"sure{awaited.attempt}"), sure, YES_NO))
+        is_sure = await self._ask(OutcomeChoice(awaited.key("sure"), sure, YES_NO))
         return found if is_sure == "yes" else NONE
 
-    async def _values(self, line: str, does: str, question: UnderstandQuestion, awaited: Awaited) -> Mapping[str, Any]:
+    async def _values(self, does: str, question: UnderstandQuestion, awaited: Awaited) -> Mapping[str, Any]:
         wanted = question.correctable if does == "correct" else question.arguments.get(does, {})
         if not wanted:
             return {}
-        given = await self._ask(self._questioner.gathered((line, f"values{awaited.attempt}"), awaited.quoted, wanted))
+        given = await self._ask(self._questioner.gathered(awaited.key("values"), awaited.quoted, wanted))
         return {name: value for name, value in given.items() if was_said(value, awaited.heard)}
 
     async def _ask(self, question: Question) -> Any:
         return await self._exchange.answer(lambda: [question])
+
+
+def _plain(awaited: Awaited, heard: Sequence[Message]) -> UnderstandAnswer | None:
+    """An answer that needs no understanding: no value is wanted, or it is a file, or just a number or a code."""
+    if not awaited.types:
+        return UnderstandAnswer("answer", {})
+    if len(awaited.types) > 1 or len(heard) != 1 or heard[0].type not in (MessageType.DIRECT, MessageType.CHOICE):
+        return None
+    [(name, kind)] = awaited.types.items()
+    if kind in FILE_TYPES:
+        fitting = [one for one in heard[0].attachments if reference(one) and (kind == "file" or is_picture(one))]
+        return UnderstandAnswer("answer", {name: file_value(fitting[0])}) if fitting else None
+    text = heard[0].content.strip()
+    shape = {"int": _DIGITS, "float": _DIGITS, "": _CODE, "str": _CODE}.get(kind)
+    if shape is None or not shape.fullmatch(text):
+        return None
+    try:
+        return UnderstandAnswer("answer", {name: coerced(text.replace(",", "."), kind)})
+    except ValueError:
+        return None
 
 
 def _plain_act(awaited: Awaited) -> str:

@@ -162,19 +162,15 @@ class Work:
             raise PlaybookError(
                 f"{self.frame.place}: {variable.name} is a parameter; a variable of another name is set"
             )
-        await self._update(variable.name, value)
-
-    async def _update(self, name: str, value: Any) -> None:
-        pos = self.position()
-        if self.record(pos) is None:
-            call = HostCall(pos, "Var", (name, value))
+        call = HostCall(self.position(), "Var", (variable.name, value))
+        if self.record(call.pos) is None:
             try:
-                await self.context.builtins.variables.update(self.frame, call, name, value)
+                await self.context.builtins.variables.update(self.frame, call, variable.name, value)
             except (StorageError, JournalError):
                 raise
             except ParleyError as error:
                 self.context.journal.note(failed_call(self.frame, call, error))
-        await self.settled(pos)
+        await self.settled(call.pos)
 
     # -- calls
 

@@ -237,16 +237,13 @@ def _understood(question: form.UnderstandQuestion, text: str) -> form.Understand
 
 def _outcome(question: form.UnderstandQuestion, text: str, fields: Mapping[str, Any]) -> str | None:
     said = next((fields[key] for key in ("instead", "does", "outcome") if fields.get(key)), None)
+    instead = _INSTEAD.match(text)
+    if said is None and instead:
+        said = instead[1]
     if said is not None:
         found = named(str(said), question.outcomes)
         if found is None:
             raise form.WrongAnswer(f"{said!r} is none of {_listed(question.outcomes)}")
-        return found
-    instead = _INSTEAD.match(text)
-    if instead:
-        found = named(instead[1], question.outcomes)
-        if found is None:
-            raise form.WrongAnswer(f"{instead[1]!r} is none of {_listed(question.outcomes)}")
         return found
     if fields:
         return None

@@ -14,8 +14,7 @@ from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
 from runtime.events.frames import StepRejected
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.model_calls import ModelCalls
-from runtime.execution.prompt.with_files import filled_chars
+from runtime.execution.model_calls import ModelCalls, TranscriptCompaction
 from runtime.execution.questions import form
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.reply import MissingAnswer, QuestionReply
@@ -78,30 +77,33 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).strip(_AROUND).casefold()
 
 
+class _OpenReply(Struct):
+    """A reply that is being read, and what ends with it."""
+
+    reply: QuestionReply
+    completion: ModelCompletion
+    around: AsyncExitStack
+
+
 class FrameQuestions(Struct, eq=False):
     """The questions of one frame. A reply that answers more than one is kept open until they are taken, or do not come.
 
     Use it from one task, and close it there. `parked` is called with the error when the model cannot be reached, and
-    returns when the question is to be asked again. `shortened` shortens the prompt, False when it cannot. `doing` says
-    for people what the agent does.
+    returns when the question is to be asked again. `doing` says for people what the agent does.
     """
 
     _context: ExecutionContext
     _frame: Frame
     calls: ModelCalls
+    compaction: TranscriptCompaction
     _prompt: Prompt
     _parked: Callable[[LLMError], Awaitable[None]]
-    _shortened: Callable[[], Awaitable[bool]]
     _doing: Callable[[], str | None]
-    _open: AsyncExitStack | None = None
-    _reply: QuestionReply | None = None
-    _completion: ModelCompletion | None = None
+    _open: _OpenReply | None = None
     _numbers: dict[form.Key, int] = field(default_factory=dict)
-    prompt_chars: int = 0
-    """The length of the last prompt."""
 
     def blanks(self) -> str:
-        text = "" if self._reply is None else self.calls.reply
+        text = "" if self._open is None else self.calls.reply
         return text[: len(text) - len(text.lstrip())]
 
     async def answer(self, plan: Plan) -> Any:
@@ -177,10 +179,10 @@ class FrameQuestions(Struct, eq=False):
 
     async def _broke_off(self, error: LLMError, breaks: int) -> int:
         """The reply has broken off, or did not come; returns how many have in a row, when it is to be asked again."""
-        said_anything = self._reply is not None and bool(self.calls.reply.strip())
+        said_anything = self._open is not None and bool(self.calls.reply.strip())
         self.calls.broke_off(error)
         await self.close(ended=False)
-        if isinstance(error, ContextTooLong) and await self._shortened():
+        if isinstance(error, ContextTooLong) and await self.compaction.shorten():
             return breaks
         if breaks < MAX_BREAKS and said_anything:
             return breaks + 1
@@ -191,19 +193,14 @@ class FrameQuestions(Struct, eq=False):
         """The reply that answers the first question: the one that is being read, or a new one."""
         questions = list(plan())
         first = questions[0]
-        if self._reply is not None and not wrong:
-            number = self._numbers.get(first.key)
-            if number is not None:
-                return first, self._reply, number
+        if self._open is not None and not wrong and first.key in self._numbers:
+            return first, self._open.reply, self._numbers[first.key]
         await self.close()
         if wrong or self._context.alone:
             questions = [first]
         elif self.calls.decides_elsewhere:
-            questions = list(
-                takewhile(
-                    lambda one: isinstance(one, form.WordsQuestion) == isinstance(first, form.WordsQuestion), questions
-                )
-            )
+            words = isinstance(first, form.WordsQuestion)
+            questions = list(takewhile(lambda one: isinstance(one, form.WordsQuestion) is words, questions))
         self._numbers = {question.key: number for number, question in enumerate(questions, 1)}
         schema = form.schema_of(first) if len(questions) == 1 else None
         worded = any(isinstance(question, form.WordsQuestion) for question in questions)
@@ -211,15 +208,13 @@ class FrameQuestions(Struct, eq=False):
         prompt = await self._prompt(form.asked(questions, wrong), first)
         purpose = "execute" if worded else "decide"
         request = self.calls.addressed(CompletionRequest(prompt, purpose, temperature=temperature, schema=schema))
-        self.prompt_chars = sum(len(message.content) for message in request.messages)
         await self.calls.begin(request)
-        presence = self._context.pages.presence
-        opened = self._open = self._open or AsyncExitStack()
-        opened.enter_context(presence.working(self._frame.state.agent, self._doing()))
-        completion = await opened.enter_async_context(self.calls.answer(request))
-        self._completion = completion
-        self._reply = QuestionReply(self._heard(completion), len(questions))
-        return first, self._reply, 1
+        async with AsyncExitStack() as opening:
+            opening.enter_context(self._context.pages.presence.working(self._frame.state.agent, self._doing()))
+            completion = await opening.enter_async_context(self.calls.answer(request))
+            reply = QuestionReply(self._heard(completion), len(questions))
+            self._open = _OpenReply(reply, completion, opening.pop_all())
+        return first, reply, 1
 
     async def _heard(self, completion: ModelCompletion) -> AsyncGenerator[str, None]:
         async for piece in completion:
@@ -228,17 +223,13 @@ class FrameQuestions(Struct, eq=False):
             self.calls.reads_on()
 
     async def close(self, *, ended: bool = True) -> None:
-        if self._reply is None:
+        closing, self._open = self._open, None
+        if closing is None:
             return
-        reply, completion, self._reply, self._completion = self._reply, self._completion, None, None
         with anyio.CancelScope(shield=True):
-            await reply.close()
-            if self._open is not None:
-                await self._open.aclose()
-        self._open = None
-        if not ended and completion is not None:
-            self.calls.left(completion.usage)
-        elif completion is not None:
-            self.calls.end(completion.usage)
-            self.prompt_chars += filled_chars(completion)
-            self._context.window.answered(self.prompt_chars, completion.usage)
+            await closing.reply.close()
+            await closing.around.aclose()
+        if ended:
+            self.calls.end(closing.completion)
+        else:
+            self.calls.left(closing.completion.usage)

@@ -12,7 +12,7 @@ import pytest
 
 from runtime.core.errors import Divergence, OutcomeUnknown, PlaybookError
 from runtime.core.ids import SessionId
-from runtime.execution.frames.drive import OutsideEffect, OutsideEffects
+from runtime.execution.frames.drive import OutsideEffect
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import CommitBatch, Journal
@@ -49,7 +49,7 @@ class Bank:
 
 
 @asynccontextmanager
-async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, OutsideEffects]]:
+async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame]]:
     """A process that begins with what is on the tape."""
 
     async def write(batch: CommitBatch, /) -> None:
@@ -69,7 +69,7 @@ async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, Outsi
     async with anyio.create_task_group() as tasks:
         journal.start(tasks)
         host: Any = None
-        yield journal, Frame(journal, "1000.0", host), OutsideEffects(journal)
+        yield journal, Frame(journal, "1000.0", host)
         tasks.cancel_scope.cancel()
 
 
@@ -77,8 +77,8 @@ async def attempt(tape: list[Fact], effect: OutsideEffect, call: FrameCall = CAL
     """One life of the process; None when it died in it."""
     result: list[Any] = []
     try:
-        async with process(tape) as (_, frame, outside):
-            result.append(await outside.value(frame, call, effect))
+        async with process(tape) as (_, frame):
+            result.append(await effect.value(frame, call))
     except BaseExceptionGroup as group:
         rest = group.split(Died)[1]
         if rest is not None:

@@ -21,6 +21,7 @@ from runtime.execution.processor.exchange import build_prompt, heard_text
 from runtime.execution.processor.questioner import Awaited, understanding
 from runtime.execution.prompt.with_files import quoted_file
 from runtime.execution.questions.form import WordsQuestion, asked
+from runtime.language.instructions.model import Ask
 from runtime.stores.memories import MemoryScope, StoredMemory
 from runtime.tape.state.frames import CallRecord, FrameState, StatementState, hand_on, past_of, said_by
 from runtime.tape.state.meetings import AskState, MeetingState, SharedValue
@@ -94,9 +95,9 @@ def prompts(text: str) -> list[str]:
     made = program(agent("Host", llm("Main")), agent("Clerk", llm("Help")))
     free = free_prompt(made, made.agents[0], state, frame, "settle it", "")
     memory = StoredMemory("m", MemoryScope("person", "ada"), "ada", text, text, 0.0, "c", SessionId("s"))
-    awaited = Awaited("Well?", text, 0, {"amount": "int"}, "", {}, {})
+    awaited = Awaited("01", Ask((), None, ()), "", "Well?", text, 0, {"amount": "int"}, "", {}, {}, "", unread=False)
     begun = WordsQuestion(("01", "words"), "Write.", begun=text)
-    questions = asked([understanding("01", awaited)], wrong=text), asked([begun])
+    questions = asked([understanding(awaited)], wrong=text), asked([begun])
     walked = build_prompt("", state, frame, state.agents[frame.agent].variables, "\n".join(questions))
     told = [message.content for message in (*free, *walked) if message.role == "user"]
     file = Attachment(text, "text/plain", "file:1a2b3c4d5e6f", 5)

@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from runtime.core.errors import ContextTooLong, LLMUnavailable
+from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.frame import Frame
 from runtime.execution.free import interpreter
-from runtime.execution.model_calls import MAX_SUMMARY_CHARS, TranscriptCompaction, beginnings
+from runtime.execution.model_calls import MAX_SUMMARY_CHARS, ModelCalls, TranscriptCompaction, beginnings
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
@@ -185,9 +188,10 @@ PEOPLE = [f"message {number} {LONG}" for number in range(8)]
 
 
 async def lived(sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch, *crashes: int) -> World:
-    monkeypatch.setattr(
-        interpreter, "TranscriptCompaction", lambda *parts: TranscriptCompaction(parts[0], parts[1], BUDGET)
-    )
+    def within_budget(context: ExecutionContext, frame: Frame, calls: ModelCalls) -> TranscriptCompaction:
+        return TranscriptCompaction(structs.replace(context, transcript_chars=BUDGET), frame, calls)
+
+    monkeypatch.setattr(interpreter, "TranscriptCompaction", within_budget)
     world = World(PEOPLE, crashes=crashes, seed=sum(crashes))
     await live(world, CHAT, Echo([], random.Random(sum(crashes))), sandbox)
     return world
