@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import BuiltinCalls
-from runtime.execution.calls.remote import ExtensionCall, NoRemoteServers, RemoteServers, ToolRules
+from runtime.execution.calls.remote import ExtensionCall, RemoteServers, ToolRules
 from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages
@@ -71,7 +71,7 @@ class ExecutionContext(SessionContext, frozen=True):
     llm: LLMClient
     may_ask: MayAsk
     steers: bool = False
-    servers: RemoteServers = field(default_factory=NoRemoteServers)
+    servers: RemoteServers = field(default_factory=RemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     transcript_chars: int = TRANSCRIPT_CHARS
     window: ContextWindow = field(default_factory=ContextWindow)

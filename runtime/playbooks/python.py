@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -49,53 +49,6 @@ BYTES: Final = "bytes"
 PATHS: Final = ("Path", "pathlib.Path")
 
 _ENDING = re.compile(r"\.[A-Za-z0-9]{1,10}")
-
-
-@asynccontextmanager
-async def with_files(
-    name: str,
-    params: Sequence[Param],
-    values: Mapping[str, Any],
-    files: Sequence[Attachment],
-    contents: FileContents | None,
-) -> AsyncIterator[dict[str, Any]]:
-    """The arguments of the playbook `name`, with contents for what names one of the `files`; paths are gone afterwards.
-
-    A path ends as the file's name does, and has nothing else of it. Raises PlaybookError for a value that names none.
-    """
-    given = dict(values)
-    wanted = [param for param in params if param.name in values and param.type in (BYTES, *PATHS)]
-    folder: tempfile.TemporaryDirectory[str] | None = None
-    try:
-        for number, param in enumerate(wanted):
-            file, data = await _content(name, param, values[param.name], files, contents)
-            given[param.name] = data
-            if param.type in PATHS:
-                if folder is None:
-                    folder = await anyio.to_thread.run_sync(
-                        partial(tempfile.TemporaryDirectory, prefix="parley-", ignore_cleanup_errors=True)
-                    )
-                ending = _ENDING.fullmatch(Path(file.name).suffix)
-                path = Path(folder.name) / f"file{number}{ending[0] if ending else ''}"
-                await anyio.to_thread.run_sync(path.write_bytes, data)
-                given[param.name] = path
-        yield given
-    finally:
-        if folder is not None:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(folder.cleanup)
-
-
-async def _content(
-    name: str, param: Param, value: Any, files: Sequence[Attachment], contents: FileContents | None
-) -> tuple[Attachment, bytes]:
-    found = referred(str(value), files)
-    if not found or contents is None:
-        raise PlaybookError(f"{name} takes {param.name} as a file that somebody sent, not {shortened(repr(value))}")
-    data = await contents.content(found[0].url)
-    if data is None:
-        raise PlaybookError(f"{found[0].name}, which {name} takes as {param.name}, is no longer kept")
-    return found[0], data
 
 
 class PythonPlaybook:
@@ -143,7 +96,7 @@ class PythonPlaybook:
         if begun.code == FrameVersion.read(self.version).code or not inspect.iscoroutinefunction(self._function):
             return
         failure: JournalError | None = None
-        async with self._given(frame) as given, self._executing(frame, given) as body:
+        async with self._body(frame) as body:
             try:
                 await rehearse(frame, body)
             except JournalError as error:
@@ -173,17 +126,54 @@ class PythonPlaybook:
             values = self._bound(value.args, {})
             frame.journal.note(TurnEnded(frame.id, args=[], kwargs=values))
 
-    def _executing(self, frame: Frame, given: Mapping[str, Any]) -> AbstractAsyncContextManager[PythonBody]:
-        return executing(self._function, frame.state, arguments=(frame.state.args, given))
+    @asynccontextmanager
+    async def _body(self, frame: Frame) -> AsyncIterator[PythonBody]:
+        async with self._given(frame) as given, executing(self._function, frame.state, frame.state.args, given) as body:
+            yield body
 
-    def _given(self, frame: Frame) -> AbstractAsyncContextManager[dict[str, Any]]:
-        """The arguments as the function takes them: files where it wants bytes or paths. Raises PlaybookError."""
+    @asynccontextmanager
+    async def _given(self, frame: Frame) -> AsyncIterator[dict[str, Any]]:
+        """The arguments as the function takes them: contents for what names a file that somebody sent; paths are gone
+        afterwards.
+
+        A path ends as the file's name does, and has nothing else of it. Raises PlaybookError for a value that names
+        none.
+        """
         given = self._types.read(frame.state.kwargs)
-        return with_files(self.name, self._params, given, frame.journal.state.files, self._contents)
+        wanted = [param for param in self._params if param.name in given and param.type in (BYTES, *PATHS)]
+        folder: tempfile.TemporaryDirectory[str] | None = None
+        try:
+            for number, param in enumerate(wanted):
+                file, data = await self._content(param, given[param.name], frame.journal.state.files)
+                given[param.name] = data
+                if param.type in PATHS:
+                    if folder is None:
+                        folder = await anyio.to_thread.run_sync(
+                            partial(tempfile.TemporaryDirectory, prefix="parley-", ignore_cleanup_errors=True)
+                        )
+                    ending = _ENDING.fullmatch(Path(file.name).suffix)
+                    path = Path(folder.name) / f"file{number}{ending[0] if ending else ''}"
+                    await anyio.to_thread.run_sync(path.write_bytes, data)
+                    given[param.name] = path
+            yield given
+        finally:
+            if folder is not None:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(folder.cleanup)
+
+    async def _content(self, param: Param, value: Any, files: Sequence[Attachment]) -> tuple[Attachment, bytes]:
+        found = referred(str(value), files)
+        if not found or self._contents is None:
+            wanted = f"{param.name} as a file that somebody sent, not {shortened(repr(value))}"
+            raise PlaybookError(f"{self.name} takes {wanted}")
+        data = await self._contents.content(found[0].url)
+        if data is None:
+            raise PlaybookError(f"{found[0].name}, which {self.name} takes as {param.name}, is no longer kept")
+        return found[0], data
 
     async def _once(self, frame: Frame) -> Any:
         failure: Exception | None = None
-        async with self._given(frame) as given, self._executing(frame, given) as body:
+        async with self._body(frame) as body:
             try:
                 await drive(frame, body, frame.host)
             except ParleyError as error:
@@ -361,7 +351,7 @@ class PlaceholderPython:
 
     async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
         function = self._module().expression(source, values)
-        async with executing(function, frame.state, arguments=((), {}), prefix=prefix) as body:
+        async with executing(function, frame.state, (), {}, prefix=prefix) as body:
             await drive(frame, body, frame.host, prefix=prefix)
         if body.error is not None:
             raise body.refusal or body.error

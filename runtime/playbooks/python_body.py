@@ -95,11 +95,11 @@ class PythonBody:
         function: Callable[..., Awaitable[Any]],
         frame: FrameState,
         tasks: TaskGroup,
-        *,
-        arguments: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
-        prefix: str = "",
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        prefix: str,
     ) -> None:
-        """`arguments` are those of the frame where none are given; the positions of the calls begin with `prefix`."""
+        """The positions of the calls begin with `prefix`."""
         self.pending = 0
         self.tasks: set[asyncio.Task[Any]] = set()
         self.ended = False
@@ -124,7 +124,6 @@ class PythonBody:
         """The assignment whose result the calls behind it wait for."""
         self._failure: Exception | None = None
         """What became of an assignment, until the code has seen it."""
-        args, kwargs = arguments or (frame.args, frame.kwargs)
         token = RUNNING.set(self)
         try:
             tasks.start_soon(self._run, list(args), dict(kwargs))
@@ -286,13 +285,13 @@ class PythonBody:
 async def executing(
     function: Callable[..., Awaitable[Any]],
     frame: FrameState,
-    *,
-    arguments: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
     prefix: str = "",
 ) -> AsyncIterator[PythonBody]:
     """A function of the author in execution, as `PythonBody` takes it; leaving the context ends it."""
     async with anyio.create_task_group() as tasks:
-        body = PythonBody(function, frame, tasks, arguments=arguments, prefix=prefix)
+        body = PythonBody(function, frame, tasks, args, kwargs, prefix)
         try:
             yield body
         finally:

@@ -13,7 +13,7 @@ from runtime.channels.outbox import Outbox
 from runtime.core.address import SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
-from runtime.execution.calls.remote import NoRemoteServers, RemoteTools
+from runtime.execution.calls.remote import RemoteServers, RemoteTools
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.session_context import WatchSession
 from runtime.language.program import Program
@@ -79,7 +79,7 @@ class NodeContext(Struct, frozen=True):
 
     @property
     def tools(self) -> RemoteTools:
-        return next((one.tools for one in self.features if one.tools is not None), RemoteTools(NoRemoteServers()))
+        return next((one.tools for one in self.features if one.tools is not None), RemoteTools(RemoteServers()))
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform. Of what a scratch room does, nothing goes anywhere else."""

@@ -16,13 +16,13 @@ from gateway.settings.tree import Settings, process_environment, remote_variable
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import RemoteUnavailable
-from runtime.execution.calls.remote import RemoteTool, RemoteTools
+from runtime.execution.calls.remote import RemoteServers, RemoteTool, RemoteTools
 from runtime.language.program import AgentSpec, Program
 from runtime.language.remote import RemoteSpec, remote_of, servers_of
 from runtime.sessions.features import NodePart
 
 
-class RemotePool:
+class RemotePool(RemoteServers):
     """See `RemoteServers`. Connections are tasks of `tasks` and end with it."""
 
     def __init__(self, options: RemoteOptions, clock: Clock, bus: Bus, tasks: TaskGroup) -> None:
@@ -39,9 +39,6 @@ class RemotePool:
 
     async def ready_for(self, agent: AgentSpec, /) -> None:
         await self._server(agent).asked()
-
-    def equipped(self, program: Program, /) -> Program:
-        return replace(program, agents=tuple(map(self.equipped_agent, program.agents)))
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
         if remote_of(agent) is None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.core.errors import RemoteUnavailable
-from runtime.execution.calls.remote import RemoteTool, RemoteTools, ToolRules
+from runtime.execution.calls.remote import RemoteServers, RemoteTool, RemoteTools, ToolRules
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
 from runtime.language.remote import is_tool, remote_of
@@ -82,10 +82,8 @@ def _with(known: KeptTool | None, name: str, frame: FrameStarted) -> KeptTool:
     return KeptTool(name, ordered, REPEATABLE in frame.args, asked)
 
 
-class ReplayedServers(NodePart):
-    """Servers that answer as they did. What was not called then, with these arguments, is a fault. Implements
-    `runtime.execution.calls.remote.RemoteServers`.
-    """
+class ReplayedServers(RemoteServers, NodePart):
+    """Servers that answer as they did. What was not called then, with these arguments, is a fault."""
 
     def __init__(self, kept: KeptTools, on_fault: Callable[[str], None]) -> None:
         self._kept = kept
@@ -96,15 +94,6 @@ class ReplayedServers(NodePart):
         # People are asked again where they were asked then, and nowhere else.
         rules = ToolRules(allow=("*",), ask=tuple(tool.name for tool in kept.tools if tool.asked))
         self.tools = RemoteTools(self, rules)
-
-    async def ready(self, program: Program, /) -> None:
-        """No server has to be asked."""
-
-    async def ready_for(self, agent: AgentSpec, /) -> None:
-        """No server has to be asked."""
-
-    def equipped(self, program: Program, /) -> Program:
-        return replace(program, agents=tuple(map(self.equipped_agent, program.agents)))
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
         if remote_of(agent) is None:

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import anyio
 import anyio.to_thread
@@ -67,20 +67,20 @@ class ToolRules(Struct, frozen=True):
         return "ask" if asks else "allow"
 
 
-class RemoteServers(Protocol):
+class RemoteServers:
     """The servers of remote agents, as every session of a node shares them; by default, none can be reached."""
 
     async def ready(self, program: Program, /) -> None:
         """Return when each server of the program was asked for its tools, in vain perhaps; within a time limit."""
-        return
 
     async def ready_for(self, agent: AgentSpec, /) -> None:
         """Wait until one agent's server is ready."""
-        return
 
     def equipped(self, program: Program, /) -> Program:
         """The program, its remote agents with the tools that are known now as their playbooks."""
-        return program
+        if not program.remote_agents:
+            return program
+        return replace(program, agents=tuple(map(self.equipped_agent, program.agents)))
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
         """One agent with its tools; an agent with its own playbooks as it is."""
@@ -108,10 +108,6 @@ class RemoteTools(Struct, frozen=True):
 
     servers: RemoteServers
     rules: ToolRules = ToolRules()
-
-
-class NoRemoteServers(RemoteServers):
-    """For sessions that may reach none."""
 
 
 CALL_LIMIT_S = 60.0

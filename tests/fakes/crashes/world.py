@@ -36,7 +36,7 @@ from runtime.core.json_text import plain_data
 from runtime.core.message import Attachment, Mark
 from runtime.core.page import PageRecord, PageSpec
 from runtime.core.quote import Quote
-from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, RemoteTools, ToolRules
+from runtime.execution.calls.remote import RemoteServers, RemoteTools, ToolRules
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Sandbox
@@ -212,7 +212,7 @@ class World:
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
         self.works: list[bool] = []
-        self.servers: RemoteServers = NoRemoteServers()
+        self.servers: RemoteServers = RemoteServers()
         self.files: FileAccess | None = None
         self.brings: Mapping[str, Sequence[Attachment]] = {}
         """The files that come with what people say, by its words."""
@@ -635,7 +635,7 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     rest = {} if "idle_s" not in more else {"resting": RestingSessions(idle_s=more["idle_s"])}
     extending = NodeExtensions(more.get("calls", {}), more.get("extended"))
     waiting = NodeParticipants(more.get("mailboxes", NoMailboxes()))
-    tools = NodeTools(RemoteTools(more.get("servers") or NoRemoteServers(), more.get("tool_rules", ToolRules())))
+    tools = NodeTools(RemoteTools(more.get("servers") or RemoteServers(), more.get("tool_rules", ToolRules())))
     limits = [allowance_part(more["allowance"])] if "allowance" in more else []
     taken = {
         "servers",

@@ -12,7 +12,7 @@ from runtime.agents.library import PlaybookLibrary
 from runtime.agents.loops import VersionContinuity
 from runtime.core.errors import ProgramChanged
 from runtime.core.ids import AgentId, SessionId
-from runtime.execution.calls.remote import NoRemoteServers
+from runtime.execution.calls.remote import RemoteServers
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentKind, Program
 from runtime.tape.facts.registry import content_of
@@ -52,7 +52,7 @@ def begun() -> Journal:
 
 
 def continuity(journal: Journal, now: Program) -> VersionContinuity:
-    context: Any = SimpleNamespace(program=now, servers=NoRemoteServers(), journal=journal, contents=None)
+    context: Any = SimpleNamespace(program=now, servers=RemoteServers(), journal=journal, contents=None)
     nothing: Any = None
     loops: Any = Nobody()
     return VersionContinuity(context, PlaybookLibrary(context, nothing, nothing), nothing, loops, nothing)

@@ -225,19 +225,16 @@ async def Main():
     assert first != second
 
 
-class DeadlyServers:
+class DeadlyServers(RemotePool):
     """The process may die right before and right after a server does something."""
 
     def __init__(self, pool: RemotePool, world: World) -> None:
-        self._pool = pool
+        vars(self).update(vars(pool))  # the same connections
         self._world = world
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._pool, name)
 
     async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
         self._world.point()
-        value = await self._pool.call(agent, tool, arguments, key=key)
+        value = await super().call(agent, tool, arguments, key=key)
         self._world.point()
         return value
 
