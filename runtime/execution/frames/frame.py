@@ -176,13 +176,12 @@ class Frame:
             raised = f"which raised {record.error[0]}" if record.error is not None else ""
             return KnownCall(record.name, record.digest, raised or f"which gave {shortened(repr(record.value))}")
         child = state.frames.get(f"{self.id}:{pos}")
-        if child is not None and child.caller is not None:
-            return KnownCall(child.caller.name, child.caller.digest, "which is being executed")
-        wait = state.waits.get(key)
-        if wait is not None:
-            return KnownCall(wait.name, wait.digest, "which waits")
-        intent = state.intents.get(key)
-        return KnownCall(intent.name, intent.digest, "which was begun") if intent is not None else None
+        under_way = [
+            (None if child is None else child.caller, "which is being executed"),
+            (state.waits.get(key), "which waits"),
+            (state.intents.get(key), "which was begun"),
+        ]
+        return next((KnownCall(one.name, one.digest, became) for one, became in under_way if one is not None), None)
 
     def under_way(self) -> list[str]:
         """The positions of the frame's own calls that the tape has begun and not finished."""

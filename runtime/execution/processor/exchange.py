@@ -23,7 +23,7 @@ from runtime.execution.prompt.situation import named_value, node_context, shown_
 from runtime.execution.prompt.step_words import script_lines
 from runtime.execution.prompt.with_files import file_mention
 from runtime.execution.questions.asking import FrameQuestions, Plan
-from runtime.execution.questions.form import Question, ValueQuestion, WordsQuestion
+from runtime.execution.questions.form import Question, UnderstandAnswer, ValueQuestion, WordsQuestion
 from runtime.execution.questions.spoken import SpeechCleaner, spoken
 from runtime.execution.session_context import StepWatcher
 from runtime.execution.speech.joint import beginning
@@ -70,19 +70,19 @@ class Exchange:
 
     # -- the model
 
-    async def answer(
-        self, plan: Plan, load: Callable[[Any], Any] = lambda data: data, store: Callable[[Any], Any] = lambda a: a
-    ) -> Any:
+    async def answer(self, plan: Plan) -> Any:
+        """The answer to a question, as data."""
         pos = self.work.position()
         record = self.work.record(pos)
         if record is not None:
-            return load(record.value)
+            return record.value
         self._steer()
         answer = await self.asking.answer(plan)
         if not self.frame.alive:
             await anyio.sleep_forever()
-        call = HostCall(pos, "Answer")
-        self.context.journal.note(CallReturned(*site(self.frame, call), value=store(answer)))
+        if isinstance(answer, UnderstandAnswer):
+            answer = {"does": answer.does, "values": dict(answer.values)}
+        self.context.journal.note(CallReturned(*site(self.frame, HostCall(pos, "Answer")), value=answer))
         return answer
 
     async def _prompt(self, asked: str, first: Question) -> tuple[ChatMessage, ...]:

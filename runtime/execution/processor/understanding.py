@@ -76,12 +76,7 @@ class Understanding(Struct, eq=False):
             tells = {aside.key: OTHER} if OTHER not in self._patterns else {}
             return [replace(question, told_by=tells), aside, *following]
 
-        found: UnderstandAnswer = await self._exchange.answer(
-            plan,
-            load=lambda data: UnderstandAnswer(data["does"], data["values"]),
-            store=lambda answer: {"does": answer.does, "values": dict(answer.values)},
-        )
-        return found
+        return UnderstandAnswer(**await self._exchange.answer(plan))
 
     def _worded(self, awaited: Awaited, outcomes: Collection[str]) -> str:
         """The answers to the first question under which the model words the next message."""

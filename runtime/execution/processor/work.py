@@ -26,23 +26,8 @@ from runtime.language.program import PlaybookSpec
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import CallReturned, Loops, StepReached
 from runtime.tape.state.frames import CallRecord
-from runtime.tape.state.session import SessionState
 
 Spoken = TypeVar("Spoken", bound=Say | Ask)
-
-
-def names_of(state: SessionState, frame: Frame, state_params: frozenset[str]) -> dict[str, Any]:
-    """Every name with its value: the agent's variables, overridden by the playbook's parameters."""
-    own = {name: value for name, value in frame.state.kwargs.items() if name not in state_params}
-    return {**frame.agent.variables, **own, **frame.state.locals, MEETING_ACTIVE: in_meeting(state, frame)}
-
-
-def in_meeting(state: SessionState, frame: Frame) -> bool:
-    """Whether the frame's meeting is active with its agent in it."""
-    meeting = state.meetings.get(frame.state.meeting or "")
-    if meeting is None:
-        return any(m.status != "ended" and frame.state.agent in m.joined for m in state.meetings.values())
-    return meeting.status != "ended" and frame.state.agent in meeting.joined
 
 
 class Work:
@@ -97,7 +82,16 @@ class Work:
     # -- names and values
 
     def names(self) -> dict[str, Any]:
-        return names_of(self.context.journal.state, self.frame, self._state_params)
+        """Every name with its value: the agent's variables, overridden by the playbook's parameters."""
+        frame = self.frame
+        own = {name: value for name, value in frame.state.kwargs.items() if name not in self._state_params}
+        return {**frame.agent.variables, **own, **frame.state.locals, MEETING_ACTIVE: self._in_meeting()}
+
+    def _in_meeting(self) -> bool:
+        """Whether the frame's meeting, or any where it has none, is active with its agent in it."""
+        meetings, own = self.context.journal.state.meetings, self.frame.state.meeting
+        meant = [meetings[own]] if own in meetings else meetings.values()
+        return any(one.status != "ended" and self.frame.state.agent in one.joined for one in meant)
 
     async def holds(self, test: Expression, *, waits: bool = False) -> bool:
         """Whether an exact condition is true; an unset variable is None. `waits` is for what may be set later, as in a
