@@ -17,12 +17,12 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from runtime.core.errors import PlaybookError, Unjournaled
-from runtime.execution.frames.frame import SENT_BYTES, FrameCall, HandedResult
+from runtime.execution.frames.frame import SENT_BYTES, FrameCall
 from runtime.execution.frames.loop import RUNNING
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.first_implementation import KEYWORDS
 from runtime.tape.journal import as_data
-from runtime.tape.state.frames import FrameState
+from runtime.tape.state.frames import CallRecord, FrameState
 
 _FIELDS: Mapping[str, str] = {
     "content": "text",
@@ -248,28 +248,28 @@ class PythonBody:
         for task in list(self.tasks):
             task.cancel()
 
-    async def hand(self, result: HandedResult, /) -> None:
-        self.variables.maps[1] = dict(result.variables)
-        name, future = self._futures.pop(result.pos)
-        if result.pos in self._assigning:
-            self._assignment_done(result)
+    async def hand(self, pos: str, record: CallRecord, /) -> None:
+        self.variables.maps[1] = dict(record.variables)
+        name, future = self._futures.pop(pos)
+        if pos in self._assigning:
+            self._assignment_done(pos, record)
             future.set_result(None)
         elif future.cancelled():
             return
-        elif result.error is not None:
-            future.set_exception(rebuilt(result.error, self._function.__globals__, result.raised_at))
+        elif record.error is not None:
+            future.set_exception(rebuilt(record.error, self._function.__globals__, record.raised_at))
         else:
-            future.set_result(seen_by_code(name, result.value))
+            future.set_result(seen_by_code(name, record.value))
 
-    def _assignment_done(self, result: HandedResult) -> None:
+    def _assignment_done(self, pos: str, record: CallRecord) -> None:
         """The variable is set, or was refused: then the calls that wait behind it are not made."""
         self._held_by = None
-        name = self._assigning.pop(result.pos)
+        name = self._assigning.pop(pos)
         if name not in self._assigning.values():
             self._assigned.pop(name, None)
-        if result.error is None:
+        if record.error is None:
             return
-        self._failure = rebuilt(result.error, raised_at=result.raised_at)
+        self._failure = rebuilt(record.error, raised_at=record.raised_at)
         self._lent.pop(name, None)
         waiting = [call for call in self._calls if call.pos not in self._assigning]
         for call in waiting:

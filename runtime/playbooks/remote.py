@@ -20,7 +20,7 @@ from runtime.execution.calls.remote import RemoteTool
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import OutsideEffect, check_call, performed
 from runtime.execution.frames.frame import Bound, Frame, FrameCall, shortened
-from runtime.execution.frames.outcomes import rebuilt
+from runtime.execution.frames.outcomes import result_of
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.playbooks.playbook import bound, given, typed, typed_result
@@ -105,10 +105,7 @@ class RemotePlaybook(OutsidePlaybook):
         check_call(frame, call)
         if QUESTION not in frame.state.records:
             await performed(frame, call)
-        record = frame.state.records[QUESTION]
-        if record.error is not None:
-            raise rebuilt(record.error, raised_at=record.raised_at)
-        said = str(record.value or "").strip()
+        said = str(result_of(frame.state.records[QUESTION]) or "").strip()
         if not allows(said, texts):
             why = f"the answer was {shortened(said)}" if said else f"nobody answered in {rules.within_s:g} s"
             raise NotAllowed(f"{self.name} was not allowed: {why}")

@@ -16,11 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.core.errors import Divergence, JournalError, OutcomeUnknown, PlaybookError, StorageError, Unjournaled
-from runtime.execution.frames.frame import Frame, FrameBody, FrameCall, HandedResult, HostCalls, shortened
-from runtime.execution.frames.outcomes import failed_call, lines_of, rebuilt, site
+from runtime.execution.frames.frame import Frame, FrameBody, FrameCall, HostCalls, shortened
+from runtime.execution.frames.outcomes import failed_call, lines_of, result_of, site
 from runtime.tape.facts.frames import CallReturned, EffectIntended
 from runtime.tape.journal import as_data
-from runtime.tape.state.frames import CallKey, CallRecord, IntentState, RaisedAt
+from runtime.tape.state.frames import CallKey, IntentState, RaisedAt
 
 
 async def drive(frame: Frame, body: FrameBody, host: HostCalls, *, prefix: str = "") -> None:
@@ -108,7 +108,7 @@ class _Calls:
         self._handed += 1
         record = self._frame.state.records[pos]
         if self.issued.pop(pos, None) is not None:
-            await self._body.hand(HandedResult(pos, record.value, record.error, record.variables, record.raised_at))
+            await self._body.hand(pos, record)
         elif not self._was_cancelled(pos):
             raise _never_made(self._frame, pos)
         return True
@@ -225,10 +225,7 @@ class OutsideEffect(Struct, frozen=True):
     async def value(self, frame: Frame, call: FrameCall) -> Any:
         """Perform, and return the value or raise the exception of the outcome."""
         await self.perform(frame, call)
-        record: CallRecord = frame.state.records[call.pos]
-        if record.error is not None:
-            raise rebuilt(record.error, raised_at=record.raised_at)
-        return record.value
+        return result_of(frame.state.records[call.pos])
 
     async def _data(self, key: str) -> Any:
         value = await self.happen(key)

@@ -13,7 +13,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state.frames import CallKey, FrameState, RaisedAt
+from runtime.tape.state.frames import CallKey, CallRecord, FrameState
 from runtime.tape.state.session import AgentState, SessionState
 
 SENT_BYTES = "base64"
@@ -52,16 +52,6 @@ class FrameCall:
         return self._digest
 
 
-class HandedResult(Struct, frozen=True):
-    """A recorded result on its way to the code. `error` is exception type and text, raised at a place if known."""
-
-    pos: str
-    value: Any
-    error: tuple[str, str] | None
-    variables: Mapping[str, Any]
-    raised_at: RaisedAt | None = None
-
-
 class KnownCall(Struct, frozen=True):
     """A call that the tape has; `became` says in words how far it has come."""
 
@@ -82,8 +72,8 @@ class FrameBody(Protocol):
     def take_cancelled(self) -> Sequence[FrameCall]:
         """Calls that the code gave up since the last asking."""
 
-    async def hand(self, result: HandedResult, /) -> None:
-        """Give the code one result."""
+    async def hand(self, pos: str, record: CallRecord, /) -> None:
+        """Give the code the result of one call."""
 
     @property
     def ended(self) -> bool: ...

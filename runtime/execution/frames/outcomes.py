@@ -24,7 +24,7 @@ from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import CallReturned, FrameReturned, FrameStarted
 from runtime.tape.facts.registry import hears
 from runtime.tape.journal import Journal
-from runtime.tape.state.frames import RaisedAt, WaitState
+from runtime.tape.state.frames import CallRecord, RaisedAt, WaitState
 
 _PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
 """The location of a step at the start of an error, as in `Main:02.01:QUE: `."""
@@ -143,6 +143,13 @@ def rebuilt(
         found = _made(name, (base,), text)
     found.type_name, found.text, found.raised_at = name, text, raised_at
     return found
+
+
+def result_of(record: CallRecord) -> Any:
+    """The value of a call. Raises what it raised."""
+    if record.error is not None:
+        raise rebuilt(record.error, raised_at=record.raised_at)
+    return record.value
 
 
 def _type_of(name: str, known: Mapping[str, object]) -> type[Exception] | None:

@@ -10,10 +10,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from runtime.execution.calls.table import SIGNATURES
-from runtime.execution.frames.frame import FrameCall, HandedResult
+from runtime.execution.frames.frame import FrameCall
 from runtime.language.instructions.evaluation import call_name
 from runtime.language.value_types import MARK, python_name, variable_name
 from runtime.sandbox.executor import CallOutcome, HostCall, SnippetEvaluation
+from runtime.tape.state.frames import CallRecord
 
 CONTROL = frozenset({"Yld", "Return"})
 """Calls that end a turn; the code after them never runs."""
@@ -274,9 +275,8 @@ class SnippetBody(Struct):
     def take_cancelled(self) -> Sequence[FrameCall]:
         return ()
 
-    async def hand(self, result: HandedResult, /) -> None:
-        outcome = CallOutcome(result.value, result.error)
-        await self.evaluation.resolve(int(result.pos.partition(".")[2]), outcome)
+    async def hand(self, pos: str, record: CallRecord, /) -> None:
+        await self.evaluation.resolve(int(pos.partition(".")[2]), CallOutcome(record.value, record.error))
 
     @property
     def ended(self) -> bool:

@@ -15,7 +15,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call, performed
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.frame import FrameCall as HostCall
-from runtime.execution.frames.outcomes import failed_call, rebuilt, site
+from runtime.execution.frames.outcomes import failed_call, result_of, site
 from runtime.execution.free.placeholders import PlaybookDescription
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
@@ -75,8 +75,7 @@ class Work:
         if not self.frame.alive:
             await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
         record = self.frame.state.records[pos]
-        if record.error is not None:
-            raise rebuilt(record.error, raised_at=record.raised_at)
+        result_of(record)
         return record
 
     # -- names and values

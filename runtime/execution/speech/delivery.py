@@ -12,7 +12,7 @@ from runtime.core.errors import StorageError, UnknownTarget
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Attachment
 from runtime.execution.frames.frame import ExecutablePlaybook, Frame, FrameCall
-from runtime.execution.frames.outcomes import rebuilt
+from runtime.execution.frames.outcomes import result_of
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import SessionPages
 from runtime.execution.speech.targets import SessionPopulation, SpeechTarget, human_of
@@ -137,9 +137,8 @@ class SpeechDelivery:
             handed = FrameCall(f"{call.pos}:d{index}", spec.delivery.handler or "", (message,))
             if handed.pos not in frame.state.records:  # once, also after a crash
                 await frame.host.run_child(frame, handed, *self._handler(frame, handed.name), hidden=True)
-            record = frame.state.records.get(handed.pos)
-            if record is not None and record.error is not None:
-                raise rebuilt(record.error, raised_at=record.raised_at)
+            if handed.pos in frame.state.records:
+                result_of(frame.state.records[handed.pos])
 
     def _handler(self, frame: Frame, handler: str) -> tuple[AgentId, ExecutablePlaybook]:
         """The playbook and the agent that has it, made if need be: the one that speaks, before all others."""

@@ -10,10 +10,11 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId
 from runtime.execution.frames.drive import drive
-from runtime.execution.frames.frame import Frame, FrameCall, HandedResult
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.tape.facts.frames import CallReturned, FrameStarted
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import CommitBatch, Journal
+from runtime.tape.state.frames import CallRecord
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -56,8 +57,8 @@ class Racing:
         cancelled, self.cancelled = self.cancelled, []
         return cancelled
 
-    async def hand(self, result: HandedResult, /) -> None:
-        self.handed.append(result.pos)
+    async def hand(self, pos: str, _record: CallRecord, /) -> None:
+        self.handed.append(pos)
         more = FrameCall("2", "Pay", (100,))
         if len(self.handed) == 1:
             self.made.append(more)
