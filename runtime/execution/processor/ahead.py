@@ -6,7 +6,6 @@ is followed on both sides; what stands there is asked under that condition.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +14,6 @@ from msgspec.structs import replace
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.questioner import Questioner
 from runtime.execution.processor.work import Work
-from runtime.execution.questions.asking import Plan
 from runtime.execution.questions.form import Key, OutcomeChoice, Question, WordsQuestion
 from runtime.language.instructions import model as steps
 from runtime.language.instructions.evaluation import LenientNames, NotComputable
@@ -77,23 +75,17 @@ class Ahead(Struct, eq=False):
     _questioner: Questioner
     _work: Work
 
-    def planned(self, first: Question, unknown: frozenset[str] = frozenset(), when: str = "") -> Plan:
+    def planned(self, first: Question, unknown: frozenset[str] = frozenset(), when: str = "") -> list[Question]:
         """A question, and those that can be asked with it, starting where control goes next. `unknown` are variables
         that the answer sets."""
-        return partial(self._planned, first, unknown, when)
-
-    def _planned(self, first: Question, unknown: frozenset[str], when: str) -> list[Question]:
         way, line = _Way(self._work.names(), [first], set(unknown), when), self._work.frame.state.at
         assert line is not None
         if len(self._course.node(line).instruction.parts) == 1:
             self._go(self._course.into(line).line, way)
         return way.asked
 
-    def tested(self, first: Question, line: str, part: steps.Condition | steps.Loop | steps.Jump) -> Plan:
+    def tested(self, first: Question, line: str, part: steps.Condition | steps.Loop | steps.Jump) -> list[Question]:
         """A condition in words, and the questions on both of its sides."""
-        return partial(self._tested, first, line, part)
-
-    def _tested(self, first: Question, line: str, part: steps.Condition | steps.Loop | steps.Jump) -> list[Question]:
         way = _Way(self._work.names(), [first], set(), "")
         if isinstance(part, steps.Condition) and part.test is not None:
             self._go(self._behind(line, part.test, way), way)

@@ -120,7 +120,7 @@ class StepCalls:
                 wanted[param.name] = (part.instruction or f"what {param.name} is by the conversation", param.type or "")
         if wanted:
             question = self._questioner.arguments(line, part.name, wanted, known)
-            values |= await self._exchange.answer(lambda: [question])
+            values |= await self._exchange.answer(question)
         if params is None:
             args = [values[name] for name, argument in given if not argument.name]
             return args, {name: values[name] for name, argument in given if argument.name}
@@ -172,7 +172,7 @@ class StepCalls:
             return await self._work.evaluate(operand)
         told = await self._looked_up(operand)
         question = ValueQuestion((line, "operand"), f"Give {what}: {told.text}.", {"value": kind})
-        return (await self._exchange.answer(lambda: [question]))["value"]
+        return (await self._exchange.answer(question))["value"]
 
     async def items(self, loop: steps.Loop, line: str) -> Any:
         """What a loop goes through: of a text, what the noun of the loop means; a model says which parts these are."""

@@ -22,7 +22,7 @@ from runtime.execution.prompt.message_text import exchanged, heard_content, hear
 from runtime.execution.prompt.situation import named_value, node_context, shown_value
 from runtime.execution.prompt.step_words import script_lines
 from runtime.execution.prompt.with_files import file_mention
-from runtime.execution.questions.asking import FrameQuestions, Plan
+from runtime.execution.questions.asking import FrameQuestions
 from runtime.execution.questions.form import Question, UnderstandAnswer, ValueQuestion, WordsQuestion
 from runtime.execution.questions.spoken import SpeechCleaner, spoken
 from runtime.execution.session_context import StepWatcher
@@ -70,14 +70,14 @@ class Exchange:
 
     # -- the model
 
-    async def answer(self, plan: Plan) -> Any:
-        """The answer to a question, as data."""
+    async def answer(self, *questions: Question) -> Any:
+        """The answer to the first question, as data; the others may be asked with it."""
         pos = self.work.position()
         record = self.work.record(pos)
         if record is not None:
             return record.value
         self._steer()
-        answer = await self.asking.answer(plan)
+        answer = await self.asking.answer(lambda: questions)
         if not self.frame.alive:
             await anyio.sleep_forever()
         if isinstance(answer, UnderstandAnswer):
@@ -123,7 +123,7 @@ class Exchange:
         said = [text for text in self.frame.state.said_before if not _is_to_another(text)]
         return await self.say_exactly(target, "\n\n".join(said) if record is None else record.text or "")
 
-    async def say_words(self, target: str, plan: Plan, *, may_be_silent: bool = False) -> str:
+    async def say_words(self, target: str, *questions: Question, may_be_silent: bool = False) -> str:
         """Have the model word a message, shown while it is written; returns what was said."""
         if self.comes_too_late(target):
             return ""
@@ -137,7 +137,7 @@ class Exchange:
             def asked() -> Sequence[Question]:
                 """The question for all of the words, or alone for the rest of those that people can see already."""
                 nonlocal goes_on
-                first, *more = plan()
+                first, *more = questions
                 stands = "" if self.context.alone or not isinstance(first, WordsQuestion) else self._stands(to.key)
                 begun = beginning(stands)
                 goes_on = bool(begun)

@@ -67,7 +67,7 @@ class IdlePlaybook:
         task = f"{LineForm.REPLY} this, in your role. Only the message itself, in a sentence or two."
         partner = partner_of(self._context.journal.state, state)
         words = WordsQuestion((_LINE, "words"), task)
-        await self._exchange.say_words(partner, lambda: [words], may_be_silent=state.meeting is not None)
+        await self._exchange.say_words(partner, words, may_be_silent=state.meeting is not None)
 
     async def _fitting(self) -> str:
         if not self._triggers:
@@ -75,7 +75,7 @@ class IdlePlaybook:
         options = {name: text for name, (text, _) in self._triggers.items()}
         task = f"They wrote: {self._written} Which of these fits?"
         choice = OutcomeChoice((_LINE, "trigger"), task, {NONE: "anything else", **options})
-        return str(await self._exchange.answer(lambda: [choice]))
+        return str(await self._exchange.answer(choice))
 
     async def _arguments(self, playbook: str) -> Mapping[str, Any]:
         """The arguments that the message gives to the playbook; a single text argument gets the whole message."""
@@ -83,7 +83,7 @@ class IdlePlaybook:
         if not wanted:
             return {}
         question = self._questioner.gathered((_LINE, "values"), self._written, wanted)
-        given = await self._exchange.answer(lambda: [question])
+        given = await self._exchange.answer(question)
         values = {name: value for name, value in given.items() if was_said(value, self._heard)}
         return values or {
             name: self._heard for name, kind in wanted.items() if len(wanted) == 1 and kind in ("", "str")

@@ -186,7 +186,7 @@ class StepProcessor:
         if isinstance(part.value, steps.Prose):
             part = await self._calls.informed(part)
             question = self._questioner.value(line, part, self._work.names())
-            values = await self._exchange.answer(self._ahead.planned(question, frozenset(question.types)))
+            values = await self._exchange.answer(*self._ahead.planned(question, frozenset(question.types)))
             for variable in part.variables:
                 await self._work.assign(variable, values[variable.name])
             return None
@@ -201,7 +201,7 @@ class StepProcessor:
     async def _think(self, line: str, part: steps.Think) -> Outcome:
         part = await self._calls.informed(part)
         question = self._questioner.thought(line, part, self._work.names())
-        thought = await self._exchange.answer(self._ahead.planned(question))
+        thought = await self._exchange.answer(*self._ahead.planned(question))
         self._work.notes.append(f"{LineForm.THOUGHT} {foreign(str(thought)[:1000])})")
         return None
 
@@ -217,7 +217,7 @@ class StepProcessor:
             return await self._work.holds(test, waits=not isinstance(part, steps.Condition))
         part = await self._calls.informed(part)
         question = self._questioner.test(line, part, self._work.names())
-        answer = await self._exchange.answer(self._ahead.tested(question, line, part))
+        answer = await self._exchange.answer(*self._ahead.tested(question, line, part))
         return question.holds(answer)
 
     async def _loop(self, line: str, part: steps.Loop) -> Outcome:
@@ -291,7 +291,7 @@ class StepProcessor:
             return Returned(await self._work.evaluate(part.value))
         part = await self._calls.informed(part)
         question = self._questioner.value(line, part, self._work.names())
-        return Returned((await self._exchange.answer(self._ahead.planned(question)))["result"])
+        return Returned((await self._exchange.answer(*self._ahead.planned(question)))["result"])
 
     async def _end(self, _line: str, _part: steps.End) -> Outcome:
         await self._exchange.asking.close()

@@ -22,8 +22,7 @@ from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Awaited, Questioner, expression_text, quoted
 from runtime.execution.processor.understanding import NONE, Understanding
-from runtime.execution.questions.asking import Plan
-from runtime.execution.questions.form import OutcomeChoice, Question, UnderstandAnswer, WordsQuestion
+from runtime.execution.questions.form import OutcomeChoice, UnderstandAnswer, WordsQuestion
 from runtime.execution.triggers.kinds import JudgedTriggers, may_hold_by
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, VariableTarget
@@ -90,8 +89,8 @@ class FrameTalk(Struct, eq=False):
                     await self._exchange.say_exactly(target, text)
                 continue
             question = self._questioner.words(line, part, self._exchange.work.names())
-            plan = self._ahead.planned(question) if isinstance(part, Say) else _only(question)
-            text = await self._exchange.say_words(target, plan, may_be_silent=question.may_be_silent)
+            asked = self._ahead.planned(question) if isinstance(part, Say) else [question]
+            text = await self._exchange.say_words(target, *asked, may_be_silent=question.may_be_silent)
         return text
 
     # -- asking
@@ -196,7 +195,7 @@ class FrameTalk(Struct, eq=False):
 
     async def _reply(self, awaited: Awaited, what: str, task: str, authored: tuple[str, ...] = ()) -> None:
         question = WordsQuestion(awaited.key(what), task, authored=authored)
-        await self._exchange.say_words(self._partner(awaited.part), _only(question))
+        await self._exchange.say_words(self._partner(awaited.part), question)
 
     def _partner(self, part: Ask) -> str:
         return self._exchange.target_of(part.targets[0]) if part.targets else "user"
@@ -256,7 +255,7 @@ class FrameTalk(Struct, eq=False):
         if isinstance(words, Prose):
             question = self._questioner.words(awaited.line, awaited.part, self._exchange.work.names())
             question = replace(question, key=awaited.key("anew"))
-            return await self._exchange.say_words(self._partner(awaited.part), _only(question))
+            return await self._exchange.say_words(self._partner(awaited.part), question)
         said = awaited.said if words is None else await self._exchange.rendered(words)
         return await self._exchange.say_exactly(self._partner(awaited.part), said)
 
@@ -338,7 +337,7 @@ class FrameTalk(Struct, eq=False):
             return
         options = {**by_state, NONE: "none of them holds now"}
         question = OutcomeChoice((line, "triggers"), f"{LineForm.TRIGGERED} by what has changed?", options)
-        found = await self._exchange.answer(_only(question))
+        found = await self._exchange.answer(question)
         if found != NONE:
             await self._start(str(found), {})
 
@@ -353,7 +352,3 @@ def _counted(asked_again: int, missing: Sequence[str]) -> int:
 def _noted(values: Mapping[str, Any]) -> str:
     noted = " and ".join(f"{name.replace('_', ' ')} is {value}" for name, value in values.items())
     return f"{LineForm.WRITE} the person. It must do this: Confirm that {noted}. Only the message itself."
-
-
-def _only(question: Question | WordsQuestion) -> Plan:
-    return lambda: [question]

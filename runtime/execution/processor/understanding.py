@@ -66,17 +66,12 @@ class Understanding(Struct, eq=False):
         if self._exchange.context.alone:
             return await self._step_by_step(awaited)
         question = understanding(awaited)
-
-        def plan() -> list[Question]:
-            when = self._worded(awaited, question.outcomes)
-            following = self._ahead.planned(question, frozenset(awaited.types), "[1] is an answer")()[1:]
-            if not when:
-                return [question, *following]
+        following = self._ahead.planned(question, frozenset(awaited.types), "[1] is an answer")[1:]
+        if when := self._worded(awaited, question.outcomes):
             aside = WordsQuestion(awaited.key("aside"), awaited.aside, when=when)
-            tells = {aside.key: OTHER} if OTHER not in self._patterns else {}
-            return [replace(question, told_by=tells), aside, *following]
-
-        return UnderstandAnswer(**await self._exchange.answer(plan))
+            question = replace(question, told_by={aside.key: OTHER} if OTHER not in self._patterns else {})
+            following = [aside, *following]
+        return UnderstandAnswer(**await self._exchange.answer(question, *following))
 
     def _worded(self, awaited: Awaited, outcomes: Collection[str]) -> str:
         """The answers to the first question under which the model words the next message."""
@@ -176,7 +171,7 @@ class Understanding(Struct, eq=False):
         return {name: value for name, value in given.items() if was_said(value, awaited.heard)}
 
     async def _ask(self, question: Question) -> Any:
-        return await self._exchange.answer(lambda: [question])
+        return await self._exchange.answer(question)
 
 
 def _plain(awaited: Awaited, heard: Sequence[Message]) -> UnderstandAnswer | None:
