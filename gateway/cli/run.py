@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateway.assembly.checking import checked, extension_names
+from gateway.cli.output.diagnosis import counted
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
@@ -100,9 +101,11 @@ def _tell_errors(settings: Settings, files: Sequence[Path]) -> None:
 
     for program in routes_of(settings, files).files.values():
         found, result = checked(program, extension_names(settings))
-        for one in found if result is not None else ():
-            if one.severity == "error":
-                say(one.render())
+        errors = [one for one in found if result is not None and one.severity == "error"]
+        for one in errors:
+            say(one.render())
+        if errors:
+            say(f"{program[0]} has {counted(len(errors), 'error')}. It is served, but these steps cannot run.")
 
 
 def _option(name: str, value: object) -> list[str]:

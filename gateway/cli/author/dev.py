@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from gateway.assembly.checking import checked, extension_names
+from gateway.assembly.checking import checked, extension_names, refuse_errors
 from gateway.cli.author.exec import Lines
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 from gateway.cli.run import serve_until_stopped
@@ -235,12 +235,17 @@ def chat(
     from gateway.dev.board import DevBoard
     from gateway.dev.terminal_page import TerminalPage
     from gateway.models.opening import default_model
+    from gateway.programs.loading import routes_of
     from runtime.llm.choice import NoModel
 
     with plain_errors():
         flags, files = _dev_settings_flags(config, None if script is not None else model, 0, files)
         settings = load_settings(config, {**flags, "web.host": "127.0.0.1"})
-        board = DevBoard(partial(checked, calls=extension_names(settings)), _only_errors)
+        note("Starting …")
+        calls = extension_names(settings)
+        for served in routes_of(settings, files).files.values():
+            refuse_errors(served, calls)
+        board = DevBoard(partial(checked, calls=calls), _only_errors)
         board.reads_again = script is None
         board.quiet = "logs.level" in flags
         page = TerminalPage(files[0].stem if files else "lobby", _PERSON, sys.stdout, Lines().line, _end)

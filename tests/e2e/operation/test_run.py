@@ -60,7 +60,9 @@ async def test_it_says_above_its_address_what_cannot_work_in_the_program(tmp_pat
         "# Game\n## Main\n### Triggers\n- When program starts\n### Steps\n- $hint = Compair()\n- Say hi\n"
     )
     async with gateway(tmp_path, program, fresh=True) as running:
-        await running.prints(r"game\.pb:6:\d+: error: there is no playbook Compair[\s\S]*" + re.escape(running.url))
+        served = r"game\.pb has 1 error\. It is served, but these steps cannot run\."
+        error = r"game\.pb:6:\d+: error: there is no playbook Compair"
+        await running.prints(rf"{error}[\s\S]*{served}[\s\S]*{re.escape(running.url)}")
 
 
 async def test_it_says_which_platform_it_waits_for(tmp_path: Path) -> None:

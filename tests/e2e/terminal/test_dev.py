@@ -229,10 +229,19 @@ async def test_a_talk_in_the_terminal_shows_what_failed_without_the_records_of_t
     code, said, errors = await parley(tmp_path, "chat", "shop.pb")
     assert (code, said.count("I cannot continue: no language model is set up.")) == (0, 1), said
     assert "PARLEY_MODEL" not in said
-    advice, goodbye = filter(None, errors.splitlines())
+    starting, advice, goodbye = filter(None, errors.splitlines())
+    assert starting == "Starting …"
     assert advice.startswith("No language model is set up: set PARLEY_MODEL")
     assert advice.endswith("Or let its talks answer: parley chat shop.pb --model scripted")
     assert goodbye == "Goodbye. The talk goes on with: parley chat shop.pb"
+
+
+async def test_a_talk_in_the_terminal_is_refused_where_a_step_of_the_program_cannot_run(tmp_path: Path) -> None:
+    (tmp_path / "shop.pb").write_text("# Shop\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = Prise()\n")
+    code, said, errors = await parley(tmp_path, "chat", "shop.pb")
+    assert (code, said) == (2, "")
+    assert "shop.pb:6:" in errors
+    assert "there is no playbook Prise" in errors
 
 
 async def test_a_folder_without_a_program_is_refused_with_what_to_do(tmp_path: Path) -> None:
