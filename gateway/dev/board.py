@@ -27,7 +27,7 @@ from runtime.core.address import Address
 from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
 from runtime.events.frames import LLMBrokeOff, LLMFailed
-from runtime.events.service import ProgramRefused, ReportOpened
+from runtime.events.service import ModelUnknown, ProgramRefused, ReportOpened
 from runtime.events.sessions import PlaybookFailed
 from runtime.execution.frames.frame import Frame
 from runtime.execution.session_context import StepWatcher, WatchedSession
@@ -93,7 +93,7 @@ class DevBoard:
         self.reads_again = False
         """Whether a second reader looks at the programs."""
         self.quiet = False
-        """Whether nothing of the log is shown: all is told in the talk."""
+        """Whether nothing of the log is shown but a model that does not exist: all else is told in the talk."""
         self._problems: list[dict[str, Any]] = []
         self._doubts: dict[str, list[dict[str, Any]]] = {}
         self._failures: dict[tuple[str, int], dict[str, Any]] = {}
@@ -133,8 +133,10 @@ class DevBoard:
 
     def tells(self, happening: str) -> bool:
         """Whether people are told of it in words, so that the log leaves it out."""
+        if self.quiet:
+            return happening != ModelUnknown.name
         told = _TOLD if self.models is None else _TOLD | _TOLD_BY_TALKS
-        return self.quiet or (self.own is None and happening in told)
+        return self.own is None and happening in told
 
     def failed(self, what: PlaybookFailed, _at: datetime) -> None:
         """Say at which line a playbook failed, and mark that line until the program is read anew."""

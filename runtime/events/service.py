@@ -71,6 +71,13 @@ class ModelReady(Happening, frozen=True):
     seconds: float
 
 
+@happening("model.unknown", "error")
+class ModelUnknown(Happening, frozen=True):
+    """The name of a model says no provider that is known: a misspelt name, or one without a provider."""
+
+    model: str
+
+
 @happening("model.lost", "warning")
 class ModelLost(Happening, frozen=True):
     """That process has ended; it is started again."""

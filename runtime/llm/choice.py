@@ -134,7 +134,7 @@ def _named(settings: ModelSettings, variables: Collection[str]) -> ModelChoice:
     if not settings.base_url:  # a provider's key never goes to a server of one's own
         provider = f"{name.partition('/')[0]}/"
         found = next((one for one, model in _PROVIDERS if one in variables and model.startswith(provider)), None)
-    return _with_key(ModelChoice(name, "the settings name it", base_url=settings.base_url), settings, found)
+    return _with_key(ModelChoice(name, "as set", base_url=settings.base_url), settings, found)
 
 
 def _with_key(choice: ModelChoice, settings: ModelSettings, variable: str | None) -> ModelChoice:

@@ -184,6 +184,10 @@ class ModelProvider(Protocol):
         """The prices by the provider's data, as far as they are known by now."""
         return None
 
+    def is_known(self) -> bool:
+        """Whether the model's name says who its provider is, as far as that is known by now."""
+        return True
+
 
 class LLMClient(Protocol):
     """Raises LLMUnavailable, LLMRateLimited, LLMTimeout, LLMRefused or ContextTooLong.

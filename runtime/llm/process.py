@@ -31,7 +31,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMProcessLost
 from runtime.core.json_text import plain_data
 from runtime.events.happening import Tell, unheard
-from runtime.events.service import ModelLost, ModelReady
+from runtime.events.service import ModelLost, ModelReady, ModelUnknown
 from runtime.llm.client import CompletionRequest, ModelOptions, ModelProvider, TokenPrices, Usage
 from runtime.llm.frames import Frame, FrameReader, error_from, packed, packed_request
 
@@ -171,6 +171,8 @@ class ModelProcess(anyio.AsyncContextManagerMixin):
         await link.settled.wait()
         if link.is_ready:
             self._on_event(ModelReady(self._model, self._clock.monotonic() - begun_s))
+            for model in link.unknown:
+                self._on_event(ModelUnknown(model))
 
     def _note(self) -> None:
         changed, self._changed = self._changed, anyio.Event()
@@ -210,6 +212,8 @@ class _Link:
         self.sees: Sequence[bool | None] = ()
         """Whether each model takes pictures; None where its provider's data do not say."""
         self.prices: Sequence[TokenPrices | None] = ()
+        self.unknown: Sequence[str] = ()
+        """The models whose names say no provider."""
         self.is_over = False
         self._stream = stream
         self._numbers = count()
@@ -245,7 +249,7 @@ class _Link:
             while True:
                 frame = await frames.receive()
                 if "ready" in frame:
-                    self.is_ready, self.sees = True, frame["sees"]
+                    self.is_ready, self.sees, self.unknown = True, frame["sees"], frame["unknown"]
                     self.prices = [one and TokenPrices(**one) for one in frame["prices"]]
                     self.settled.set()
                 elif (answer := self._answers.get(frame["id"])) is not None:

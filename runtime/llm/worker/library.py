@@ -48,6 +48,15 @@ class LiteLLMProvider(ModelProvider):
     def prices(self) -> TokenPrices | None:
         return None if self._litellm is None else known(self._litellm, self._options.name).prices
 
+    def is_known(self) -> bool:
+        if self._litellm is None:
+            return True
+        try:
+            self._litellm.get_llm_provider(self._options.name, api_base=self._options.base_url)
+        except Exception as error:  # noqa: BLE001 - litellm's own, told apart by its text
+            return _NO_PROVIDER not in str(error)
+        return True
+
     async def aclose(self) -> None:
         """Close what litellm keeps open. The provider can be used again."""
         if self._litellm is None:

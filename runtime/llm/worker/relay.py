@@ -73,7 +73,8 @@ class Relay:
             sees.append(await provider.sees())
             known = provider.prices()
             prices.append(None if known is None else plain_data(known))
-        await self._outgoing.send({"ready": True, "sees": sees, "prices": prices})
+        unknown = [name for name, provider in self._models if not provider.is_known()]
+        await self._outgoing.send({"ready": True, "sees": sees, "prices": prices, "unknown": unknown})
 
     def _begin(self, frame: Frame, tasks: TaskGroup) -> None:
         number, scope = frame["ask"], anyio.CancelScope()

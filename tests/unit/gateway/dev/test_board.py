@@ -34,3 +34,6 @@ def test_a_question_that_no_talk_answers_is_told_in_words_and_not_by_the_log() -
     assert board.tells("llm.failed")
     assert board.tells("llm.broke_off")
     assert not board.tells("adapter.failed")
+    board.quiet = True
+    assert board.tells("adapter.failed"), "a terminal talk shows no log"
+    assert not board.tells("model.unknown"), "but of a model that does not exist"

@@ -89,7 +89,7 @@ async def test_requests_go_to_the_model_of_their_name_or_purpose_at_its_own_serv
             assert await answer(models, "decide") == ("choice", "openai/y")
             assert await answer(models, "decide", model="a") == ("words", "openai/x")
             assert list(named_clients(models).values()) == [["default", "a"], ["fast", "b"]]
-    assert line.startswith("openai/x (the settings name it); fast: openai/y")
+    assert line.startswith("openai/x (as set); fast: openai/y")
     assert [request["model"] for request in one.requests] == ["x", "x"]
 
 

@@ -84,6 +84,15 @@ async def test_there_is_no_process_before_somebody_wants_it(server: OpenAIServer
         assert process.process_id is not None
 
 
+async def test_a_model_whose_name_says_no_provider_is_told_of_when_the_process_is_ready() -> None:
+    events = Events()
+    models = [ModelOptions(name) for name in ("opnai/gpt-4", "openai/gpt-4.1-mini", "qwen-of-mine")]
+    async with ModelProcess(models, model_environment(), SystemClock(), events) as process:
+        await process.warm_up()
+        await events.until("model.ready", "model.unknown", "model.unknown")
+    assert [told["model"] for _, told in events.heard[1:]] == ["opnai/gpt-4", "qwen-of-mine"]
+
+
 async def test_a_process_that_is_killed_before_the_first_piece_is_replaced_and_the_question_asked_again(
     server: OpenAIServer,
 ) -> None:

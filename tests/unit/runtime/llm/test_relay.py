@@ -63,7 +63,7 @@ class Gateway:
         return await self._frames.receive()
 
     async def ask(self) -> None:
-        assert await self.hear() == {"ready": True, "sees": [None], "prices": [None]}
+        assert await self.hear() == {"ready": True, "sees": [None], "prices": [None], "unknown": []}
         await self.say({"ask": 7, "model": 0, "request": plain_data(REQUEST)})
 
     async def answer(self) -> list[Frame]:
