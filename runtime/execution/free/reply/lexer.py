@@ -74,15 +74,10 @@ SayItem = SayStarted | SayText | SayName | SayHeld
 ReplyItem = ReplyProse | ReplyRemark | ReplyStatement | SayItem | BrokenCode
 
 
-_PREFIXES = frozenset({"", "r", "u", "f", "b", "rf", "fr", "rb", "br"})
-_SPACE = re.compile(r"[ \t\f]+")
 _LONGEST_WORD = 200
 """The longest word in one token. Longer runs of letters come in several, so that they are not read again with every new
 character.
 """
-
-_WORD = re.compile(rf"\w{{1,{_LONGEST_WORD}}}")
-_REST_OF_LINE = re.compile(r"[^\n]+")
 
 
 class Kind(Enum):
@@ -106,6 +101,29 @@ class Kind(Enum):
 
 INSIGNIFICANT = frozenset({Kind.SPACE, Kind.NEWLINE, Kind.JOINED_LINE, Kind.COMMENT})
 
+_PREFIX = r"(?i:[bf]r?|r[bf]?|u)?"
+_DOLLAR_NAME = rf"\$(?P<DOLLAR_NAME>[^\W\d]\w{{0,{_LONGEST_WORD - 1}}})"
+_BEGUN_WORD = rf"\\|\$?\w{{0,{_LONGEST_WORD - 1}}}|{_PREFIX}(?:''?|\"\"?)"
+_IN_CODE = re.compile(
+    r"(?P<SPACE>[ \t\f]+)|(?P<NEWLINE>\n)|(?P<JOINED_LINE>\\\n)|(?P<COMMENT>#[^\n]*)"
+    rf"|(?P<STRING_START>{_PREFIX}(?:'''|\"\"\"|['\"]))"
+    rf"|{_DOLLAR_NAME}|(?P<WORD>\w{{1,{_LONGEST_WORD}}})|(?P<OPERATOR>.)"
+)
+_IN_COMMENT = re.compile(r"(?P<COMMENT>[^\n]+)")
+_IN_FIELD = re.compile(_DOLLAR_NAME)
+_MAY_GROW = re.compile(rf"(?:{_BEGUN_WORD})\Z")
+"""What may become another token by what follows it."""
+_TEXT_MAY_GROW = re.compile(rf"(?:[{{}}]|{_BEGUN_WORD})\Z")
+
+
+def _text_of(quote: str, *, formatted: bool) -> re.Pattern[str]:
+    stops = rf"\\{quote[0]}" + ("" if len(quote) == 3 else r"\n") + ("{}$" if formatted else "")
+    escape = r"\\(?:[^{}]|(?=[{}]))" if formatted else r"\\[\s\S]"
+    return re.compile(f"(?:[^{stops}]+|{escape})+")
+
+
+_TEXTS = {(quote, fmt): _text_of(quote, formatted=fmt) for quote in ('"', "'", '"""', "'''") for fmt in (False, True)}
+
 
 class Token(Struct, frozen=True):
     """`text` is without a `$`; `size` is the number of characters read for it."""
@@ -113,152 +131,71 @@ class Token(Struct, frozen=True):
     kind: Kind
     text: str
     size: int
-    prefix: str = ""
-    """The lower-case letters before a string's quote."""
 
-
-class _String(Struct):
-    quote: str
-    raw: bool
-    formatted: bool
-    plain: re.Pattern[str]
-    braces: int = 0
-
-
-def _plain_run(quote: str, formatted: bool) -> re.Pattern[str]:
-    stops = "\\\\" + quote[0] + ("" if len(quote) == 3 else "\n") + ("{}$" if formatted else "")
-    return re.compile(f"[^{stops}]+")
-
-
-_PLAIN = {(quote, fmt): _plain_run(quote, fmt) for quote in ('"', "'", '"""', "'''") for fmt in (False, True)}
+    @property
+    def prefix(self) -> str:
+        """The lower-case letters before a string's quote."""
+        return self.text.rstrip("'\"").lower()
 
 
 class ReplyLexer:
     """Gives the next token of a growing text, or None while what is there may still become a longer one.
 
-    Strings and comments come in pieces as they grow; an escape and its backslash are never apart.
+    Strings and comments come in pieces as they grow; a backslash and the character behind it are never apart.
     """
 
     def __init__(self) -> None:
-        self._string: _String | None = None
+        self._quote = ""
+        self._text = _IN_COMMENT
+        self._braces = 0
         self._comment = False
 
     @property
     def between_tokens(self) -> bool:
         """Whether the next character is code, outside strings and comments."""
-        return self._string is None and not self._comment
+        return not self._quote and not self._comment
 
     def next(self, text: str, position: int, *, final: bool) -> Token | None:
         """The token at `position`; `final` says that nothing will be added to `text`."""
         if position >= len(text):
             return None
-        if self._string is not None:
-            return self._in_string(self._string, text, position, final)
-        if self._comment and text[position] != "\n":
-            return self._run(_REST_OF_LINE, Kind.COMMENT, text, position)
-        self._comment = False
-        return self._in_code(text, position, final)
-
-    def _in_code(self, text: str, position: int, final: bool) -> Token | None:
-        character = text[position]
-        if character == "\n":
-            return Token(Kind.NEWLINE, character, 1)
-        if character in " \t\f":
-            return self._run(_SPACE, Kind.SPACE, text, position)
-        if character == "#":
-            self._comment = True
-            return self._run(_REST_OF_LINE, Kind.COMMENT, text, position)
-        if character in "'\"":
-            return self._string_start("", text, position, final)
-        if character in "\\$" and position + 1 == len(text) and not final:
+        if self._quote:
+            return self._in_string(text, position, final)
+        self._comment = self._comment and text[position] != "\n"
+        if not (self._comment or final) and _MAY_GROW.match(text, position):
             return None
-        if character == "$":
-            return self._dollar(text, position, final)
-        if text.startswith("\\\n", position):
-            return Token(Kind.JOINED_LINE, "\\\n", 2)
-        word = _WORD.match(text, position)
-        return Token(Kind.OPERATOR, character, 1) if word is None else self._word(word, text, final)
+        found = (_IN_COMMENT if self._comment else _IN_CODE).match(text, position)
+        token = _token(found)
+        self._comment = token.kind is Kind.COMMENT
+        if token.kind is Kind.STRING_START:
+            self._quote, self._braces = token.text[len(token.prefix) :], 0
+            self._text = _TEXTS[self._quote, "f" in token.prefix]
+        return token
 
-    def _word(self, word: re.Match[str], text: str, final: bool) -> Token | None:
-        end = word.end()
-        if end == len(text) and len(word[0]) < _LONGEST_WORD and not final:
-            return None
-        if text[end : end + 1] in ("'", '"') and word[0].lower() in _PREFIXES:
-            return self._string_start(word[0], text, word.start(), final)
-        return Token(Kind.WORD, word[0], len(word[0]))
-
-    @staticmethod
-    def _dollar(text: str, position: int, final: bool) -> Token | None:
-        found = _WORD.match(text, position + 1)
-        if found is None or found[0][0].isdigit():
-            return Token(Kind.OPERATOR, "$", 1)
-        if found.end() == len(text) and len(found[0]) < _LONGEST_WORD and not final:
-            return None
-        return Token(Kind.DOLLAR_NAME, python_name(found[0]), 1 + len(found[0]))
-
-    def _string_start(self, prefix: str, text: str, position: int, final: bool) -> Token | None:
-        begin = position + len(prefix)
-        mark = text[begin]
-        ahead = text[begin : begin + 3]
-        if len(ahead) < 3 and ahead == mark * len(ahead) and not final:
-            return None
-        quote = mark * 3 if ahead == mark * 3 else mark
-        letters = prefix.lower()
-        formatted = "f" in letters
-        self._string = _String(quote, "r" in letters, formatted, _PLAIN[quote, formatted])
-        return Token(Kind.STRING_START, prefix + quote, len(prefix) + len(quote), letters)
-
-    def _in_string(self, string: _String, text: str, position: int, final: bool) -> Token | None:
-        run = string.plain.match(text, position)
+    def _in_string(self, text: str, position: int, final: bool) -> Token | None:
+        run, character = self._text.match(text, position), text[position]
         if run is not None:
             return Token(Kind.STRING_PART, run[0], len(run[0]))
-        character = text[position]
-        if character == "\\":
-            return self._backslash(string, text, position, final)
-        if character == string.quote[0]:
-            return self._quote(string, text, position, final)
+        if text.startswith(self._quote, position):
+            quote, self._quote = self._quote, ""
+            return Token(Kind.STRING_END, quote, len(quote))
         if character == "\n":
             return Token(Kind.UNCLOSED_STRING, "", 0)
-        return self._brace_or_dollar(string, text, position, final)
-
-    @staticmethod
-    def _backslash(string: _String, text: str, position: int, final: bool) -> Token | None:
-        ahead = text[position + 1 : position + 3]
-        named = string.formatted and not string.raw and ahead[:1] == "N"
-        if not final and (not ahead or (named and len(ahead) < 2)):
+        if character == "$" and not self._braces:
+            return Token(Kind.STRING_PART, character, 1)
+        if not final and _TEXT_MAY_GROW.match(text, position):
             return None
-        if string.formatted and ahead[:1] in ("{", "}"):
-            size = 1
-        elif named and ahead == "N{":
-            size = 3
-        else:
-            size = 1 + len(ahead[:1])
-        return Token(Kind.STRING_PART, text[position : position + size], size)
-
-    def _quote(self, string: _String, text: str, position: int, final: bool) -> Token | None:
-        quote = string.quote
-        ahead = text[position : position + len(quote)]
-        if ahead == quote:
-            self._string = None
-            return Token(Kind.STRING_END, quote, len(quote))
-        if len(ahead) < len(quote) and ahead == quote[: len(ahead)] and not final:
-            return None
-        return Token(Kind.STRING_PART, ahead[0], 1)
-
-    def _brace_or_dollar(self, string: _String, text: str, position: int, final: bool) -> Token | None:
-        if position + 1 == len(text) and not final:
-            return None
-        character = text[position]
-        if character == "$":
-            named = self._dollar(text, position, final) if string.braces else Token(Kind.STRING_PART, "$", 1)
-            return Token(Kind.STRING_PART, "$", 1) if named and named.kind is Kind.OPERATOR else named
-        if not string.braces and text[position + 1 : position + 2] == character:
+        if named := _IN_FIELD.match(text, position):
+            return _token(named)
+        if character in "{}" and not self._braces and text.startswith(character, position + 1):
             return Token(Kind.STRING_PART, character * 2, 2)
-        string.braces = max(0, string.braces + (1 if character == "{" else -1))
+        self._braces = max(0, self._braces + {"{": 1, "}": -1}.get(character, 0))
         return Token(Kind.STRING_PART, character, 1)
 
-    @staticmethod
-    def _run(pattern: re.Pattern[str], kind: Kind, text: str, position: int) -> Token:
-        found = pattern.match(text, position)
-        piece = found[0] if found else ""
-        return Token(kind, piece, len(piece))
+
+def _token(found: re.Match[str] | None) -> Token:
+    assert found is not None
+    assert found.lastgroup is not None
+    kind = Kind[found.lastgroup]
+    text = python_name(found[kind.name]) if kind is Kind.DOLLAR_NAME else found[kind.name]
+    return Token(kind, text, len(found[0]))

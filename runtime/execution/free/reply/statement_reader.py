@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import keyword
 import warnings
-from collections.abc import Generator
 
 from runtime.execution.free.reply.lexer import (
     INSIGNIFICANT,
@@ -14,10 +13,9 @@ from runtime.execution.free.reply.lexer import (
     ReplyItem,
     ReplyRemark,
     ReplyStatement,
-    SayItem,
     Token,
 )
-from runtime.execution.free.reply.say_literal import say_items
+from runtime.execution.free.reply.say_literal import SaidText, begun_say
 
 _COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async"})
 _CONTINUATIONS = frozenset({"elif", "else", "except", "finally"})
@@ -36,7 +34,8 @@ class StatementReader:
         self._source: list[str] = []
         self._first_line = 1
         self._dollar_names: set[str] = set()
-        self._say: Generator[list[SayItem], Token, list[SayItem]] | None = None
+        self._literals = 0
+        self._said: SaidText | None = None
         self._head = ""
         self._last = Token(Kind.NEWLINE, "", 0)
         self._last_significant = self._last
@@ -126,8 +125,7 @@ class StatementReader:
             self._release_held(items)
             self._head = token.text
             self._first_line = self._line
-            self._say = say_items(self._line)
-            next(self._say)
+            self._literals = 0
         self._is_indented = indented
         self._indent.clear()
         self._after_semicolon = False
@@ -154,12 +152,24 @@ class StatementReader:
         if self._depth == 0 and self._ends_statement(token):
             self._end_logical_line(token, items)
             return
+        if token.kind not in INSIGNIFICANT:
+            self._last_significant = token
+            self._read_said(token, items)
         self._source.append(token.text)
         if token.kind is Kind.DOLLAR_NAME:
             self._dollar_names.add(token.text)
-        if token.kind not in INSIGNIFICANT:
-            self._last_significant = token
-            self._feed_say(token, items)
+
+    def _read_said(self, token: Token, items: list[ReplyItem]) -> None:
+        """The text of a `Say`, which is the second literal of its statement."""
+        self._literals += token.kind is Kind.STRING_START
+        if self._said is not None:
+            items += self._said.take(token)
+            self._said = None if self._said.over else self._said
+        elif self._literals == 2 and token.kind is Kind.STRING_START:
+            begun = begun_say("".join(self._source), token, self._first_line)
+            if begun is not None:
+                items.append(begun[0])
+                self._said = begun[1]
 
     def _ends_statement(self, token: Token) -> bool:
         if token.kind is Kind.NEWLINE:
@@ -183,15 +193,6 @@ class StatementReader:
             return not keyword.iskeyword(before.text)
         return before.kind in (Kind.STRING_END, Kind.DOLLAR_NAME) or before.text in (")", "]", "}")
 
-    def _feed_say(self, token: Token, items: list[ReplyItem]) -> None:
-        if self._say is None:
-            return
-        try:
-            items.extend(self._say.send(token))
-        except StopIteration as end:
-            items.extend(end.value)
-            self._say = None
-
     def _end_logical_line(self, token: Token, items: list[ReplyItem]) -> None:
         self._at_line_start = True
         self._after_semicolon = token.text == ";"
@@ -211,7 +212,7 @@ class StatementReader:
         dollar_names = frozenset(self._dollar_names)
         self._source.clear()
         self._dollar_names.clear()
-        self._say = None
+        self._said = None
         self._compound = self._decorated = False
         if not source:
             return
