@@ -64,13 +64,10 @@ class LiveAgent(Protocol):
 class AgentRegistry:
     """The agents and people of one session. An agent is made by a fact; `AgentLoops` adds it here on hearing that."""
 
-    def __init__(
-        self, program: Program, journal: Journal, pages: SessionPages, guests: Mapping[str, Participant]
-    ) -> None:
+    def __init__(self, program: Program, journal: Journal, guests: Mapping[str, Participant]) -> None:
         """`guests` are the participants that extensions add, by name."""
         self._program = program
         self._journal = journal
-        self._pages = pages
         self._guests = guests
         spoken_to = (AgentKind.AI, AgentKind.REMOTE)
         self._classes = tuple(spec.name for spec in program.agents if spec.kind in spoken_to)
@@ -79,7 +76,7 @@ class AgentRegistry:
         """The first agent of each class that was requested."""
         self._people: dict[str, Participant] = {}
         self.humans = humans_of(program)
-        self.human = self._shown(ANYONE, HUMAN_CLASS)
+        self.human = Participant(ANYONE, HUMAN_CLASS, _reads_pages)
         """Any of the people here."""
 
     def classes(self) -> tuple[str, ...]:
@@ -163,10 +160,7 @@ class AgentRegistry:
         """A person, or a schedule, which the session does not know as a person."""
         known = self._journal.state.people.get(who)
         klass = (known.declared if known is not None else None) or HUMAN_CLASS
-        return self._people.setdefault(who, self._shown(who, klass))
-
-    def _shown(self, who: PersonId, klass: str) -> Participant:
-        return Participant(who, klass, self._pages.deliver, self._pages.observe)
+        return self._people.setdefault(who, Participant(who, klass, _reads_pages))
 
     def notifies(self, person: str) -> bool:
         return human_of(person, self._journal.state, self.humans).delivery.meeting_notifications != "none"
@@ -207,6 +201,10 @@ class SessionChannels(Struct, eq=False):
             if participant.id not in here:
                 channel.remove_participant(participant.id)
         return channel
+
+
+def _reads_pages(_message: Message) -> None:
+    """People see what is said to them on pages."""
 
 
 def names_first(text: str, klass: str) -> bool:

@@ -209,15 +209,16 @@ class Channel:
         """The acknowledgements of a message with several recipients: when all have it, or after a time limit."""
         return await self.acknowledgements.wait_for_all(message_id, timeout_s)
 
-    async def start_stream(self, start: StreamStart) -> bool:
-        """Begin a stream for those who will watch it; False, and no stream, when there is nobody.
+    async def start_stream(self, start: StreamStart, *, seen: bool = False) -> bool:
+        """Begin a stream for those who will watch it; False, and no stream, when there is nobody, unless it is `seen`
+        by people in another way.
 
         Raises RoutingError when a stream of that id is in progress.
         """
         if start.stream_id in self._streams:
             raise RoutingError(f"stream {start.stream_id} is already in progress in {self.id}; each needs its own id")
         observers = self._watchers(start)
-        if not observers:
+        if not (observers or seen):
             return False
         stream = self._streams[start.stream_id] = _Stream(start, observers)
         for observer in observers.copy():

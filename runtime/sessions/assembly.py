@@ -151,7 +151,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     meeting_reports = MeetingReports(program, journal, pages, around.texts, around.habits.meetings)
     channels = ChannelRegistry(around.bus, MessageAcknowledgements(around.clock), tasks)
     guests = {name: one for feature in around.features for name, one in feature.guests(channels, journal).items()}
-    agents = AgentRegistry(program, journal, pages, guests)
+    agents = AgentRegistry(program, journal, guests)
     mailboxes = next((feature.mailboxes for feature in around.features if feature.mailboxes is not None), NoMailboxes())
     dispatcher = MessageDispatcher(journal, around.bus, agents, channels, pages, mailboxes)
     conduits = SessionChannels(journal, agents, channels, meeting_reports.open_to_people)

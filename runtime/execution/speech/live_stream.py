@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 
 from msgspec import Struct
 
 from runtime.channels.channel import Channel
 from runtime.core.ids import StreamId
+from runtime.core.message import Message
 from runtime.execution.frames.loop import HASTE, RepeatedPauses
 from runtime.execution.speech.delivery import addressed, surely_addressed, untagged
 from runtime.execution.speech.joint import Joint
@@ -55,8 +56,10 @@ class LiveStream(Struct, eq=False):
     words: SpokenText
     _piece_chars: int
     """The smallest number of characters shown at a time."""
+    _show_page: Callable[[PageState, str], None]
+    """Shows people the whole text so far."""
     _text: str = ""
-    _shown_chars: int = 0
+    _shown: str = ""
 
     async def write(self, piece: str) -> None:
         await self.come_to(self._text + piece)
@@ -64,12 +67,13 @@ class LiveStream(Struct, eq=False):
     async def come_to(self, text: str) -> None:
         """Show what is new of a text, when there is enough of it."""
         self._text = text
-        await self._show(self._piece_chars)
+        await self._show(self.words.sure(text), self._piece_chars)
 
-    async def _show(self, at_least_chars: int) -> None:
-        said = self.words.sure(self._text)
-        if len(said) - self._shown_chars >= at_least_chars:
-            piece, self._shown_chars = said[self._shown_chars :], len(said)
+    async def _show(self, said: str, at_least_chars: int) -> None:
+        piece = said[len(self._shown) :]
+        if len(piece) >= at_least_chars:
+            self._shown = said
+            self._show_page(self.page, said)
             await self.channel.stream_chunk(self.stream, piece)
 
     async def read(self, pieces: AsyncIterable[str]) -> AsyncIterator[str]:
@@ -89,5 +93,11 @@ class LiveStream(Struct, eq=False):
 
     async def fail(self, reason: str) -> None:
         """End the stream without a message; its page stays open for the frame's next utterance."""
-        await self._show(1)
+        await self._show(self.words.sure(self._text), 1)
         await self.channel.complete_stream(self.stream, None, error=reason)
+
+    async def end(self, message: Message) -> None:
+        """End the stream with the message that it has become."""
+        if message.content.startswith(self._shown):
+            await self._show(message.content, 1)
+        await self.channel.complete_stream(self.stream, message)

@@ -1,4 +1,4 @@
-"""The stream that a page shows, and the record of its visible text."""
+"""The record of what people see of a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from runtime.bus import Bus
 from runtime.channels.outbox import LivePage
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered
-from runtime.core.message import StreamChunk, StreamComplete, StreamStart
 from runtime.events.talk import PageOpened, PageSent
 from runtime.tape.facts.people import PageGrew, PartOpening, PartSent
 from runtime.tape.journal import Journal
@@ -24,23 +23,6 @@ class UnseenPage(LivePage):
     async def finish(self, _text: str, /) -> bool:
         await anyio.sleep_forever()
         raise AssertionError("unreachable")
-
-
-class PageStream:
-    def __init__(self, live: Callable[[], LivePage], page_id: str, texts: dict[str, str]) -> None:
-        self._live = live
-        self._page_id = page_id
-        self._texts = texts
-
-    async def on_stream_start(self, event: StreamStart, /) -> None:
-        """The page takes its place in the conversation with its first text."""
-
-    async def on_stream_chunk(self, event: StreamChunk, /) -> None:
-        self._texts[self._page_id] = event.so_far
-        self._live().update(event.so_far)
-
-    async def on_stream_complete(self, event: StreamComplete, /) -> None:
-        """The final text comes with the message; a stream that failed leaves its page open."""
 
 
 class JournalRecord(Struct, eq=False):

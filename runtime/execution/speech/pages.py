@@ -13,14 +13,14 @@ from runtime.channels.outbox import LivePage, Outbox
 from runtime.core.address import Address, Speaker, platform_in
 from runtime.core.background import WakeSignal
 from runtime.core.errors import AdapterError
-from runtime.core.ids import AgentId, MessageId, StreamId
-from runtime.core.message import Attachment, Choice, Message, StreamObserver, StreamStart
+from runtime.core.ids import AgentId
+from runtime.core.message import Attachment, Choice
 from runtime.core.page import PageSpec
 from runtime.core.texts import Texts
 from runtime.events.talk import PageCutShort, PageFailed, PageSettled
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.joint import INTERRUPTED
-from runtime.execution.speech.page_records import JournalRecord, PageStream, UnseenPage
+from runtime.execution.speech.page_records import JournalRecord, UnseenPage
 from runtime.execution.speech.presence import AgentPresence, Indicators
 from runtime.execution.speech.targets import mentioned
 from runtime.language.event_triggers import PLACE
@@ -69,8 +69,6 @@ class SessionPages:
         self.address = address
         self._bus = session.bus
         self._live: dict[str, LivePage] = {}
-        self._streams: dict[StreamId, str] = {}
-        self._messages: dict[MessageId, str] = {}
         self._texts: dict[str, str] = {}
         self._unfinished = 0
         self._resting = False
@@ -205,27 +203,11 @@ class SessionPages:
         if live is not None:
             live.abandon()
 
-    def expect_stream(self, stream: StreamId, page: PageState) -> None:
-        """The stream that is about to start is the text of `page`."""
-        self._streams[stream] = page.id
-
-    def expect_message(self, message: MessageId, page: PageState) -> None:
-        """The message that is about to be delivered is the final text of `page`."""
-        self._messages[message] = page.id
-
-    def observe(self, start: StreamStart) -> StreamObserver | None:
-        """The observer that shows a stream while it runs; None when it is on show already, for another who is there."""
-        page_id = self._streams.pop(start.stream_id, None)
-        if page_id is None:
-            return None
-        page = self._journal.state.pages[page_id]
-        return PageStream(lambda: self._page(page), page_id, self._texts)
-
-    async def deliver(self, message: Message) -> None:
-        """Show a finished message; returns at once, the page finishes on its own."""
-        page = self._journal.state.pages.get(self._messages.pop(message.id, ""))
-        if page is not None:
-            self.show(page)
+    def grow(self, page: PageState, text: str) -> None:
+        """Show the whole text so far of a page that is being written; never blocks. With its first text the page takes
+        its place in the conversation."""
+        self._texts[page.id] = text
+        self._page(page).update(text)
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
@@ -256,7 +238,9 @@ class SessionPages:
         return self._journal.state.pages[str(seq)]
 
     def show(self, page: PageState) -> None:
-        """Bring a final or closed page to people's eyes, in the background."""
+        """Bring a final or closed page to people's eyes, in the background; not one that was withdrawn."""
+        if page.id not in self._journal.state.pages:
+            return
         self._unfinished += 1
         live = self._page(page)
         live.ends()

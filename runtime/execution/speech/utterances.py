@@ -115,11 +115,9 @@ class SessionUtterances(Struct, eq=False):
             return None
         page = await self._pages.adopt(frame.id, target.key)
         start = StreamStart(new_stream_id(), channel.id, frame.state.agent, frame.agent.klass, target.recipient)
-        self._pages.expect_stream(start.stream_id, page)
-        if not await channel.start_stream(start):
-            return None
+        await channel.start_stream(start, seen=True)
         words = self._words(saying, target, page)
-        return LiveStream(channel, start.stream_id, page, target, words, way.piece_chars)
+        return LiveStream(channel, start.stream_id, page, target, words, way.piece_chars, self._pages.grow)
 
     def _words(self, saying: SayCall | None, target: SpeechTarget, page: PageState | None) -> SpokenText:
         """What becomes of the text that is said on a page."""
@@ -281,13 +279,12 @@ class SessionUtterances(Struct, eq=False):
             known: PageFinished | PageHeld = PageFinished(page.id, message.content)
             if live is None and way.hold_s is not None:
                 known = PageHeld(page.id, message.content, self.delivery.until(page, way.hold_s))
-            else:
-                self._pages.expect_message(message.id, page)
             self._note_said(saying, message, channel, target, known)
-            if live is not None:
-                await live.channel.complete_stream(live.stream, message)
-            else:
-                await channel.send(message)
+            try:
+                await (channel.send(message) if live is None else live.end(message))
+            finally:
+                if isinstance(known, PageFinished):
+                    self._pages.show(page)
         if target.meeting is not None:
             self._journal.note(MeetingAddressed(target.meeting, message))
         await self._journal.commit()

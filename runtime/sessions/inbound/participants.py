@@ -108,11 +108,13 @@ class SessionParticipants(SessionPart):
             return
         whom = None if state.private or target.person is None else state.spoken_name(target.person)
         message = self._message(remote, replace(act, text=addressed(act.text, whom)), target)
-        if any(not isinstance(hearer.id, AgentId) for hearer in channel.participants):
-            page = self._delivery.show(remote.id, target, message.content)
+        seen = any(not isinstance(hearer.id, AgentId) for hearer in channel.participants)
+        page = self._delivery.show(remote.id, target, message.content) if seen else None
+        try:
+            await channel.send(message)
+        finally:
             if page is not None:
-                self._pages.expect_message(message.id, page)
-        await channel.send(message)
+                self._pages.show(page)
         if target.meeting is not None:
             self._journal.note(MeetingAddressed(target.meeting, message))
 

@@ -32,7 +32,7 @@ class Channel:
 def stream(stands: str) -> LiveStream:
     unused = cast("Any", None)
     words = SpokenText(None, stands, told=False)
-    return LiveStream(cast("Any", Channel()), StreamId("s"), unused, unused, words, 1)
+    return LiveStream(cast("Any", Channel()), StreamId("s"), unused, unused, words, 1, lambda _page, _text: None)
 
 
 async def written(pauses: list[float]) -> AsyncIterator[str]:
