@@ -147,7 +147,7 @@ def _judge(place: _Place, protected: frozenset[str]) -> _Found:
 
 
 def _judge_bindings(node: ast.AST, protected: frozenset[str]) -> _Found:
-    for name in _bound_names(node):
+    for name in bound_names(node):
         if name in protected:
             return "protected", f"'{name}' belongs to the runtime and may not be given another meaning"
         if name in _FORBIDDEN_NAMES or _is_dunder(name):
@@ -155,7 +155,8 @@ def _judge_bindings(node: ast.AST, protected: frozenset[str]) -> _Found:
     return None
 
 
-def _bound_names(node: ast.AST) -> Iterator[str]:
+def bound_names(node: ast.AST) -> Iterator[str]:
+    """The names that a node itself binds."""
     match node:
         case ast.Name(id=name, ctx=ast.Store()) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             yield name
@@ -164,7 +165,7 @@ def _bound_names(node: ast.AST) -> Iterator[str]:
         case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
             yield name
         case ast.alias():
-            yield node.asname or node.name
+            yield (node.asname or node.name).partition(".")[0]
 
 
 def _judge_name(node: ast.Name, parent: ast.AST | None) -> _Found:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
-from msgspec.structs import replace
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
 from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
@@ -18,19 +17,17 @@ from runtime.execution.free.placeholders import AuthorsPython, PlaybookDescripti
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
 from runtime.execution.free.raw import answer_raw
 from runtime.execution.free.reply_run import ReplyRun
-from runtime.execution.free.scope import Fenced, Position, Rejected, StatementScope
+from runtime.execution.free.scope import Rejected, StatementScope
 from runtime.execution.free.statement_run import StatementRun, calls_made
 from runtime.execution.model_calls import ModelCalls, TranscriptCompaction
 from runtime.execution.prompt.step_words import shown_step
-from runtime.execution.speech.live_stream import LiveStream
 from runtime.execution.triggers.kinds import HANDLER
 from runtime.language.instructions.fence import FreeFence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.facts import frames as facts
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state.frames import CallKey, FrameState
-from runtime.tape.state.session import SessionState
+from runtime.tape.state.frames import CallKey
 
 MAX_REJECTIONS = 2
 """A turn's reply is refused at most this often: the model gets one corrective turn."""
@@ -72,18 +69,14 @@ class FreeInterpreter:
         self._agent = agent
         self._agent_id = frame.state.agent
         self._playbook = playbook
-        self._statement_scope = StatementScope(context, frame, agent, playbook, callable_now)
-        self._statements = StatementRun(context, frame, self._statement_scope, self._fenced, self._refused)
+        self._scope = StatementScope(context, frame, agent, playbook, callable_now)
+        self._statements = StatementRun(context, frame, self._scope, playbook.name == HANDLER.name)
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
-        self._holds_to: FreeFence | None = None
-        self._made: set[str] = set()
-        """The calls of the fenced step's earlier turns."""
         self._unwaited = 0
         """Steps that were taken before the fenced one without waiting for anybody."""
-        self._may_end_program = True
         self._calls = ModelCalls(context, frame)
-        self.description = PlaybookDescription(context, frame, self._statement_scope, python, playbook.description)
+        self.description = PlaybookDescription(context, frame, self._scope, python, playbook.description)
         self._compaction = TranscriptCompaction(context, frame, self._calls)
 
     async def run(self) -> Any:
@@ -104,8 +97,8 @@ class FreeInterpreter:
 
     async def carry_out(self, task: str, fence: FreeFence, *, may_end_program: bool) -> None:
         """Carry out one instruction to its end, within its fence. Raises as `run`."""
-        self._fence, self._may_end_program = task, may_end_program
-        self._holds_to, self._made = fence, set()
+        self._fence, scope = task, self._scope
+        scope.fence, scope.made, scope.may_end_program = fence, set(), may_end_program
         self._unwaited, turns = self._frame.state.unwaited, 0
         while self._frame.alive:
             await self._hear()
@@ -150,7 +143,7 @@ class FreeInterpreter:
         most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
         if waits is None and state.unwaited - self._unwaited >= most:
             raise VerificationError(f"{self._playbook.name} continued for {most} turns without waiting for anybody")
-        self._made |= calls_made(state)
+        self._scope.made |= calls_made(state)
         journal.note(
             facts.TurnEnded(
                 frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits
@@ -219,18 +212,13 @@ class FreeInterpreter:
         state = self._frame.state
         error = state.statements[-1].error if state.statements else None
         failure = f"{error[0]}: {error[1]}" if error else None
-        may_end = self._fence is not None or self._handles
-        return ReplyRun(self, [s.source for s in state.statements], failure, may_end=may_end)
-
-    @property
-    def _handles(self) -> bool:
-        """Whether this is the built-in playbook for messages that no other waits for."""
-        return self._playbook.name == HANDLER.name
+        may_end = self._fence is not None or self._statements.handles
+        return ReplyRun(self._statements, [s.source for s in state.statements], failure, may_end=may_end)
 
     async def _ask(self, run: ReplyRun) -> None:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
         context, frame = self._context, self._frame
-        self._statement_scope.look_again()
+        self._scope.look_again()
         program = context.servers.equipped(context.program)
         recall, heard = context.told, heard_text(frame.state)
         remembered = None if recall is None else await recall(frame.state, heard, self._fence or "")
@@ -258,9 +246,8 @@ class FreeInterpreter:
             self._reject(run.rejected)
 
     def _told(self) -> str | None:
-        if self._fence is None or self._holds_to is None:
-            return self._fence
-        return f"{self._fence} ({self._holds_to.may_call()})" if self._holds_to.others else self._fence
+        fence = self._scope.fence
+        return f"{self._fence} ({fence.may_call()})" if fence is not None and fence.others else self._fence
 
     def _doing(self) -> str | None:
         line = (self._frame.state.step or "").split(":")
@@ -271,7 +258,7 @@ class FreeInterpreter:
         frame = self._frame
         fact = facts.StatementRejected(frame.id, rejected.rule, rejected.message, rejected.source[:MAX_SOURCE_CHARS])
         self._context.journal.note(fact)
-        self._refused(rejected.rule, rejected.message)
+        self._calls.publish(StepRejected(*self._calls.at, rejected.rule, rejected.message))
         if len(frame.state.rejections) < MAX_REJECTIONS:
             return
         error = frame.state.statements[-1].error if rejected.rule == "failed" else None
@@ -287,56 +274,3 @@ class FreeInterpreter:
         by = self._context.journal.state.frames[caller.frame].agent
         owner = "" if by == self._agent_id else f"{self._agent.name}."
         return f" in {owner}{self._playbook.name}"
-
-    def _refused(self, rule: str, error: str) -> None:
-        self._calls.publish(StepRejected(*self._calls.at, rule, error))
-
-    async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
-        await self._statements.accept(source, remarks)
-
-    async def say_plainly(self, text: str) -> None:
-        """A reply without statements is what the model says: to the meeting, to who wrote, else to the people here."""
-        partner = partner_of(self._context.journal.state, self._frame.state)
-        await self._statements.accept(f"await Say({partner!r}, {text!r})")
-        if self.halted:
-            return
-        fenced = self._fenced()
-        ends = (fenced is not None and not fenced.owes) or self._handles
-        await self._statements.accept("await Return()" if ends else f"await Yld({partner!r})")
-
-    def value_of(self, name: str) -> Any:
-        return self._statement_scope.value_of(name)
-
-    def position(self) -> Position:
-        return replace(self._statement_scope.position(), may_end_program=self._may_end_program, fenced=self._fenced())
-
-    def _fenced(self) -> Fenced | None:
-        if self._holds_to is None:
-            return None
-        values = self._frame.agent.variables
-        owes = tuple(name for name in self._holds_to.makes if values.get(name) is None)
-        return Fenced(self._holds_to, self._statement_scope.class_of, owes, frozenset(self._made))
-
-    async def open_stream(self, target: str) -> LiveStream | None:
-        if self._context.watcher is not None:
-            await self._context.watcher.about_to_say(self._frame)
-        utterances = self._context.builtins.utterances
-        return await utterances.open_stream(self._frame, utterances.target(self._frame, target))
-
-    @property
-    def halted(self) -> bool:
-        """Whether the last statement ended the turn or failed: nothing more of this reply runs."""
-        state = self._frame.state
-        if state.ending is not None or self._context.steering(self._frame.agent):
-            return True
-        return bool(state.statements and state.statements[-1].error)
-
-
-def partner_of(state: SessionState, frame: FrameState) -> str:
-    """Who is answered: the meeting, people who wrote, the agent that wrote, else the people here."""
-    if frame.meeting is not None:
-        return "meeting"
-    others = state.agents.keys() - {frame.agent}  # a reminder comes from the agent itself
-    sender = next((m for m in reversed(frame.inbox) if m.sender_id in others), None)
-    wrote = any(m.from_human for m in frame.inbox)
-    return "user" if sender is None or wrote else f"agent {sender.sender_id}"

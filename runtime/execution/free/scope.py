@@ -105,6 +105,12 @@ class StatementScope:
         self._triggers = dict(_trigger_names(agent, others))
         self._closed = frozenset(f"{o.name}.{each.name}" for o in others for each in o.playbooks if not each.public)
         self._state_params = {param.name for param in playbook.params if param.state}
+        self.fence: FreeFence | None = None
+        """What the one instruction that is carried out lets its statements do; None where a whole playbook is executed.
+        """
+        self.made: set[str] = set()
+        """The calls of the instruction's earlier turns."""
+        self.may_end_program = True
 
     def look_again(self) -> None:
         """See what can be called now: tools of remote agents come and go."""
@@ -128,10 +134,6 @@ class StatementScope:
         remote = self._context.program.remote_agents
         called = {name for source in sources for name in called_names(source)} if remote else set()
         return frozenset(name for name in called if name.partition(".")[0] in remote and "." in name)
-
-    def value_of(self, name: str) -> Any:
-        """The value of a plain name as the next statement would see it. Raises KeyError."""
-        return self.names(self._frame.agent.variables)[name]
 
     def names(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The meaning of names in Python, where the agent's variables have these values."""
@@ -169,8 +171,17 @@ class StatementScope:
             triggers=self._triggers,
             unlisted=frozenset(a.name for a in remote if self._context.servers.trouble(a) is not None),
             closed=self._closed,
+            may_end_program=self.may_end_program,
             read_only=shared,
+            fenced=self.fenced(),
         )
+
+    def fenced(self) -> Fenced | None:
+        if self.fence is None:
+            return None
+        values = self._frame.agent.variables
+        owes = tuple(name for name in self.fence.makes if values.get(name) is None)
+        return Fenced(self.fence, self.class_of, owes, frozenset(self.made))
 
     def class_of(self, target: str) -> str | None:
         """The class of the agent or declared human that a target means; None for others, and for who has written."""

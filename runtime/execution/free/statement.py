@@ -14,6 +14,7 @@ from runtime.execution.frames.frame import FrameCall
 from runtime.language.instructions.evaluation import call_name
 from runtime.language.value_types import MARK, python_name, variable_name
 from runtime.sandbox.executor import CallOutcome, HostCall, SnippetEvaluation
+from runtime.sandbox.policy import bound_names
 from runtime.tape.state.frames import CallRecord
 
 CONTROL = frozenset({"Yld", "Return"})
@@ -79,20 +80,8 @@ def with_dollars(source: str, dollar_names: Collection[str]) -> str:
 
 
 def assigned_names(tree: ast.AST) -> set[str]:
-    """The names that `tree` binds, those inside of its functions and comprehensions included."""
-    names: set[str] = set()
-    for node in nodes_in(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            names.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            names.add(node.rest)
-    return names
+    """The names that `tree` binds, those inside of its functions and comprehensions included, but for parameters."""
+    return {name for node in nodes_in(tree) if not isinstance(node, ast.arg) for name in bound_names(node)}
 
 
 def mutated_names(tree: ast.AST) -> set[str]:

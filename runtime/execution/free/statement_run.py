@@ -1,18 +1,20 @@
-"""Execution of a turn's accepted statements, each against its journal, with a record of its results."""
+"""Execution of a turn's statements, each against its journal, with a record of its results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
 from runtime.core.errors import NoWorker, PlaybookError, SandboxError, UnknownTarget
 from runtime.core.plain_text import error_text
+from runtime.events.frames import StepRejected
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outcomes import failed_call, rebuilt, unwrapped
-from runtime.execution.free.scope import Fenced, StatementScope
+from runtime.execution.frames.outcomes import at_work, failed_call, rebuilt, unwrapped
+from runtime.execution.free.scope import Fenced, Position, StatementScope
 from runtime.execution.free.statement import (
     MAX_MESSAGES,
     WAITS_FOR_NOBODY,
@@ -22,11 +24,13 @@ from runtime.execution.free.statement import (
     lower,
     with_variables,
 )
+from runtime.execution.speech.live_stream import LiveStream
 from runtime.language.value_types import variable_name
 from runtime.sandbox.executor import CodeSnippet, HostCall, SnippetEvaluation
 from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
+from runtime.tape.state.session import SessionState
 
 MAX_FAILURES = 3
 """The number of failures of a turn's code from which its playbook fails."""
@@ -34,18 +38,45 @@ MAX_FAILURES = 3
 _IMPORTED = ("import asyncio",)
 """Modules that code may use without importing them."""
 
-Refused = Callable[[str, str], None]
-"""Reports a failed statement: the rule, and how."""
-
 
 class StatementRun(Struct, eq=False):
-    """`fenced` is what the present step lets its statements do, None where it does not say."""
+    """`handles` says that the frame is of the built-in playbook for messages that no other waits for."""
 
     _context: ExecutionContext
     _frame: Frame
     _scope: StatementScope
-    _fenced: Callable[[], Fenced | None]
-    _on_failure: Refused
+    handles: bool
+
+    def position(self) -> Position:
+        return self._scope.position()
+
+    def value_of(self, name: str) -> Any:
+        """A variable as the next statement sees it. Raises KeyError."""
+        return self._scope.names(self._frame.agent.variables)[name]
+
+    @property
+    def halted(self) -> bool:
+        """Whether the last statement ended the turn or failed: nothing more of this reply runs."""
+        state = self._frame.state
+        if state.ending is not None or self._context.steering(self._frame.agent):
+            return True
+        return bool(state.statements and state.statements[-1].error)
+
+    async def open_stream(self, target: str) -> LiveStream | None:
+        if self._context.watcher is not None:
+            await self._context.watcher.about_to_say(self._frame)
+        utterances = self._context.builtins.utterances
+        return await utterances.open_stream(self._frame, utterances.target(self._frame, target))
+
+    async def say_plainly(self, text: str) -> None:
+        """A reply without statements is what the model says: to the meeting, to who wrote, else to the people here."""
+        partner = partner_of(self._context.journal.state, self._frame.state)
+        await self.accept(f"await Say({partner!r}, {text!r})")
+        if self.halted:
+            return
+        fenced = self._scope.fenced()
+        ends = (fenced is not None and not fenced.owes) or self.handles
+        await self.accept("await Return()" if ends else f"await Yld({partner!r})")
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
         self._context.journal.note(StatementAccepted(self._frame.id, source, list(remarks)))
@@ -74,7 +105,7 @@ class StatementRun(Struct, eq=False):
         async with self._context.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, index)
             try:
-                await drive(frame, body, _Within(self._context.journal, body, self._fenced()), prefix=f"{index}.")
+                await drive(frame, body, _Within(self._context.journal, body, self._scope.fenced()), prefix=f"{index}.")
             except NoWorker:
                 raise
             except SandboxError as error:
@@ -119,7 +150,9 @@ class StatementRun(Struct, eq=False):
         frame = self._frame
         type_name, text = unwrapped(frame, type_name, text)
         self._context.journal.note(StatementFailed(frame.id, (type_name, text)))
-        self._on_failure("raised", f"{type_name}: {text}")
+        self._context.bus.publish(
+            StepRejected(*at_work(self._context.journal.session, frame), "raised", f"{type_name}: {text}")
+        )
         failures = sum(1 for statement in frame.state.statements if statement.error)
         if failures >= MAX_FAILURES:
             raise rebuilt((type_name, text))
@@ -161,3 +194,13 @@ class _Within(Struct, frozen=True):
 
     async def give_up(self, frame: Frame, call: FrameCall, /) -> None:
         await frame.host.give_up(frame, call)
+
+
+def partner_of(state: SessionState, frame: FrameState) -> str:
+    """Who is answered: the meeting, people who wrote, the agent that wrote, else the people here."""
+    if frame.meeting is not None:
+        return "meeting"
+    others = state.agents.keys() - {frame.agent}  # a reminder comes from the agent itself
+    sender = next((m for m in reversed(frame.inbox) if m.sender_id in others), None)
+    wrote = any(m.from_human for m in frame.inbox)
+    return "user" if sender is None or wrote else f"agent {sender.sender_id}"

@@ -19,7 +19,7 @@ from runtime.execution.free.statement import (
 )
 from runtime.language.instructions.evaluation import call_name
 from runtime.language.value_types import MARK, coerced, variable_name
-from runtime.sandbox.policy import HOST_FUNCTIONS, check_size
+from runtime.sandbox.policy import HOST_FUNCTIONS, bound_names, check_size
 from runtime.sandbox.policy import check as check_policy
 
 _IN_THE_REPLY = frozenset({"Step", "Trigger", "Yld", "Return"})
@@ -71,7 +71,7 @@ def calls_in(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 
 
 def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
-    bound = assigned_names(tree) | {node.arg for node in nodes_in(tree) if isinstance(node, ast.arg)}
+    bound = {name for node in nodes_in(tree) for name in bound_names(node)}
     agents = {name.partition(".")[0] for name in position.functions if "." in name}
     closed = {name.partition(".")[0] for name in position.closed}
     for name in sorted((assigned_names(tree) | mutated_names(tree)) & position.read_only):
@@ -93,15 +93,10 @@ def _check_names(tree: ast.AST, position: Position) -> Rejected | None:
 def _bound_aside(tree: ast.AST) -> Iterator[str]:
     """The names that a statement binds in other ways than by an assignment or a loop, which no variable is set by."""
     for node in nodes_in(tree):
-        match node:
-            case ast.NamedExpr(target=ast.Name(id=name)) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                yield name
-            case ast.MatchMapping(rest=str(name)):
-                yield name
-            case ast.alias():
-                yield (node.asname or node.name).partition(".")[0]
+        if isinstance(node, ast.NamedExpr):
+            yield node.target.id
+        elif not isinstance(node, ast.Name | ast.arg):
+            yield from bound_names(node)
 
 
 def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:

@@ -10,7 +10,7 @@ import anyio
 from runtime.core.prompt_forms import LineForm
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.free.interpreter import partner_of
+from runtime.execution.free.statement_run import partner_of
 from runtime.execution.processor.exchange import Exchange, heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, quoted
 from runtime.execution.processor.understanding import NONE, was_said
