@@ -12,7 +12,7 @@ import math
 import random
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 import anyio
 from msgspec.structs import replace
@@ -70,11 +70,8 @@ class AnsweringClient(port.LLMClient):
     @asynccontextmanager
     async def stream(self, request: port.CompletionRequest, /) -> AsyncIterator[StreamedAnswer]:
         """The answer to `request`. The request is made when the answer is iterated."""
-        answer = self.answer(request)
-        try:
+        async with aclosing(self.answer(request)) as answer:
             yield answer
-        finally:
-            await answer.aclose()
 
 
 class StreamedAnswer:
@@ -87,7 +84,7 @@ class StreamedAnswer:
         self._request = request
         self._max_retries = max_retries
         self._attempt: AsyncGenerator[str | port.Usage, None] | None = None
-        self._iteration: AsyncGenerator[str, None] | None = None
+        self._iteration = self._pieces()
         self._usage = port.Usage()
         self._whole_until = 0.0
         self._chars = 0
@@ -118,7 +115,6 @@ class StreamedAnswer:
         return replace(used, input_tokens=asked, output_tokens=written, estimated=True)
 
     def __aiter__(self) -> AsyncIterator[str]:
-        self._iteration = self._pieces()
         return self._iteration
 
     async def _pieces(self) -> AsyncGenerator[str, None]:
@@ -137,8 +133,7 @@ class StreamedAnswer:
             yield rest
 
     async def aclose(self) -> None:
-        if self._iteration is not None:
-            await self._iteration.aclose()
+        await self._iteration.aclose()
         await self._hang_up()
 
     async def _hang_up(self) -> None:

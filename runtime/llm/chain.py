@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import NamedTuple, Protocol
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import NamedTuple, Protocol, TypeVar
 
 import anyio
 from msgspec import Struct
@@ -35,6 +35,8 @@ _GOES_ON = (
     errors.LLMQuotaSpent,
 )
 _MAY_PASS = (errors.LLMRateLimited, errors.LLMUnavailable)
+
+T = TypeVar("T")
 
 LONGEST_S = 600.0
 _SHORTEST_S = 20.0
@@ -75,11 +77,8 @@ class ModelChain(LLMClient):
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_ChainAnswer]:
         """The answer of the first model that gives one. Requests are made when the answer is iterated."""
-        answer = _ChainAnswer(self, request)
-        try:
+        async with aclosing(_ChainAnswer(self, request)) as answer:
             yield answer
-        finally:
-            await answer.aclose()
 
     async def order(self) -> Sequence[ChainLink]:
         """The models to ask, in order: those that do not cool down; where all do, those that are ready first."""
@@ -109,8 +108,7 @@ class _ChainAnswer:
         self._chain = chain
         self._request = request
         self._answer: StreamedAnswer | None = None
-        self._pieces: AsyncIterator[str] | None = None
-        self._iteration: AsyncGenerator[str, None] | None = None
+        self._iteration = self._run()
 
     @property
     def usage(self) -> Usage:
@@ -118,28 +116,26 @@ class _ChainAnswer:
         return Usage() if self._answer is None else self._answer.usage
 
     def __aiter__(self) -> AsyncIterator[str]:
-        self._iteration = self._run()
         return self._iteration
 
     async def aclose(self) -> None:
-        if self._iteration is not None:
-            await self._iteration.aclose()
+        await self._iteration.aclose()
         if self._answer is not None:
             await self._answer.aclose()
 
     async def _run(self) -> AsyncGenerator[str, None]:
-        link, piece = await self._begun()
+        link, answer, piece = await self._begun()
         await self._chain.answered(link)
         while piece is not None:
             yield piece
             try:
-                piece = await self._next()
+                piece = await anext(aiter(answer), None)
             except _GOES_ON as error:
                 await self._chain.failed(link, error, None)
                 raise
 
-    async def _begun(self) -> tuple[ChainLink, str | None]:
-        """The first model that answers, and its first piece; None for an empty answer.
+    async def _begun(self) -> tuple[ChainLink, StreamedAnswer, str | None]:
+        """The first model that answers, its answer and the first piece of that; None for an empty answer.
 
         When none does, the first of those whose failure may pass is asked again, with pauses.
         """
@@ -147,7 +143,7 @@ class _ChainAnswer:
         failures: list[tuple[ChainLink, errors.LLMError]] = []
         for number, link in enumerate(order):
             try:
-                return link, await self._first(link, max_retries=0)
+                return link, *await self._first(link, max_retries=0)
             except _GOES_ON as error:
                 failures.append((link, error))
                 following = order[number + 1] if number + 1 < len(order) else None
@@ -155,21 +151,16 @@ class _ChainAnswer:
         patient = next((link for link, error in failures if isinstance(error, _MAY_PASS)), None)
         if patient is None:
             raise failures[-1][1]
-        return patient, await self._first(patient)
+        return patient, *await self._first(patient)
 
-    async def _first(self, link: ChainLink, max_retries: int | None = None) -> str | None:
+    async def _first(self, link: ChainLink, max_retries: int | None = None) -> tuple[StreamedAnswer, str | None]:
         if self._answer is not None:
             await self._answer.aclose()
         request = self._request
         if any(message.pictures for message in request.messages) and await link.client.sees() is False:
             request = replace(request, messages=tuple(map(_unseen, request.messages)))
         self._answer = link.client.answer(request, max_retries)
-        self._pieces = aiter(self._answer)
-        return await self._next()
-
-    async def _next(self) -> str | None:
-        assert self._pieces is not None
-        return await anext(self._pieces, None)
+        return self._answer, await anext(aiter(self._answer), None)
 
 
 class ModelCooldowns:
@@ -185,7 +176,9 @@ class ModelCooldowns:
         self._records = records
 
     async def current(self) -> Mapping[str, ModelCooldown]:
-        await self._read()
+        kept = None if self._records is None else await _unless_away(self._records.all())
+        if kept is not None:
+            self._known = {name: ModelCooldown(**json.loads(text)) for name, text in kept.items()}
         now_s = self._clock.now().timestamp()
         return {name: one for name, one in self._known.items() if one.until_s > now_s}
 
@@ -198,24 +191,12 @@ class ModelCooldowns:
         begun = ModelCooldown(now_s + _seconds(error, times), times, type(error).__name__)
         self._known[name] = begun
         if self._records is not None:
-            with anyio.move_on_after(_STORE_LIMIT_S):
-                await _unless_away(self._records.put(name, json.dumps(plain_data(begun))))
+            await _unless_away(self._records.put(name, json.dumps(plain_data(begun))))
         return begun
 
     async def end(self, name: str) -> None:
         if self._known.pop(name, None) is not None and self._records is not None:
-            with anyio.move_on_after(_STORE_LIMIT_S):
-                await _unless_away(self._records.remove(name))
-
-    async def _read(self) -> None:
-        if self._records is None:
-            return
-        with anyio.move_on_after(_STORE_LIMIT_S):
-            try:
-                kept = await self._records.all()
-            except errors.StorageUnavailable:
-                return
-            self._known = {name: ModelCooldown(**json.loads(text)) for name, text in kept.items()}
+            await _unless_away(self._records.remove(name))
 
 
 class ModelCooldown(Struct, frozen=True):
@@ -253,8 +234,7 @@ def _seconds(error: errors.LLMError, times: int) -> float:
     return min(LONGEST_S, first_s * 2.0 ** min(times - 1, 10))
 
 
-async def _unless_away(write: Awaitable[None]) -> None:
-    try:
-        await write
-    except errors.StorageUnavailable:
-        return
+async def _unless_away(call: Awaitable[T]) -> T | None:
+    with suppress(errors.StorageUnavailable), anyio.move_on_after(_STORE_LIMIT_S):
+        return await call
+    return None
