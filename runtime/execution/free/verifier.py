@@ -43,7 +43,7 @@ def verify(source: str, position: Position) -> Rejected | None:
         return Rejected("policy", f"{violation.message} ({violation.rule})", source)
     if position.ended:
         return Rejected("end", "nothing may follow Return or Yld", source)
-    rules = (_check_names, _check_use, _check_calls, _check_steps, _check_end, _check_program_end, _check_fence)
+    rules = (_check_names, _check_use, _check_calls, _check_steps, _check_end, _check_fence)
     for rule in rules:
         rejected = rule(tree, position)
         if rejected is not None:
@@ -219,18 +219,11 @@ def _is_step(location: str, position: Position) -> bool:
 
 
 def _check_end(tree: ast.AST, position: Position) -> Rejected | None:
-    for node in nodes_in(tree):
-        for block in _blocks(node):
-            for index, statement in enumerate(block[:-1]):
-                if isinstance(statement, ast.Expr) and _is_control(statement.value):
-                    return Rejected("end", f"nothing may follow {ast.unparse(block[index])}")
-    return None
-
-
-def _check_program_end(tree: ast.AST, position: Position) -> Rejected | None:
-    if position.may_end_program:
-        return None
-    if any(name == "EndProgram" for name, _ in calls_in(tree)):
+    blocks = (getattr(node, name, None) for node in nodes_in(tree) for name in ("body", "orelse", "finalbody"))
+    for statement in (one for block in blocks if isinstance(block, list) for one in block[:-1]):
+        if _is_control(statement):
+            return Rejected("end", f"nothing may follow {ast.unparse(statement)}")
+    if not position.may_end_program and any(name == "EndProgram" for name, _ in calls_in(tree)):
         return Rejected("fence", "this step does not end the program; the block ends when the step is done")
     return None
 
@@ -262,18 +255,12 @@ def _returns(tree: ast.Module) -> bool:
     return isinstance(last, ast.Expr) and any(name == "Return" for name, _ in calls_in(last))
 
 
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        if isinstance(block, list):
-            yield block
-
-
-def _is_control(value: ast.expr) -> bool:
+def _is_control(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Expr) else None
     inner = value.value if isinstance(value, ast.Await) else value
     return isinstance(inner, ast.Call) and call_name(inner.func) in CONTROL
 
 
 def ends_turn(source: str) -> bool:
     body = parsed(source).body
-    return bool(body) and isinstance(body[-1], ast.Expr) and _is_control(body[-1].value)
+    return bool(body) and _is_control(body[-1])

@@ -256,16 +256,14 @@ class _Attempts(Struct, eq=False):
 
     async def __aiter__(self) -> AsyncIterator[str]:
         begun = False
-        try:
-            self._completion = await self._client.opened(self.filled, self._stack)
-            async for piece in self._completion:
-                begun = True
-                yield piece
-            return
-        except (LLMRefused, ContextTooLong) as error:
-            if begun:
-                raise
-            self.filled = await self._client.less(self._request, error)
-        self._completion = await self._client.opened(self.filled, self._stack)
-        async for piece in self._completion:
-            yield piece
+        for last in (False, True):
+            try:
+                self._completion = await self._client.opened(self.filled, self._stack)
+                async for piece in self._completion:
+                    begun = True
+                    yield piece
+                return
+            except (LLMRefused, ContextTooLong) as error:
+                if begun or last:
+                    raise
+                self.filled = await self._client.less(self._request, error)

@@ -114,8 +114,10 @@ class SessionPages:
             return page
         await self._close(lambda other: other.to == to and f"{frame}:".startswith(f"{other.frame}:"))
         agent = self._journal.state.frames[frame].agent
-        seq = self._journal.note(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
-        return self._journal.state.pages[str(seq)]
+        return self._begin(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
+
+    def _begin(self, page: PageBegun) -> PageState:
+        return self._journal.state.pages[str(self._journal.note(page))]
 
     def begun(self, frame: str, to: str) -> PageState | None:
         page = self._journal.state.open_page(frame, to)
@@ -147,15 +149,12 @@ class SessionPages:
         choices = choices or [[f"{prefix}.{number}.free", "", True]]
         place = place_of(self._journal.state, frame, "ask")
         reply = self._answered(agent, place)
-        seq = self._journal.note(PageBegun(frame, agent, "ask", choices=choices, reply=reply, place=place))
-        return self._journal.state.pages[str(seq)]
+        return self._begin(PageBegun(frame, agent, "ask", choices=choices, reply=reply, place=place))
 
     def with_file(self, frame: str, file: Attachment) -> PageState:
         """A separate page for a file; it is finished with the text beside the file."""
         agent = self._journal.state.frames[frame].agent
-        place = self._place_of(frame, "file")
-        seq = self._journal.note(PageBegun(frame, agent, "file", file=file, place=place))
-        return self._journal.state.pages[str(seq)]
+        return self._begin(PageBegun(frame, agent, "file", file=file, place=self._place_of(frame, "file")))
 
     def standing(self, page: PageState) -> str:
         """The text of an open page that people may have read, and the part of it that came since then, in this
@@ -226,16 +225,15 @@ class SessionPages:
         under a message. Returns the page, or None where nobody is told anything."""
         if self._quiet or self._journal.state.order is not None:
             return None  # a task tells its orderer how it ended, and nobody else
-        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place, alone=alone)))
-        self._journal.note(PageFinished(page, text))
-        self.show(self._journal.state.pages[page])
-        return page
+        page = self._begin(PageBegun("", "", "notice", reply=reply, place=place, alone=alone))
+        self._journal.note(PageFinished(page.id, text))
+        self.show(page)
+        return page.id
 
     def said_by(self, agent: AgentId, to: str) -> PageState:
         """The page of an agent in another process, which speaks without a frame; to be finished or held at once."""
         place = place_of_elsewhere(self._journal.state, agent, to)
-        seq = self._journal.note(PageBegun("", agent, to, reply=self._answered(agent, place), place=place))
-        return self._journal.state.pages[str(seq)]
+        return self._begin(PageBegun("", agent, to, reply=self._answered(agent, place), place=place))
 
     def show(self, page: PageState) -> None:
         """Bring a final or closed page to people's eyes, in the background; not one that was withdrawn."""

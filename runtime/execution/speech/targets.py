@@ -234,13 +234,8 @@ def wait_source(
     """
     words = text.strip()
     if words.lower().startswith("meeting") and words.lower().endswith(_NOTICE):
-        return _wait_source(words[: -len(_NOTICE)], state, population, agent, meeting) | {"notices": True}
-    return _wait_source(words, state, population, agent, meeting)
-
-
-def _wait_source(
-    words: str, state: SessionState, population: SessionPopulation, agent: AgentId, meeting: str | None
-) -> dict[str, Any]:
+        words = words[: -len(_NOTICE)]
+        return wait_source(words, state, population, agent=agent, meeting=meeting) | {"notices": True}
     if words in ("*", ""):
         return {"any": True}
     if is_human_word(words):
