@@ -98,6 +98,15 @@ class SpeechTarget(Struct, frozen=True):
         to = self.recipient if self.meeting is None else None
         return to if isinstance(to, PersonId) and to != ANYONE else None
 
+    @property
+    def source(self) -> dict[str, Any]:
+        """What is waited for where it is waited for, see `wait_source`."""
+        if self.meeting is not None:
+            return {"meeting": str(self.meeting)}
+        if isinstance(self.recipient, PersonId):
+            return {"human": True} if self.person is None else {"human": True, "person": self.person}
+        return {"agents": [str(self.recipient)]}
+
 
 def resolve_target(
     text: str, state: SessionState, population: SessionPopulation, *, meeting: str | None
@@ -256,9 +265,4 @@ def wait_source(
         return {"human": True, "declared": spec.declared}
     if (other := _counterpart(words, state, population)) is not None:
         return other
-    target = resolve_target(words, state, population, meeting=meeting)
-    if target.meeting is not None:
-        return {"meeting": str(target.meeting)}
-    if target.person is not None:
-        return {"human": True, "person": target.person}
-    return {"human": True} if target.human else {"agents": [str(target.recipient)]}
+    return resolve_target(words, state, population, meeting=meeting).source

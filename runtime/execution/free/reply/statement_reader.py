@@ -17,7 +17,7 @@ from runtime.execution.free.reply.lexer import (
 )
 from runtime.execution.free.reply.say_literal import SaidText, begun_say
 
-_COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async"})
+_COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async", "@"})
 _CONTINUATIONS = frozenset({"elif", "else", "except", "finally"})
 _DEPTH = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
@@ -73,7 +73,6 @@ class StatementReader:
         else:
             self._at_line_start = True
         self._flush(items)
-        self._release_held(items)
         return items
 
     def _take_blank(self, token: Token, items: list[ReplyItem]) -> bool:
@@ -112,7 +111,7 @@ class StatementReader:
         """The first code of a logical line continues the open compound statement or starts a new one."""
         self._at_line_start = False
         indented = bool(self._indent) and not self._after_semicolon
-        if self._compound and (indented or self._decorated or self._is_continuation(token)):
+        if self._compound and (indented or self._decorated or token.text in _CONTINUATIONS):
             self._source.extend(text + "\n" for _, text in self._held)
             self._held.clear()
             self._source += self._indent
@@ -122,23 +121,12 @@ class StatementReader:
             self._break(items, "unexpected indent", self._line)
         else:
             self._flush(items)
-            self._release_held(items)
             self._head = token.text
             self._first_line = self._line
             self._literals = 0
         self._is_indented = indented
         self._indent.clear()
         self._after_semicolon = False
-
-    @staticmethod
-    def _is_continuation(token: Token) -> bool:
-        return token.kind is Kind.WORD and token.text in _CONTINUATIONS
-
-    def _release_held(self, items: list[ReplyItem]) -> None:
-        if not self.broken:
-            for line, text in self._held:
-                self._add_remark(items, text, line)
-        self._held.clear()
 
     def _take_code(self, token: Token, items: list[ReplyItem]) -> None:
         if token.kind is Kind.UNCLOSED_STRING:
@@ -174,10 +162,7 @@ class StatementReader:
     def _ends_statement(self, token: Token) -> bool:
         if token.kind is Kind.NEWLINE:
             return True
-        return token.kind is Kind.OPERATOR and token.text == ";" and not self._compound and not self._heads_compound()
-
-    def _heads_compound(self) -> bool:
-        return self._head in _COMPOUND or self._head == "@"
+        return token.kind is Kind.OPERATOR and token.text == ";" and not (self._compound or self._head in _COMPOUND)
 
     def _starts_statement_in_brackets(self, token: Token) -> bool:
         """A line with `await` where an expression cannot start it: the bracket before it was never closed."""
@@ -200,14 +185,14 @@ class StatementReader:
             self._source.append("\n")
         if self._is_indented:
             return
-        if self._heads_compound() or self._last_significant.text == ":":
+        if self._head in _COMPOUND or self._last_significant.text == ":":
             self._compound = True
         self._decorated = self._head == "@"
         if not self._compound:
             self._flush(items)
 
     def _flush(self, items: list[ReplyItem]) -> None:
-        """Gives the statement that was read, if there is one."""
+        """Gives the statement that was read, if there is one, and the comments behind it."""
         source = "".join(self._source).rstrip()
         dollar_names = frozenset(self._dollar_names)
         self._source.clear()
@@ -219,6 +204,9 @@ class StatementReader:
         error = _syntax_error(source)
         if error is None:
             items.append(ReplyStatement(source, self._first_line, dollar_names))
+            for line, text in self._held:
+                self._add_remark(items, text, line)
+            self._held.clear()
             return
         self._source.append(source)
         self._break(items, error[0], self._first_line + error[1] - 1)
