@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from runtime.core.ids import (
     CounterpartId,
     GuestId,
     MeetingId,
+    MessageId,
     ParticipantId,
     PersonId,
     is_counterpart,
@@ -24,10 +26,12 @@ from runtime.core.ids import (
     parse_meeting_id,
     participant_id,
 )
+from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.language.syntax.humans import ANYBODY, HumanSpec
+from runtime.meetings.meeting import within
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.people import PageState
-from runtime.tape.state.session import SessionState
+from runtime.tape.state.session import AgentState, SessionState
 
 _AGENT = "agent "
 _PERSON = "person "
@@ -88,15 +92,36 @@ class SpeechTarget(Struct, frozen=True):
     agents: frozenset[ParticipantId] = frozenset()
 
     @property
-    def human(self) -> bool:
-        """Whether it is a person who is addressed directly."""
-        return self.meeting is None and isinstance(self.recipient, PersonId)
-
-    @property
     def person(self) -> PersonId | None:
         """The id of the one person who is addressed; None when it is anybody, or an agent."""
         to = self.recipient if self.meeting is None else None
         return to if isinstance(to, PersonId) and to != ANYONE else None
+
+    def whom(self, state: SessionState) -> str | None:
+        """The name of the one person whom it is said to, where others read along."""
+        return None if state.private or self.person is None else state.spoken_name(self.person)
+
+    def message(self, state: SessionState, sender: AgentState, text: str, id_: MessageId, at: datetime) -> Message:
+        """What an agent says to it."""
+        klass, to = None, self.recipient
+        if isinstance(to, GuestId):
+            klass = to.name
+        elif to is not None:
+            other, person = state.agent(to), state.person_of(to)
+            klass = other.klass if other else (person.declared if person else None) or HUMAN_CLASS
+        return Message(
+            id=id_,
+            sender_id=sender.id,
+            sender_class=sender.klass,
+            content=text,
+            created_at=at,
+            recipient_id=to,
+            recipient_class=klass,
+            type=MessageType.DIRECT if self.meeting is None else MessageType.MEETING_BROADCAST,
+            meeting_id=self.meeting,
+            target_agent_ids=self.agents,
+            within=within(state, sender.id, to),
+        )
 
     @property
     def source(self) -> dict[str, Any]:

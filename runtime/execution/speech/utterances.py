@@ -15,8 +15,8 @@ from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.core.errors import PlaybookError
-from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, new_message_id, new_stream_id, parse_meeting_id
-from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, StreamStart
+from runtime.core.ids import AgentId, ParticipantId, PersonId, new_message_id, new_stream_id, parse_meeting_id
+from runtime.core.message import ACK_WITHIN_S, Message, StreamStart
 from runtime.core.plain_text import whole_characters
 from runtime.events.talk import MessageDelivered, MessageRouted
 from runtime.execution.frames.frame import Frame, FrameCall, check_waits
@@ -27,7 +27,7 @@ from runtime.execution.speech.live_stream import LiveStream, SpokenText
 from runtime.execution.speech.pages import SessionPages
 from runtime.execution.speech.receipts import AckWithin, SpeechReceipts
 from runtime.execution.speech.targets import SessionPopulation, SpeechTarget, person_named, resolve_target, wait_source
-from runtime.meetings.meeting import check_takes_part, comes_too_late, within
+from runtime.meetings.meeting import check_takes_part, comes_too_late
 from runtime.tape.facts.frames import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.facts.people import PageFinished, PageHeld
@@ -122,12 +122,8 @@ class SessionUtterances(Struct, eq=False):
     def _words(self, saying: SayCall | None, target: SpeechTarget, page: PageState | None) -> SpokenText:
         """What becomes of the text that is said on a page."""
         stands = "" if page is None else self._pages.standing(page)
-        return SpokenText(self._whom(target), stands, told=saying is not None and saying.goes_on)
-
-    def _whom(self, target: SpeechTarget) -> str | None:
-        """The name of the one person whom it is said to, where others read along."""
-        state = self._journal.state
-        return None if state.private or target.person is None else state.spoken_name(target.person)
+        told = saying is not None and saying.goes_on
+        return SpokenText(target.whom(self._journal.state), stands, told=told)
 
     async def open_stream(self, frame: Frame, target: SpeechTarget) -> LiveStream | None:
         """Begin to show what the frame's next `Say` will say; one to another target, or none at all, ends it."""
@@ -332,30 +328,14 @@ class SessionUtterances(Struct, eq=False):
         return await self._pages.adopt(frame.id, target.key) if way.shown or live is not None else None
 
     def _message(self, saying: SayCall, target: SpeechTarget, text: str, live: LiveStream | None) -> Message:
-        frame, within_s = saying.frame, saying.within_s
-        kind = saying.type or (MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST)
-        state = self._journal.state
-        klass = None
-        if target.recipient is not None:
-            other, person = state.agent(target.recipient), state.person_of(target.recipient)
-            klass = other.klass if other else (person.declared if person else None) or HUMAN_CLASS
-            if isinstance(target.recipient, GuestId):
-                klass = target.recipient.name
-        return Message(
-            id=new_message_id(),
-            sender_id=frame.state.agent,
-            sender_class=frame.agent.klass,
-            content=text,
-            created_at=self._bus.clock.now(),
-            recipient_id=target.recipient,
-            recipient_class=klass,
-            type=kind,
-            meeting_id=target.meeting,
-            target_agent_ids=target.agents,
+        state, sender, within_s = self._journal.state, saying.frame.agent, saying.within_s
+        message = target.message(state, sender, text, new_message_id(), self._bus.clock.now())
+        return replace(
+            message,
+            type=saying.type or message.type,
             stream_id=live.stream if live is not None else None,
             ack_required=within_s is not None,
             ack_within_s=within_s or ACK_WITHIN_S,
-            within=within(state, frame.state.agent, target.recipient),
         )
 
 

@@ -7,18 +7,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from runtime.agents.registry import SessionChannels
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.core.errors import ExecutionError, QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.json_text import plain_data
-from runtime.core.message import HUMAN_CLASS, Message, MessageType
+from runtime.core.message import Message, MessageType
 from runtime.events.talk import MessageUndelivered
 from runtime.execution.speech.delivery import SpeechDelivery, addressed
-from runtime.execution.speech.targets import SpeechTarget, resolve_target
-from runtime.meetings.meeting import JOINED, check_takes_part, within
+from runtime.execution.speech.targets import resolve_target
+from runtime.meetings.meeting import JOINED, check_takes_part
 from runtime.meetings.meetings import SessionMeetings, write_shared
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import PARTICIPANT, InboxEvent
@@ -106,8 +105,9 @@ class SessionParticipants(SessionPart):
         channel = self._channels.channel(remote.id, target)
         if not act.text.strip():
             return
-        whom = None if state.private or target.person is None else state.spoken_name(target.person)
-        message = self._message(remote, replace(act, text=addressed(act.text, whom)), target)
+        id_ = MessageId(f"{remote.state.participant}.{act.number}")
+        text = addressed(act.text, target.whom(state))
+        message = target.message(state, remote.state, text, id_, self._clock.now())
         seen = any(not isinstance(hearer.id, AgentId) for hearer in channel.participants)
         page = self._delivery.show(remote.id, target, message.content) if seen else None
         try:
@@ -117,25 +117,6 @@ class SessionParticipants(SessionPart):
                 self._pages.show(page)
         if target.meeting is not None:
             self._journal.note(MeetingAddressed(target.meeting, message))
-
-    def _message(self, remote: RemoteAgent, act: SeatAct, target: SpeechTarget) -> Message:
-        klass = None
-        if target.recipient is not None:
-            other = self._journal.state.agent(target.recipient)
-            klass = other.klass if other is not None else HUMAN_CLASS
-        return Message(
-            id=MessageId(f"{remote.state.participant}.{act.number}"),
-            sender_id=remote.id,
-            sender_class=remote.state.klass,
-            content=act.text,
-            created_at=self._clock.now(),
-            recipient_id=target.recipient,
-            recipient_class=klass,
-            type=MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST,
-            meeting_id=target.meeting,
-            target_agent_ids=target.agents,
-            within=within(self._journal.state, remote.id, target.recipient),
-        )
 
     async def _answer(self, remote: RemoteAgent, act: SeatAct) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)
