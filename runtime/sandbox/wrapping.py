@@ -55,11 +55,11 @@ async def wrap_worker(directory: Path, *, bwrap: str = "bwrap", by_landlock: Pat
     if jail is None:
         failures.append(f"{bwrap} is not installed")
     else:
-        failure = await _tried(script, _script(_bubblewrap(jail, worker)))
+        failure = await _tried(script, _bubblewrap(jail, worker))
         if failure is None:
             return WorkerWrapper(Path(script), f"workers run inside {bwrap}: no network, no files, no environment")
         failures.append(f"{bwrap} does not work here ({failure})")
-    failure = await _tried(script, _script([sys.executable, "-I", "-S", str(by_landlock), str(worker)]))
+    failure = await _tried(script, [sys.executable, "-I", "-S", str(by_landlock), str(worker)])
     if failure is None:
         text = f"workers run behind Landlock and seccomp: no network, no files, no environment; {failures[0]}"
         return WorkerWrapper(Path(script), text)
@@ -67,18 +67,13 @@ async def wrap_worker(directory: Path, *, bwrap: str = "bwrap", by_landlock: Pat
     return WorkerWrapper(None, f"{', '.join(failures)}; model-written code runs without a jail around its worker")
 
 
-async def _tried(script: anyio.Path, content: str) -> str | None:
+async def _tried(script: anyio.Path, command: Sequence[str]) -> str | None:
     """Write the wrapper; None if a worker starts with it, else the worker's last message."""
-    await script.write_text(content)
+    await script.write_text(f'#!/bin/sh\nulimit -c 0\nexec {shlex.join(command)} "$@"\n')
     await script.chmod(0o700)
-    return await _probe(str(script))
-
-
-async def _probe(script: str) -> str | None:
-    """None if the wrapped worker starts, else its last message."""
     try:
         with anyio.fail_after(_PROBE_LIMIT_S):
-            done = await anyio.run_process([script, "--version"], stdin=subprocess.DEVNULL, check=False)
+            done = await anyio.run_process([str(script), "--version"], stdin=subprocess.DEVNULL, check=False)
     except TimeoutError:
         return f"no answer in {_PROBE_LIMIT_S:.0f} s"
     except OSError as error:
@@ -94,10 +89,6 @@ def _bubblewrap(jail: str, worker: Path) -> list[str]:
     for directory in LIBRARIES:
         command += ["--ro-bind-try", directory, directory]
     return [*command, "--ro-bind", str(worker), "/monty", "--chdir", "/", "/monty"]
-
-
-def _script(command: Sequence[str]) -> str:
-    return f'#!/bin/sh\nulimit -c 0\nexec {shlex.join(command)} "$@"\n'
 
 
 def _worker_binary() -> Path | None:

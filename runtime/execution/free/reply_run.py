@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 from runtime.execution.free.reply import lexer
 from runtime.execution.free.reply.reader import ReplyReader
 from runtime.execution.free.scope import Position, Rejected
 from runtime.execution.free.statement import with_dollars, with_variables
+from runtime.execution.free.statement_run import StatementRun
 from runtime.execution.free.verifier import ends_turn, owed, verify, verify_say_head, verify_size
 from runtime.execution.speech.live_stream import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
@@ -33,29 +33,9 @@ _RESUME = (
 )
 
 
-class Executor(Protocol):
-    async def accept(self, source: str, remarks: Sequence[str] = (), /) -> None:
-        """Run a verified statement, preceded by `remarks`."""
-
-    async def open_stream(self, target: str, /) -> LiveStream | None:
-        """Start to show a message to `target`."""
-
-    def position(self) -> Position:
-        """The frame's current position."""
-
-    def value_of(self, name: str, /) -> Any:
-        """A variable as the next statement sees it. Raises KeyError."""
-
-    @property
-    def halted(self) -> bool:
-        """Whether nothing more of this reply may run."""
-
-    async def say_plainly(self, text: str, /) -> None:
-        """Treat a reply without statements as a message."""
-
-
 class ReplyRun:
-    """Feeds a reply to an executor. `over` says that the rest of the reply is not wanted; `rejected` why, if so.
+    """Feeds a reply to the statements of its frame. `over` says that the rest of the reply is not wanted; `rejected`
+    why, if so.
 
     After a break the reply must begin with `# resume: <count>`, or repeat every executed statement exactly (then they
     are skipped). Anything else is refused before any of it runs or is shown. Where the last statement failed (`failure`
@@ -63,13 +43,13 @@ class ReplyRun:
     """
 
     def __init__(
-        self, executor: Executor, executed: Sequence[str], failure: str | None = None, *, may_end: bool = False
+        self, statements: StatementRun, executed: Sequence[str], failure: str | None = None, *, may_end: bool = False
     ) -> None:
         """`may_end`: a reply needs no `Yld` or `Return` at its end."""
         self.over = False
         self.rejected: Rejected | None = None
         self.said_anything = False
-        self._executor = executor
+        self._statements = statements
         self._executed = [_normal(source) for source in executed]
         self._may_end = may_end
         self._failure = failure
@@ -82,7 +62,7 @@ class ReplyRun:
         self._prose = ""
         self._ran = False
         self._chars = 0
-        self._statements = 0
+        self._number = 0
 
     async def feed(self, text: str) -> None:
         self.said_anything = self.said_anything or bool(text.strip())
@@ -104,14 +84,14 @@ class ReplyRun:
         elif not self._continues:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
         elif self._prose and not self._ran and not _LIKE_CODE.search(self._prose):
-            await self._executor.say_plainly(self._prose)
+            await self._statements.say_plainly(self._prose)
             self.over = True
         elif self._prose and not self._ran:
             self._reject("format", "the reply is no Python block and no plain message", self._prose[:200])
         elif self._may_end and self._owes:
             self._reject("fence", owed(self._owes))
         elif self._may_end:
-            await self._executor.accept("await Return()")
+            await self._statements.accept("await Return()")
             self.over = True
         else:
             self._reject("end", "the reply ends without Yld or Return")
@@ -162,7 +142,7 @@ class ReplyRun:
             return
         if count.strip() == str(len(self._executed)) and not self._repeated:
             self._continues = True
-            self._statements = len(self._executed)
+            self._number = len(self._executed)
         else:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
 
@@ -172,8 +152,8 @@ class ReplyRun:
             self._refuse(too_big)
             return
         source = with_dollars(item.source, item.dollar_names)
-        self._statements += 1
-        if self._statements > MAX_STATEMENTS:
+        self._number += 1
+        if self._number > MAX_STATEMENTS:
             self._reject(
                 "length", f"more than {MAX_STATEMENTS} statements in one turn; end it with Yld or Return before"
             )
@@ -212,15 +192,15 @@ class ReplyRun:
         return self._failure is not None and self._repeated == len(self._executed) - 1
 
     def _position(self) -> Position:
-        position = self._executor.position()
+        position = self._statements.position()
         position.ended = self._final is not None
         return position
 
     async def _accept(self, source: str) -> None:
         self._stream, self._ran = None, True
         remarks, self._remarks = self._remarks, []
-        await self._executor.accept(source, remarks)
-        if self._executor.halted:
+        await self._statements.accept(source, remarks)
+        if self._statements.halted:
             self.over = True
 
     async def _on_say_started(self, item: lexer.SayStarted) -> None:
@@ -231,13 +211,13 @@ class ReplyRun:
         if rejected is not None:
             self._refuse(rejected)
             return
-        self._stream = await self._executor.open_stream(item.target)
+        self._stream = await self._statements.open_stream(item.target)
 
     async def _on_say_name(self, item: lexer.SayName) -> None:
         if self._stream is None:
             return
         try:
-            value = self._executor.value_of(item.name)
+            value = self._statements.value_of(item.name)
         except KeyError:
             value = None
         if isinstance(value, _STREAMABLE):

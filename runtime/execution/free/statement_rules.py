@@ -83,23 +83,16 @@ call it `self.current_meeting.shared_state`.\
 
 
 _FILES = ("ReadFile", "Describe", "SendFile")
-_ASK = ("Ask",)
-_REMINDERS = ("Remind",)
-_LOG = ("Log",)
-_TASKS = ("Spawn", "Result", "Tasks", "Cancel")
-_WORDS = ("Tell",)
-_EVENTS = ("Publish",)
-_MEMORY = ("Remember", "Recall")
 
 _NAMED = (
     (phrase("files"), _FILES),
-    (phrase("questions"), _ASK),
+    (phrase("questions"), ("Ask",)),
     (phrase("receipts"), _ACKNOWLEDGEMENT),
-    (phrase("reminders"), _REMINDERS),
-    (phrase("tasks"), _TASKS),
-    (phrase("words to tasks"), _WORDS),
-    (phrase("log"), _LOG),
-    (phrase("events"), _EVENTS),
+    (phrase("reminders"), ("Remind",)),
+    (phrase("tasks"), ("Spawn", "Result", "Tasks", "Cancel")),
+    (phrase("words to tasks"), ("Tell",)),
+    (phrase("log"), ("Log",)),
+    (phrase("events"), ("Publish",)),
     (phrase("artifacts"), _ARTIFACTS),
 )
 """What a program names, and the rule for it, or the calls that it is about."""
@@ -140,6 +133,7 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
 def rules_now(system: str, now: str, *, files: bool, meeting: bool, memory: bool = False) -> str:
     """The rules for what came up during a session, and which `system` lacks: people sent `files`, the agent is in a
     `meeting`, it has a `memory`, `now` shows artifacts."""
-    cases = ((files, _FILES), (meeting, _MEETINGS), (memory, _MEMORY), ("LoadArtifact(" in now, _ARTIFACTS))
+    remembers = ("Remember", "Recall")
+    cases = ((files, _FILES), (meeting, _MEETINGS), (memory, remembers), ("LoadArtifact(" in now, _ARTIFACTS))
     told = [_told(rule) for is_so, rule in cases if is_so]
     return "".join(rule for rule in told if rule not in system).strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any, cast
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -42,7 +43,7 @@ CUTS = st.lists(st.integers(1, 15), min_size=1, max_size=40)
 async def taken(text: str, cuts: Sequence[int]) -> tuple[object, ...]:
     """What came of a reply in pieces of these sizes, again and again."""
     stage = Stage({"name": "Ada", "count": 3})
-    reply = ReplyRun(stage, ())
+    reply = ReplyRun(cast("Any", stage), ())
     at = number = 0
     while at < len(text) and not reply.over:
         size = cuts[number % len(cuts)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import pytest
 
@@ -51,7 +52,7 @@ class Ran:
 
 async def answered(*statements: str) -> tuple[ReplyRun, list[str]]:
     ran = Ran()
-    run = ReplyRun(ran, [DONE, FAILED], "ZeroDivisionError: division by zero")
+    run = ReplyRun(cast("Any", ran), [DONE, FAILED], "ZeroDivisionError: division by zero")
     await run.feed("```python\n" + "\n".join(statements) + "\n```")
     await run.close()
     return run, ran.sources

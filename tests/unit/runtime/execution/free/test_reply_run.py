@@ -70,7 +70,7 @@ async def run(
 ) -> ReplyRun:
     """Feed a reply in pieces of random size."""
     text = lines if isinstance(lines, str) else "```python\n" + "\n".join(lines) + "\n```"
-    reply = ReplyRun(stage, executed, may_end=may_end)
+    reply = ReplyRun(cast("Any", stage), executed, may_end=may_end)
     draw = random.Random(seed)
     while text and not reply.over:
         size = draw.randrange(1, 12)
@@ -283,7 +283,7 @@ async def test_a_statement_that_fails_ends_the_reply() -> None:
 
 async def fed_without_end(stage: Stage, first: str, again: str) -> tuple[ReplyRun, int]:
     """Feed a reply that does not end by itself; how many characters were taken."""
-    reply = ReplyRun(stage, [])
+    reply = ReplyRun(cast("Any", stage), [])
     await reply.feed(first)
     taken = len(first)
     while not reply.over and taken < 3_000_000:
