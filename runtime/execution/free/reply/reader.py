@@ -32,7 +32,8 @@ class ReplyReader:
         self._position = 0
         self._carriage = False
         self._lexer = ReplyLexer()
-        self._statements = StatementReader()
+        self._items: list[ReplyItem] = []
+        self._statements = StatementReader(self._items)
         self._in_code = False
         self._seen_code = False
         self._in_other_block = False
@@ -49,30 +50,34 @@ class ReplyReader:
         text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
         self._text = self._text[self._position :] + text
         self._position = 0
-        return self._read(final=False)
+        self._read(final=False)
+        return self._given()
 
     def close(self) -> list[ReplyItem]:
         """The items that are complete because the reply has ended; a rest that is no statement is Broken."""
         items = self.feed("\n") if self._carriage else []
         if self._closed or self._statements.broken:
             return items
-        items.extend(self._read(final=True))
+        self._read(final=True)
         self._closed = True
         if self._in_code:
-            items.extend(self._statements.finish())
+            self._statements.finish()
         elif not self._statements.broken:
-            self._end_prose(items)
+            self._end_prose()
+        return items + self._given()
+
+    def _given(self) -> list[ReplyItem]:
+        items = self._items.copy()
+        self._items.clear()
         return items
 
-    def _read(self, *, final: bool) -> list[ReplyItem]:
-        items: list[ReplyItem] = []
+    def _read(self, *, final: bool) -> None:
         while self._position < len(self._text) and not self._statements.broken:
             step = self._read_code if self._in_code else self._read_prose
-            if not step(items, final):
+            if not step(final):
                 break
-        return items
 
-    def _read_code(self, items: list[ReplyItem], final: bool) -> bool:
+    def _read_code(self, final: bool) -> bool:
         """One token, or a fence; False when more text is needed."""
         if self._lexer.between_tokens and self._text[self._position] == "`":
             head = self._line_head(final)
@@ -80,41 +85,39 @@ class ReplyReader:
                 return False
             fence = _FENCE.match(head)
             if fence is not None:
-                self._read_fence_in_code(head, fence[1], items)
+                self._read_fence_in_code(head, fence[1])
                 return True
         token = self._lexer.next(self._text, self._position, final=final)
         if token is None:
             return False
         self._position += token.size
-        items.extend(self._statements.take(token))
+        self._statements.take(token)
         return True
 
-    def _read_fence_in_code(self, head: str, language: str, items: list[ReplyItem]) -> None:
+    def _read_fence_in_code(self, head: str, language: str) -> None:
         """The end of the code, unless the fence names Python, which means that an earlier fence was left out."""
         if language.lower() in _PYTHON and head.endswith("\n"):
             self._skip_line()
             return
-        items.extend(self._statements.finish())
+        self._statements.finish()
         self._position += len(head) - len(head.lstrip("`"))
         self._in_code = False
         self._in_prose_line = True
 
-    def _read_prose(self, items: list[ReplyItem], final: bool) -> bool:
+    def _read_prose(self, final: bool) -> bool:
         """One line, or a piece of one; False while its kind is unclear."""
         if self._in_prose_line:
             self._take_prose()
             return True
         head = self._line_head(final)
-        if head is None:
-            begun = self._text[self._position :]
-            if not self._is_unfenced_code(begun):
-                return False
-            self._begin_code(items)
-        elif self._opens_code(head):
-            self._begin_code(items)
-            self._skip_line()
-        elif self._is_unfenced_code(head):
-            self._begin_code(items)
+        if head is None and not self._is_unfenced_code(self._text[self._position :]):
+            return False
+        opens = head is not None and self._opens_code(head)
+        if opens or head is None or self._is_unfenced_code(head):
+            self._end_prose()
+            self._in_code = self._seen_code = True
+            if opens:
+                self._skip_line()
         else:
             self._take_prose()
         return True
@@ -146,15 +149,11 @@ class ReplyReader:
         self._in_other_block = True
         return False
 
-    def _begin_code(self, items: list[ReplyItem]) -> None:
-        self._end_prose(items)
-        self._in_code = self._seen_code = True
-
-    def _end_prose(self, items: list[ReplyItem]) -> None:
+    def _end_prose(self) -> None:
         text = "".join(self._prose).strip()
         self._prose.clear()
         if text:
-            items.append(ReplyProse(text))
+            self._items.append(ReplyProse(text))
 
     def _take_prose(self) -> None:
         end = self._text.find("\n", self._position) + 1 or len(self._text)
