@@ -11,6 +11,7 @@ from datetime import datetime
 import anyio
 from msgspec import Struct, field
 
+from runtime.core.background import WakeSignal
 from runtime.core.clock import Clock
 from runtime.core.ids import MessageId, ParticipantId
 from runtime.core.message import Message, StreamObserver, StreamStart
@@ -44,11 +45,7 @@ class Ack(Struct, frozen=True):
 class _Expected(Struct, eq=False):
     awaited: set[ParticipantId]
     came: list[Ack] = field(default_factory=list)
-    news: anyio.Event = field(default_factory=anyio.Event)
-
-    def tell(self) -> None:
-        news, self.news = self.news, anyio.Event()
-        news.set()
+    news: WakeSignal = field(default_factory=WakeSignal)
 
 
 class MessageAcknowledgements:
@@ -71,7 +68,7 @@ class MessageAcknowledgements:
         while len(self._expected) > self._capacity:
             _, forgotten = self._expected.popitem(last=False)
             forgotten.awaited.clear()
-            forgotten.tell()
+            forgotten.news.send()
 
     def acknowledge(self, message_id: MessageId, participant_id: ParticipantId) -> None:
         """The participant has the message. An unexpected or repeated acknowledgement changes nothing."""
@@ -79,14 +76,14 @@ class MessageAcknowledgements:
         if expected is not None and participant_id in expected.awaited:
             expected.awaited.discard(participant_id)
             expected.came.append(Ack(message_id, participant_id, self._clock.now()))
-            expected.tell()
+            expected.news.send()
 
     def give_up(self, message_id: MessageId, participant_id: ParticipantId) -> None:
         """End the waits for a participant that will never have the message."""
         expected = self._expected.get(message_id)
         if expected is not None and participant_id in expected.awaited:
             expected.awaited.discard(participant_id)
-            expected.tell()
+            expected.news.send()
 
     async def wait_for_one(self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None) -> Ack | None:
         """The acknowledgement of `by`, or the first one of anybody; None after a time limit, or when it can no longer

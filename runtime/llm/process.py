@@ -26,7 +26,7 @@ from anyio.abc import ByteReceiveStream, Process, UNIXSocketStream
 from anyio.lowlevel import checkpoint
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from runtime.core.background import beside
+from runtime.core.background import WakeSignal, beside
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMProcessLost
 from runtime.core.json_text import plain_data
@@ -80,7 +80,7 @@ class ModelProcess(anyio.AsyncContextManagerMixin):
         self._on_event = on_event
         self._wanted = anyio.Event()
         self._link: _Link | None = None
-        self._changed = anyio.Event()
+        self._linking = WakeSignal()
 
     @property
     def process_id(self) -> int | None:
@@ -101,7 +101,7 @@ class ModelProcess(anyio.AsyncContextManagerMixin):
     async def _linked(self) -> _Link:
         self._wanted.set()
         while self._link is None or self._link.is_over:
-            await self._changed.wait()
+            await self._linking.wait()
         return self._link
 
     @asynccontextmanager
@@ -133,7 +133,7 @@ class ModelProcess(anyio.AsyncContextManagerMixin):
             ours.close()
             return f"it cannot be started: {error.strerror or error}"
         link = self._link = _Link(process, await UNIXSocketStream.from_socket(ours))
-        self._note()
+        self._linking.send()
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(link.read_errors)
@@ -173,10 +173,6 @@ class ModelProcess(anyio.AsyncContextManagerMixin):
             self._on_event(ModelReady(self._model, self._clock.monotonic() - begun_s))
             for model in link.unknown:
                 self._on_event(ModelUnknown(model))
-
-    def _note(self) -> None:
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
 
 
 class _OneModel(ModelProvider):
