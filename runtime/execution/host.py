@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
+from itertools import islice
 
 import anyio
 from msgspec import Struct, field
@@ -165,10 +166,7 @@ class SessionHost(Struct, eq=False):
 
     def _depth(self, frame: Frame) -> int:
         """The number of playbooks that wait for each other down to this frame, itself included."""
-        frames, depth, state = self._session.journal.state.frames, 1, frame.state
-        while state.caller is not None and state.caller.frame in frames and depth < MAX_DEPTH:
-            state, depth = frames[state.caller.frame], depth + 1
-        return depth
+        return sum(1 for _ in islice(self._session.journal.state.stack(frame.state), MAX_DEPTH))
 
     def _check_room(self, caller: Frame, playbook: ExecutablePlaybook) -> None:
         """Raise PlaybookError when a model's statements have the largest number of playbooks in progress."""

@@ -30,7 +30,7 @@ class MemoryStanding(Struct, frozen=True):
 
 def standing_of(state: SessionState, frame: FrameState, conversation: Address, program: str) -> MemoryStanding | None:
     """Where a frame of a session stands; None where nothing is remembered or recalled."""
-    meetings = [state.meetings[one.meeting] for one in _callers(state, frame) if one.meeting in state.meetings]
+    meetings = [state.meetings[one.meeting] for one in state.stack(frame) if one.meeting in state.meetings]
     if any(meeting.place is not None or meeting.left is not None for meeting in meetings):
         return None
     if state.order is not None:
@@ -107,13 +107,6 @@ def _people(state: SessionState) -> set[PersonId]:
     return {id_ for id_ in state.people if not isinstance(id_, ScheduleId)}
 
 
-def _callers(state: SessionState, frame: FrameState) -> Iterator[FrameState]:
-    current: FrameState | None = frame
-    while current is not None:
-        yield current
-        current = state.frames.get(current.caller.frame) if current.caller else None
-
-
 def _agents(state: SessionState, frame: FrameState) -> Iterator[AgentState]:
-    for one in _callers(state, frame):
+    for one in state.stack(frame):
         yield state.agents[one.agent]

@@ -187,13 +187,8 @@ def place_of_work(state: SessionState, agent: AgentId) -> Address | None:
 
 def _place_of_frame(state: SessionState, frame: FrameState) -> Address | None:
     """The place of the innermost meeting with one that the frame, or a frame that called it, takes part in."""
-    at: FrameState | None = frame
-    while at is not None:
-        place = _held_at(state, at.meeting)
-        if place is not None:
-            return place
-        at = state.frames.get(at.caller.frame) if at.caller is not None else None
-    return None
+    places = (_held_at(state, one.meeting) for one in state.stack(frame))
+    return next((place for place in places if place is not None), None)
 
 
 def _held_at(state: SessionState, meeting: str | None) -> Address | None:

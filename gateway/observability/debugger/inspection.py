@@ -181,14 +181,11 @@ def innermost(watch: SessionWatch, agent: str) -> str | None:
 def _entries(watch: SessionWatch, agent: str, sources: ProgramSources, compiled: bool) -> Iterator[_StackEntry]:
     """The stack; empty while nothing is executed on the agent. `compiled`: places are those in the PBAsm."""
     state = watch.journal.state
-    top = innermost(watch, agent)
-    current = state.frames.get(top or "")
-    while current is not None:
+    for current in state.stack(state.frames.get(innermost(watch, agent) or "")):
         line, place = _standing(watch, current, sources, compiled)
         owner = "" if current.agent == agent else f"{state.agents[current.agent].klass}."
         meeting = f" [meeting {current.meeting}]" if current.meeting else ""
         yield _StackEntry(current.id, f"{owner}{current.playbook}{line}{meeting}", place, current.agent == agent)
-        current = state.frames.get(current.caller.frame) if current.caller else None
 
 
 def _standing(

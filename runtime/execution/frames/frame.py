@@ -218,14 +218,11 @@ files or asks them, without waiting for anybody."""
 
 def check_waits(state: SessionState, frame: Frame, call: FrameCall) -> None:
     """Raises PlaybookError where a frame, or one that waits for it, has said so much that nobody can answer."""
-    speaker = frame.state
-    place = call.place or speaker.step
+    place = call.place or frame.state.step
     by = "" if place is None else f" ({place})"
-    while speaker.spoken < MAX_UNWAITED:
-        caller = speaker.caller and state.frames.get(speaker.caller.frame)
-        if not caller:
-            return
-        speaker = caller
+    speaker = next((one for one in state.stack(frame.state) if one.spoken >= MAX_UNWAITED), None)
+    if speaker is None:
+        return
     raise PlaybookError(
         f"{speaker.playbook} has spoken {MAX_UNWAITED} times without waiting for anybody{by}. Let it wait for an "
         "answer or for a time, or say it in fewer messages"

@@ -151,13 +151,11 @@ def _listed(shown: Iterator[str], count: int, between: str = ", ") -> str:
 def stack_entries(state: SessionState, frame: FrameState) -> list[str]:
     """The call stack, innermost first: `Main:03:QUE`, `Talk:01:EXE[meeting 100]`, another's `Host.Main:03:QUE`."""
     entries = []
-    current: FrameState | None = frame
-    while current is not None:
+    for current in state.stack(frame):
         at = f":{current.step.split(':', 1)[1]}" if current.step and ":" in current.step else ""
         meeting = f"[meeting {current.meeting}]" if current.meeting else ""
         owner = "" if current.agent == frame.agent else f"{state.agents[current.agent].klass}."
         entries.append(f"{owner}{current.playbook}{at}{meeting}")
-        current = state.frames.get(current.caller.frame) if current.caller else None
     return entries
 
 

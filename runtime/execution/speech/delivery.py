@@ -117,12 +117,7 @@ class SpeechDelivery:
     def _is_handling(self, frame: str) -> bool:
         """Whether a playbook that got a message is working: what it says itself is for the chat."""
         state = self._journal.state
-        found = state.frames.get(frame)
-        while found is not None and found.caller is not None:
-            if found.caller.delivers:
-                return True
-            found = state.frames.get(found.caller.frame)
-        return False
+        return any(one.caller is not None and one.caller.delivers for one in state.stack(state.frames.get(frame)))
 
     async def hand_over(self, frame: Frame, call: FrameCall, way: Way, target: SpeechTarget, text: str) -> None:
         for index, (person, spec) in enumerate(way.handlers):

@@ -256,6 +256,12 @@ class SessionState(Struct):
         prefix = frame + ":"
         return (id_ for id_ in self.frames if id_ == frame or id_.startswith(prefix))
 
+    def stack(self, frame: FrameState | None) -> Iterator[FrameState]:
+        """A frame and those that wait for it, innermost first."""
+        while frame is not None:
+            yield frame
+            frame = self.frames.get(frame.caller.frame) if frame.caller is not None else None
+
     def open_page(self, frame: str, to: str) -> PageState | None:
         """The page that the frame's next utterance to `to` continues."""
         return next(
