@@ -34,11 +34,10 @@ class CallOutcome(Struct, frozen=True):
 
 
 class GuestError(Struct, frozen=True):
-    """The failure of the code: exception type, text and the line of the statement (from 1)."""
+    """The failure of the code: exception type and text."""
 
     type: str
     text: str
-    line: int | None = None
 
 
 class CodeSnippet(Struct, frozen=True):

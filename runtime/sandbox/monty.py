@@ -162,7 +162,6 @@ class MontyEvaluation:
             for name in sorted(snippet.functions)
             if name.count(".") == 1 and all(part in self._text for part in name.split("."))
         }
-        self._prelude_feeds = 1 if snippet.prelude or self._dotted else 0
         self._calls: list[HostCall] = []
         self._taken = 0
         self._open: dict[int, int] = {}
@@ -231,7 +230,7 @@ class MontyEvaluation:
                     await self._run(session, begin)
                 except monty.MontyCrashedError as error:
                     if last or error.timed_out:
-                        self.error = self._guest_error(error)
+                        self.error = _guest_error(error)
                         return
                 else:
                     return
@@ -250,7 +249,7 @@ class MontyEvaluation:
         except (SandboxError, monty.MontyCrashedError):
             raise
         except Exception as error:  # noqa: BLE001 - a guest can make the binding raise anything; the host goes on
-            self.error = self._guest_error(error)
+            self.error = _guest_error(error)
 
     def _park(self, snapshot: monty.AsyncFutureSnapshot) -> None:
         parked = snapshot.dump()
@@ -333,26 +332,22 @@ class MontyEvaluation:
         except (NotData, ValueError, TypeError, RecursionError) as error:
             self._unkept = f"The variable '{name}' cannot be kept: {error}"
 
-    def _guest_error(self, error: Exception) -> GuestError:
-        if isinstance(error, monty.MontyCrashedError):
-            kind = "TimeoutError" if error.timed_out else "MemoryError"
-            return GuestError(kind, f"the statement was ended with its process: {error_text(error)}")
-        if isinstance(error, monty.MontyRuntimeError | monty.MontySyntaxError):
-            text = shortened(error.display("msg"), MAX_ERROR_CHARS)
-            return GuestError(type(error.exception()).__name__, text, self._line(error.traceback()))
-        if isinstance(error, _TooManyCallsError):
-            return GuestError("RuntimeError", str(error))
-        return GuestError(type(error).__name__, error_text(error))
-
-    def _line(self, frames: list[monty.Frame]) -> int | None:
-        own = f"<python-input-{self._prelude_feeds}>"
-        return next((frame.line for frame in reversed(frames) if frame.filename == own), None)
-
     def _printed(self) -> monty.CollectString:
         return monty.CollectString(max_bytes=self._limits.printed_bytes)
 
 
 class _TooManyCallsError(Exception): ...
+
+
+def _guest_error(error: Exception) -> GuestError:
+    if isinstance(error, monty.MontyCrashedError):
+        kind = "TimeoutError" if error.timed_out else "MemoryError"
+        return GuestError(kind, f"the statement was ended with its process: {error_text(error)}")
+    if isinstance(error, monty.MontyRuntimeError | monty.MontySyntaxError):
+        return GuestError(type(error.exception()).__name__, shortened(error.display("msg"), MAX_ERROR_CHARS))
+    if isinstance(error, _TooManyCallsError):
+        return GuestError("RuntimeError", str(error))
+    return GuestError(type(error).__name__, error_text(error))
 
 
 def _answer(outcome: CallOutcome) -> monty.ExternalSettledResult:

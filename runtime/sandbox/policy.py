@@ -48,24 +48,18 @@ _NO_ATTRIBUTES = (
 _FORBIDDEN_ATTRIBUTES = frozenset(_NO_ATTRIBUTES.split())
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
-_Found = tuple[str, str] | None
-
 
 class Violation(Struct, frozen=True):
-    """The reason why a statement may not run. `rule` is one word for records, `line` counts from 1 within the
-    statement.
-    """
+    """The reason why a statement may not run. `rule` is one word for records."""
 
     rule: str
     message: str
-    line: int
 
 
 class _Place(Struct, frozen=True):
     """A node and its surroundings."""
 
     node: ast.AST
-    line: int
     depth: int
     in_function: bool
     parent: ast.AST | None
@@ -79,8 +73,7 @@ def check(tree: ast.AST, *, protected: frozenset[str] = HOST_FUNCTIONS) -> Viola
     too_big = check_size(tree)
     if too_big is not None:
         return too_big
-    found = ((place.line, _judge(place, protected)) for place in _walk(tree))
-    return next((Violation(*why, line) for line, why in found if why is not None), None)
+    return next((found for place in _walk(tree) if (found := _judge(place, protected)) is not None), None)
 
 
 def check_size(tree: ast.AST) -> Violation | None:
@@ -91,44 +84,34 @@ def check_size(tree: ast.AST) -> Violation | None:
         value = place.node.value if isinstance(place.node, ast.Constant) else None
         if isinstance(value, str | bytes):
             text_chars += len(value)
-        found = _too_big(nodes, text_chars, place.depth)
         if isinstance(value, int) and value.bit_length() > MAX_INT_BITS:
-            found = "size", f"a number has more than {MAX_INT_BITS} bits; use a shorter one"
-        if found is not None:
-            return Violation(*found, place.line)
+            return Violation("size", f"a number has more than {MAX_INT_BITS} bits; use a shorter one")
+        if nodes > MAX_NODES:
+            return Violation("size", f"the statement is too long (more than {MAX_NODES} parts); split it")
+        if text_chars > MAX_TEXT_CHARS:
+            return Violation("size", f"the statement has more than {MAX_TEXT_CHARS} characters of text; split it")
+        if place.depth > MAX_DEPTH:
+            return Violation("size", f"the statement is nested more than {MAX_DEPTH} deep; use variables")
     return None
 
 
 def _walk(tree: ast.AST) -> Iterator[_Place]:
     """All nodes, parents first, without recursion, because the tree may be deep on purpose."""
-    waiting = [_Place(tree, getattr(tree, "lineno", 1), 0, False, None)]
+    waiting = [_Place(tree, 0, False, None)]
     while waiting:
         place = waiting.pop()
         yield place
         inside = place.in_function or isinstance(place.node, _SCOPES)
-        children = [
-            _Place(child, getattr(child, "lineno", place.line), place.depth + 1, inside, place.node)
-            for child in ast.iter_child_nodes(place.node)
-        ]
-        waiting.extend(reversed(children))
+        children = [*ast.iter_child_nodes(place.node)]
+        waiting.extend(_Place(child, place.depth + 1, inside, place.node) for child in reversed(children))
 
 
-def _too_big(nodes: int, text_chars: int, depth: int) -> _Found:
-    if nodes > MAX_NODES:
-        return "size", f"the statement is too long (more than {MAX_NODES} parts); split it"
-    if text_chars > MAX_TEXT_CHARS:
-        return "size", f"the statement has more than {MAX_TEXT_CHARS} characters of text; split it"
-    if depth > MAX_DEPTH:
-        return "size", f"the statement is nested more than {MAX_DEPTH} deep; use variables"
-    return None
-
-
-def _judge(place: _Place, protected: frozenset[str]) -> _Found:
+def _judge(place: _Place, protected: frozenset[str]) -> Violation | None:
     node = place.node
     if isinstance(node, _PLUMBING):
         return None
     if not isinstance(node, _ALLOWED):
-        return "syntax", f"'{_spoken(node)}' may not be used here"
+        return Violation("syntax", f"'{_spoken(node)}' may not be used here")
     found = _judge_bindings(node, protected)
     if found is not None:
         return found
@@ -140,18 +123,18 @@ def _judge(place: _Place, protected: frozenset[str]) -> _Found:
         case ast.Import() | ast.ImportFrom():
             return _judge_import(node)
         case ast.Return() if not place.in_function:
-            return "syntax", "'return' outside a function; call Return(...)"
+            return Violation("syntax", "'return' outside a function; call Return(...)")
         case ast.comprehension(is_async=1):
-            return "syntax", "'async for' may not be used here"
+            return Violation("syntax", "'async for' may not be used here")
     return None
 
 
-def _judge_bindings(node: ast.AST, protected: frozenset[str]) -> _Found:
+def _judge_bindings(node: ast.AST, protected: frozenset[str]) -> Violation | None:
     for name in bound_names(node):
         if name in protected:
-            return "protected", f"'{name}' belongs to the runtime and may not be given another meaning"
+            return Violation("protected", f"'{name}' belongs to the runtime and may not be given another meaning")
         if name in _FORBIDDEN_NAMES or _is_dunder(name):
-            return "name", f"'{name}' may not be used here"
+            return Violation("name", f"'{name}' may not be used here")
     return None
 
 
@@ -168,21 +151,21 @@ def bound_names(node: ast.AST) -> Iterator[str]:
             yield (node.asname or node.name).partition(".")[0]
 
 
-def _judge_name(node: ast.Name, parent: ast.AST | None) -> _Found:
+def _judge_name(node: ast.Name, parent: ast.AST | None) -> Violation | None:
     if node.id in _FORBIDDEN_NAMES or _is_dunder(node.id):
-        return "name", f"'{node.id}' may not be used here"
+        return Violation("name", f"'{node.id}' may not be used here")
     if node.id == "asyncio" and not (isinstance(parent, ast.Attribute) and parent.attr == "gather"):
-        return "import", "of asyncio only 'asyncio.gather(...)' may be used"
+        return Violation("import", "of asyncio only 'asyncio.gather(...)' may be used")
     return None
 
 
-def _judge_attribute(node: ast.Attribute, parent: ast.AST | None) -> _Found:
+def _judge_attribute(node: ast.Attribute, parent: ast.AST | None) -> Violation | None:
     if node.attr.startswith("_") or node.attr in _FORBIDDEN_ATTRIBUTES:
-        return "attribute", f"the attribute '{node.attr}' may not be used here"
+        return Violation("attribute", f"the attribute '{node.attr}' may not be used here")
     if isinstance(node.ctx, ast.Store):
-        return "attribute", "attributes may not be assigned"
+        return Violation("attribute", "attributes may not be assigned")
     if node.attr == "format" and not _is_plain_format(node, parent):
-        return "format", "'.format' needs a literal text with plain fields; use an f-string"
+        return Violation("format", "'.format' needs a literal text with plain fields; use an f-string")
     return None
 
 
@@ -201,20 +184,20 @@ def _is_plain_format(node: ast.Attribute, parent: ast.AST | None) -> bool:
     )
 
 
-def _judge_import(node: ast.Import | ast.ImportFrom) -> _Found:
+def _judge_import(node: ast.Import | ast.ImportFrom) -> Violation | None:
     allowed = ", ".join(sorted(PURE_MODULES))
     modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
     for module in modules:
         if module not in PURE_MODULES or (isinstance(node, ast.ImportFrom) and node.level > 0):
-            return "import", f"'{module or '.'}' may not be imported; allowed are {allowed}"
+            return Violation("import", f"'{module or '.'}' may not be imported; allowed are {allowed}")
     for alias in node.names:
         taken_in = alias.name if isinstance(node, ast.ImportFrom) else ""
         if taken_in == "*" or taken_in.startswith("_") or taken_in in _FORBIDDEN_ATTRIBUTES | _FORBIDDEN_NAMES:
-            return "import", f"'{taken_in}' may not be imported"
+            return Violation("import", f"'{taken_in}' may not be imported")
         if modules[0] == "asyncio" and taken_in not in {"", "gather"}:
-            return "import", "of asyncio only 'gather' may be imported"
+            return Violation("import", "of asyncio only 'gather' may be imported")
         if alias.name == "asyncio" and alias.asname:
-            return "import", "asyncio may not be renamed"
+            return Violation("import", "asyncio may not be renamed")
     return None
 
 
