@@ -66,7 +66,7 @@ class ModelChain(LLMClient):
         known = [await link.client.sees() for link in self.links]
         return None if None in known else True in known
 
-    async def all_see(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+    async def all_see(self) -> bool | None:
         known = [await link.client.sees() for link in self.links]
         return False if False in known else None if None in known else True
 

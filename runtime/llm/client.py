@@ -214,9 +214,9 @@ class LLMClient(Protocol):
         """Whether what answers such a request takes pictures, by the provider's data; None when they do not say."""
         return None
 
-    async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
-        """Whether all that may answer such a request take pictures; None when their data do not say."""
-        return await self.sees(purpose, model)
+    async def all_see(self) -> bool | None:
+        """Whether all that may answer take pictures; None when their data do not say."""
+        return await self.sees()
 
     async def warm_up(self) -> None:
         """Return when the client is as fast as it will be. May be cancelled at any time."""

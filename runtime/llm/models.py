@@ -58,9 +58,8 @@ class ModelRegistry(port.LLMClient):
         client = self.all_clients.get(self.name_for(purpose, model))
         return None if client is None else await client.sees()
 
-    async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
-        client = self.all_clients.get(self.name_for(purpose, model))
-        return None if client is None else await client.all_see()
+    async def all_see(self) -> bool | None:
+        return await self.all_clients[DEFAULT].all_see()
 
     async def warm_up(self) -> None:
         for client in self.all_clients.values():

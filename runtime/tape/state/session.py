@@ -246,11 +246,6 @@ class SessionState(Struct):
         """The frames of `agent` that nobody called."""
         return [frame for frame in self.frames.values() if frame.caller is None and frame.agent == agent]
 
-    def queued(self, message: str) -> tuple[AgentState, Message] | None:
-        """The message of this id that nobody has taken yet, and whose queue it is in."""
-        found = ((agent, waiting) for agent in self.agents.values() for waiting in agent.queue)
-        return next((pair for pair in found if pair[1].id == message and message not in pair[0].posted), None)
-
     def below(self, frame: str) -> Iterator[str]:
         """The ids of `frame` and of all frames that it called, directly or not."""
         prefix = frame + ":"
