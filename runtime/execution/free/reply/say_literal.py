@@ -38,7 +38,7 @@ def _patterns(*, raw: bool, formatted: bool) -> tuple[re.Pattern[str], re.Patter
 _PATTERNS = {(raw, fmt): _patterns(raw=raw, formatted=fmt) for raw in (False, True) for fmt in (False, True)}
 
 
-def begun_say(source: str, quote: Token, line: int) -> tuple[SayStarted, SaidText] | None:
+def begun_say(source: str, quote: Token, line: int) -> tuple[SayStarted, SaidLiteral] | None:
     """The `await Say(target, "…")` as which a statement begins, when it comes to its second literal; None for another.
 
     `target=` and `message=` may be written, in this order.
@@ -47,12 +47,12 @@ def begun_say(source: str, quote: Token, line: int) -> tuple[SayStarted, SaidTex
     if head is None or "b" in quote.prefix:
         return None
     try:
-        return SayStarted(str(ast.literal_eval(head["target"])), line), SaidText(quote)
+        return SayStarted(str(ast.literal_eval(head["target"])), line), SaidLiteral(quote)
     except (SyntaxError, ValueError):
         return None
 
 
-class SaidText:
+class SaidLiteral:
     """Decodes what is said as Python would, token by token behind the first quote, until it is `over`.
 
     An escape or a placeholder that is not whole yet is kept for the next token. Adjacent literals are followed;

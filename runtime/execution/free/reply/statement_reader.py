@@ -15,7 +15,7 @@ from runtime.execution.free.reply.lexer import (
     ReplyStatement,
     Token,
 )
-from runtime.execution.free.reply.say_literal import SaidText, begun_say
+from runtime.execution.free.reply.say_literal import SaidLiteral, begun_say
 
 _COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async", "@"})
 _CONTINUATIONS = frozenset({"elif", "else", "except", "finally"})
@@ -36,7 +36,7 @@ class StatementReader:
         self._first_line = 1
         self._dollar_names: set[str] = set()
         self._literals = 0
-        self._said: SaidText | None = None
+        self._said: SaidLiteral | None = None
         self._head = ""
         self._last = Token(Kind.NEWLINE, "", 0)
         self._last_significant = self._last
