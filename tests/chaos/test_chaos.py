@@ -12,7 +12,7 @@ from tests.chaos.disk import LEFT_OUT
 from tests.chaos.plan import KINDS, kinds_of, make_plan
 from tests.chaos.run import Outcome, run
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 AROUND_THE_MODEL = ("kill workers", "cut model", "full disk", "kill server")
 OWN_SERVER = ("kill gateway and server", "kill gateway")

@@ -25,8 +25,6 @@ from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.language.case import Case, read_cases, tree
 
-pytestmark = pytest.mark.anyio
-
 CASES = read_cases()
 PEOPLE = ("Ada", "Bob")
 

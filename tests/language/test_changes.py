@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.phrases import plain
@@ -16,8 +14,6 @@ from runtime.language.syntax.source import read_paths, read_text
 from tests.language.case import read_cases
 from tests.language.frames import done_otherwise, rows
 from tests.language.test_programs import EXAMPLES, PROGRAMS
-
-pytestmark = pytest.mark.anyio
 
 FOLDER = Path(__file__).parent / "changes"
 

@@ -26,8 +26,6 @@ from runtime.language.syntax.nodes import ParsedPlaybook
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import ProgramText, read_paths, read_text
 
-pytestmark = pytest.mark.anyio
-
 
 def playbook(text: str) -> ParsedPlaybook:
     return parse(read_text(f"# A\n{text}\n", "p.pb")).agents[0].playbooks[0]

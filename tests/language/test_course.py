@@ -8,8 +8,6 @@ import pytest
 
 from tests.language.frames import done_otherwise, rows
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.parametrize("folder", ["course", "loops"])
 async def test_programs_do_what_people_read_but_for_a_table_that_only_gets_shorter(folder: str) -> None:

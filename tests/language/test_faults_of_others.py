@@ -16,8 +16,6 @@ from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 
-pytestmark = pytest.mark.anyio
-
 
 def parsed(text: str, file: str = "p.pb") -> ParsedProgram:
     return parse(read_text(text, file))

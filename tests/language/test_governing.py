@@ -14,8 +14,6 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from tests.language.frames import done_otherwise
 
-pytestmark = pytest.mark.anyio
-
 FOLDER = Path(__file__).parent / "governing"
 TABLE = {
     title: [said.removeprefix("- ") for said in part.splitlines()[1:] if said]

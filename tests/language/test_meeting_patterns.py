@@ -25,8 +25,6 @@ from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, still
 
-pytestmark = pytest.mark.anyio
-
 _DOCUMENT = (Path(__file__).parents[2] / "docs" / "programs" / "meeting-patterns.md").read_text(encoding="utf-8")
 _PATTERN = re.compile(r"^## ([^\n]+)\n(?:(?!````)[^\n]*\n)*?````markdown\n(.*?)^````$", re.DOTALL | re.MULTILINE)
 PROGRAMS = dict(_PATTERN.findall(_DOCUMENT))

@@ -19,8 +19,6 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
 from tests.fakes.ways import reached
 
-pytestmark = pytest.mark.anyio
-
 PROGRAMS = sorted(path for path in (Path(__file__).parent / "programs").iterdir() if path.is_file())
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.pb"))
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import pytest
-
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Call, Condition, Instruction, Meaning, Say, StepGroup, Think, Wait
 from tests.language.frames import does, done_otherwise, rows
-
-pytestmark = pytest.mark.anyio
 
 FOLDER = Path(__file__).parent / "talking"
 _AGENT = "\n\n# {name}\nAn agent.\n\n## public: {playbook}($thing) -> int\n### Steps\n- Return 5\n"

@@ -23,8 +23,6 @@ from runtime.core.clock import SystemClock
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 BAD = ["", "[]", "[[]]", "{}", "null", "1e999", '"text"', "{not json", '{"token": 1, "address": []}']
 
 

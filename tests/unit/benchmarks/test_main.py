@@ -9,8 +9,6 @@ from benchmarks.programs import meetings
 from benchmarks.programs.execution import Held, bare, in_frames, order_helper_talk
 from benchmarks.table import Row, show
 
-pytestmark = pytest.mark.anyio
-
 
 def test_every_benchmark_is_a_part_with_its_time() -> None:
     assert set(PARTS) == runnable()

@@ -9,13 +9,10 @@ import sys
 from pathlib import Path
 
 import anyio
-import pytest
 from anyio.abc import Process
 
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.evals.test_run import CLERK, TALK, table
-
-pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[3]
 TOKENS = (120, 3, 0)

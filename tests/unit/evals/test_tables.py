@@ -18,8 +18,6 @@ from runtime.llm.client import ChatMessage, CompletionRequest
 from tests.fakes.clock import FakeClock
 from tests.fakes.models.answering import ListedAnswers
 
-pytestmark = pytest.mark.anyio
-
 _ALL_OF_THE_RUNTIME = """
 import importlib, pkgutil, sys, runtime
 for module in pkgutil.walk_packages(runtime.__path__, "runtime."):
@@ -56,7 +54,6 @@ def test_a_line_after_which_nothing_is_seen_has_no_figure() -> None:
     assert meter.cost.unseen_chars == [0]
 
 
-@pytest.mark.anyio
 async def test_a_measured_model_counts_requests_pieces_and_tokens() -> None:
     meter = Meter(FakeClock())
     request = CompletionRequest((ChatMessage("system", "Be brief."), ChatMessage("user", "Hi")))

@@ -30,8 +30,6 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 BAD = ["", "[]", "[[]]", "{}", "null", "1e999", '"text"', "{not json", '{"at": [], "by": {}, "name": 1}', "[" * 50_000]
 each_bad = pytest.mark.parametrize("bad", BAD, ids=lambda text: text[:12])
 

@@ -34,7 +34,6 @@ def test_objects_that_stay_in_memory_are_rarely_looked_through() -> None:
     assert collections() - before <= OBJECTS // YOUNG + 1
 
 
-@pytest.mark.anyio
 async def test_a_gateway_keeps_what_exists_once_it_is_ready() -> None:
     async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
         on_ready(GatewayReady([], drain))

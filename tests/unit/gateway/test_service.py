@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import anyio
-import pytest
 from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
@@ -24,8 +23,6 @@ from runtime.core.errors import AuthFailed
 from runtime.llm.client import LLMClient
 from runtime.llm.models import NoModelClient
 from tests.fakes.crashes.world import TurboClock
-
-pytestmark = pytest.mark.anyio
 
 
 class Warming:

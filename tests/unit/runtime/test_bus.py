@@ -12,8 +12,6 @@ from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.happenings import happened
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def clock() -> FakeClock:

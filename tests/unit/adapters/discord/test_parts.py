@@ -279,7 +279,6 @@ def test_whole_bot_waits() -> None:
     assert buckets.wait_s("POST /anything", "9") == 4.0
 
 
-@pytest.mark.anyio
 async def test_wait_ends() -> None:
     clock = FakeClock()
     buckets = Buckets(clock)

@@ -12,8 +12,6 @@ from adapters.pacing.constants import CLEAN_S, DOUBT_HOLDS_S, FLOOD_MARGIN_S
 from runtime.core.errors import ConfigError
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def clock() -> FakeClock:

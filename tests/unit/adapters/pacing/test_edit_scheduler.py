@@ -18,8 +18,6 @@ from adapters.pacing.live_text import LiveCall, Progress
 from runtime.core.errors import BadMarkup, OutcomeUncertain, StreamOver
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 ROOMY = Budget(30.0, 30)
 
 

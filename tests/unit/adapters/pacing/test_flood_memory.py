@@ -15,8 +15,6 @@ from runtime.core.errors import RateLimited, StorageUnavailable
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 ROOM = Budget(1.0, 3)
 TOTAL = Budget(30.0, 30)
 

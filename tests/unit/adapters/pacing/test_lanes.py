@@ -15,8 +15,6 @@ from adapters.pacing.live_text import LiveCall
 from runtime.core.errors import NotDelivered, OutcomeUncertain, RateLimited
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 HOME = Budget(30.0, 30)
 Draws = Sequence[tuple[str, Budget]]
 

@@ -12,8 +12,6 @@ from adapters.capabilities import StreamLimits
 from tests.fakes.platforms.rich_platform import STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import shown_on
 
-pytestmark = pytest.mark.anyio
-
 LINES = "".join(f"w{number:05d} = {number}\n" for number in range(120))
 BEGINS = {
     "code": f"Here:\n\n<pre>\n{LINES}",

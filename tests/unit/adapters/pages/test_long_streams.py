@@ -11,8 +11,6 @@ from tests.fakes.platforms.bucket_platform import PRIVATE, BucketPlatform, make_
 from tests.fakes.platforms.rich_platform import STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import Show, shown_on, staged
 
-pytestmark = pytest.mark.anyio
-
 CHUNK, PER_SECOND, SECONDS = "abc ", 50, 15
 
 

@@ -14,8 +14,6 @@ from runtime.core.page import PageSpec
 from tests.fakes.platforms.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, shown_on
 
-pytestmark = pytest.mark.anyio
-
 PLAIN = rich_capabilities()
 YES_NO = (Choice("q1.y", "Yes"), Choice("q1.n", "No"))
 

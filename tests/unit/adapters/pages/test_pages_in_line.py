@@ -9,8 +9,6 @@ from runtime.core.errors import StreamOver
 from tests.fakes.platforms.rich_platform import STREAM, RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import Show, shown_on
 
-pytestmark = pytest.mark.anyio
-
 STORY = " ".join(f"w{number:05d}" for number in range(300))
 
 

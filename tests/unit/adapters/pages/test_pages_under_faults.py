@@ -17,8 +17,6 @@ from tests.fakes.platforms.bucket_platform import TOTAL
 from tests.fakes.platforms.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import ROOM, Show, shown_on
 
-pytestmark = pytest.mark.anyio
-
 WAYS = {
     "edits": rich_capabilities(),
     "streams": rich_capabilities(stream=STREAM),

@@ -14,8 +14,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.bucket_platform import GROUP, PRIVATE, Faults, make_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, staged
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.parametrize("budget", [PRIVATE, GROUP])
 @pytest.mark.parametrize("lost_answers", [0.0, 0.15])

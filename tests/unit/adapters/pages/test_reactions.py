@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
-import pytest
 from anyio.abc import TaskGroup
 
 from adapters.pacing.edit_scheduler import EditScheduler
@@ -18,8 +17,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.platforms.bucket_platform import TOTAL, BucketPlatform
 from tests.fakes.platforms.marked_platform import MarkedPlatform
 from tests.fakes.platforms.rich_platform import LOST
-
-pytestmark = pytest.mark.anyio
 
 ROOM, OTHER = Address("fake", "42"), Address("fake", "43")
 

@@ -16,8 +16,6 @@ from tests.fakes.platforms.bucket_platform import TOTAL
 from tests.fakes.platforms.rich_platform import DRAFTS, RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, Journal
 
-pytestmark = pytest.mark.anyio
-
 EDITS, PREVIEWS = rich_capabilities(), rich_capabilities(preview=DRAFTS)
 
 

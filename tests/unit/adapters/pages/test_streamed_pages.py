@@ -8,8 +8,6 @@ from runtime.core.errors import AdapterError, BadMarkup, MessageGone, OutcomeUnc
 from tests.fakes.platforms.rich_platform import LOST, NEVER_CAME, STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import shown_on
 
-pytestmark = pytest.mark.anyio
-
 STREAMS = rich_capabilities(stream=STREAM)
 
 TABLE = "| name | ok |\n|---|---|\n| one | yes |\n| tw"

@@ -17,8 +17,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.rich_platform import RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, Show, shown_on
 
-pytestmark = pytest.mark.anyio
-
 PLAIN = rich_capabilities()
 
 

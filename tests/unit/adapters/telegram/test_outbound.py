@@ -18,8 +18,6 @@ from runtime.core.errors import NotDelivered, OutcomeUncertain, ShownDiffers
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 
 def _pieces(rendered: RenderedText) -> list[tuple[str, str]]:
     units = rendered.text.encode("utf-16-le")

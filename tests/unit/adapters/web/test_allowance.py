@@ -9,8 +9,6 @@ from adapters.pacing import bucket
 from adapters.pacing.bucket import KeyedBudgets
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_burst_is_followed_by_the_rate() -> None:
     clock = FakeClock()

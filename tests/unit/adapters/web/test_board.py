@@ -23,8 +23,6 @@ from runtime.core.room import RoomPost
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 

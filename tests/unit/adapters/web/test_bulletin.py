@@ -15,8 +15,6 @@ from adapters.web.codec import WebVisitor
 from adapters.web.hub import MAX_TOLD_A_TURN, TURN_S, ConnectedPage, Hub
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 _encode = codec.activity
 
 

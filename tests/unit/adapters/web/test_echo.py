@@ -24,8 +24,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 LIMIT_S = 60
 
 

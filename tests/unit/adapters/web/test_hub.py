@@ -9,8 +9,6 @@ from adapters.web import hub
 from adapters.web.codec import WebVisitor
 from adapters.web.hub import ConnectedPage, Hub
 
-pytestmark = pytest.mark.anyio
-
 
 def browser(name: str) -> ConnectedPage:
     return ConnectedPage(WebVisitor(f"web:{name.lower()}", name))

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import pytest
-
 from adapters.web.charters import HUES, MAX_HUES, RoomHues
 from tests.fakes.observing.records import MemoryRecords
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_two_in_a_room_look_different_where_the_colours_suffice_and_keep_their_colour() -> None:

@@ -23,8 +23,6 @@ from gateway.access.people import Role
 from tests.fakes.clock import FakeClock
 from tests.unit.gateway.inbound.arrivals import event, opened, people
 
-pytestmark = pytest.mark.anyio
-
 WRONG = "WRNGCQDE"
 
 

@@ -27,8 +27,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, event, opened, people
 
-pytestmark = pytest.mark.anyio
-
 HOME = Address("test", "9", "t")
 
 

@@ -23,8 +23,6 @@ from runtime.sandbox.wrapping import WorkerWrapper
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_where_the_engine_of_a_model_file_is_missing_the_line_says_so_and_so_does_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

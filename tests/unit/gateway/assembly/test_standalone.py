@@ -17,8 +17,6 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 
-pytestmark = pytest.mark.anyio
-
 ASKING = """# Desk
 ```python
 @playbook(cli_entry=True)

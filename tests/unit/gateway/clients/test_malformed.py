@@ -26,7 +26,7 @@ from tests.fakes.protocols.malformed import malformed
 from tests.unit.gateway.features.a2a.stand import PARTNER, TASK, TaskStand
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 TOKEN = "a-token-of-the-partner-in-tests"
 RAW = ["NaN", "-Infinity", "1e999", r'"\ud800"', "[" * 150 + "]" * 150, "[" * 40_000, "1" + "0" * 400, "1" * 5_000]

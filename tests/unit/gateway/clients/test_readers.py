@@ -23,8 +23,6 @@ from tests.contract.storage_samples import T0
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 BUILDS = Reader(("build.>",), (">",), None)
 
 HOME: list[str | None] = ["client", "ci", None]

@@ -18,8 +18,6 @@ from tests.fakes.memory.shares import MemoryShareStore
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.bucket_platform import BucketPlatform
 
-pytestmark = pytest.mark.anyio
-
 ADA, BOB = LeaseHolder("ada", ttl_s=9.0), LeaseHolder("bob", ttl_s=9.0)
 
 ROOM = Budget(1.0, 3)

@@ -20,8 +20,6 @@ from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.renewing import renewing
 
-pytestmark = pytest.mark.anyio
-
 ADA = LeaseHolder("ada", ttl_s=9.0)
 
 

@@ -24,8 +24,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.renewing import renewing
 from tests.fakes.servers.shard_server import IdleServer
 
-pytestmark = pytest.mark.anyio
-
 TTL_S = 9.0
 
 

@@ -23,8 +23,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.renewing import renewing
 from tests.fakes.servers.shard_server import IdleServer
 
-pytestmark = pytest.mark.anyio
-
 TTL_S = 9.0
 STEP_S = 0.5
 NOTICED_S = 0.1

@@ -12,8 +12,6 @@ from runtime.core.errors import ConfigError, PlaybookError
 from runtime.execution.calls.remote import call_of, with_calls
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
-pytestmark = pytest.mark.anyio
-
 
 def test_a_function_is_read_as_a_playbook_with_types_defaults_and_a_description() -> None:
     def rate(currency: str, days: int = 3, *, exact: bool = False) -> list[float]:

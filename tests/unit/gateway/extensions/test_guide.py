@@ -21,8 +21,6 @@ from runtime.language.lowering.rules import RulesLowerer
 from tests.architecture.source_tree import ROOT
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 
-pytestmark = pytest.mark.anyio
-
 GUIDE = (ROOT / "docs" / "connecting" / "extending.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^(```+)\w*\n# (\S+\.(?:py|toml|pb))\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
 FOLLOWED = ("my_ext.py", "parley.toml", "greeting.pb", "status.pb", "alarm.pb")

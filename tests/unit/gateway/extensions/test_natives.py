@@ -18,8 +18,6 @@ from runtime.core.clock import SystemClock
 from runtime.core.texts import english
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 
 def told(caplog: pytest.LogCaptureFixture) -> list[Mapping[str, object]]:
     return [vars(record) for record in caplog.records if hasattr(record, "extension")]

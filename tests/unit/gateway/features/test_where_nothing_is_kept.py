@@ -31,8 +31,6 @@ from tests.unit.gateway.talks.rig import differing
 from tests.unit.runtime.sessions.commands.test_fork import seen_at
 from tests.unit.runtime.sessions.commands.test_scratch import ROOM, copied, rest_before
 
-pytestmark = pytest.mark.anyio
-
 OFF = "not remembered: memory is off for this program"
 UNKNOWN = "Desk has no playbook 'Dance'"
 NOBODY_TAKES_IT = "tasks need a gateway: here is one conversation alone"

@@ -25,8 +25,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.memory.kept_words import MemoryKeptWords
 from tests.unit.gateway.inbound.arrivals import NOW, event, opened, people
 
-pytestmark = pytest.mark.anyio
-
 HERE = Address("test", "-5", "t1")
 ASKED = InboxEvent("e1", HERE, "test:42", "Ada", "sum this up", NOW, message_id="m9", private=False)
 

@@ -29,8 +29,6 @@ from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, Kept, event, opened
 
-pytestmark = pytest.mark.anyio
-
 HOUR_S = 3600.0
 
 TTL_S = 3.0

@@ -13,8 +13,6 @@ from runtime.core.ids import SessionId
 from runtime.stores.sessions import HeldPlace
 from tests.unit.gateway.inbound.arrivals import Door, event, opened
 
-pytestmark = pytest.mark.anyio
-
 HOME, THREAD, OTHER = Address("test", "home"), Address("test", "home", "7"), Address("test", "home", "8")
 HELD = HeldPlace(HOME, SessionId("s1"), None)
 

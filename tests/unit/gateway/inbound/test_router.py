@@ -23,8 +23,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, event, opened, people
 
-pytestmark = pytest.mark.anyio
-
 HELLO, TAX, HIDDEN = (
     Route("hello", (Path("hello.pb"),), choose=True),
     Route("tax", (Path("tax.pb"),), commands=("tax",), choose=True),

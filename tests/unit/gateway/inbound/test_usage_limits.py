@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import anyio
-import pytest
 from msgspec.structs import replace
 
 from gateway.access.people import Role
@@ -22,8 +21,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
-
-pytestmark = pytest.mark.anyio
 
 
 async def door(clock: FakeClock, **limits: float) -> Door:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
 import anyio
-import pytest
 
 from gateway.jobs.runner import RETRY_S, Job, JobRunner, every
 from runtime.bus import Bus
@@ -15,8 +14,6 @@ from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
-
-pytestmark = pytest.mark.anyio
 
 MINUTE = timedelta(minutes=1)
 

@@ -27,8 +27,6 @@ from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
 from tests.unit.runtime.execution.processor.walking import compiled, main
 from tests.unit.runtime.llm.test_whisper import LIBRARIES
 
-pytestmark = pytest.mark.anyio
-
 REFUSED = ModelKeyRefused("openai/x", "main", "no such key")
 
 

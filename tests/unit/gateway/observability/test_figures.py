@@ -40,8 +40,6 @@ from tests.fakes.observing.span_tree import told_again
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.gateway.observability.tracing.test_spans import FIRST_TURN, SECOND_TURN, SHOP
 
-pytestmark = pytest.mark.anyio
-
 TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
 
 TELEGRAM = "8123456789:AAH-abcdefghijklmnopqrstuvwxyz0123456"

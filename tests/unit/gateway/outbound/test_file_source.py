@@ -14,8 +14,6 @@ from runtime.core.message import Attachment
 from tests.fakes.memory.files import MemoryFileStore
 from tests.fakes.memory.rooms import memory_tables
 
-pytestmark = pytest.mark.anyio
-
 LOBBY = Address("web", "lobby")
 
 

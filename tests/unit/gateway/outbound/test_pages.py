@@ -26,8 +26,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.bucket_platform import TOTAL
 from tests.fakes.platforms.marked_platform import MarkedPlatform
 
-pytestmark = pytest.mark.anyio
-
 ROOM, OTHER = Address("fake", "42"), Address("fake", "43")
 
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
-import pytest
 
 from gateway.overview.status import SeenPlatforms, SharedPlatforms
 from gateway.overview.strip import StripMark, strip_of
@@ -21,8 +20,6 @@ from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimi
 from runtime.tape.tape import Fact
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
-
-pytestmark = pytest.mark.anyio
 
 BOTH = {"here", "there"}
 

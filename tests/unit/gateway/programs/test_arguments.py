@@ -14,8 +14,6 @@ from runtime.language.program import Program, TriggerKind
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 
-pytestmark = pytest.mark.anyio
-
 TWO = """# Desk
 
 ## Main($city:str, days:int = 3)

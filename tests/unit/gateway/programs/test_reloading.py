@@ -19,8 +19,6 @@ from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 HELLO = "# Hello\nGreets.\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Say hello\n"
 BROKEN = HELLO + "- While\n### Stepz\n- x\n"
 

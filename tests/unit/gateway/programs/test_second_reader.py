@@ -22,8 +22,6 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from tests.fakes.models.answering import ListedAnswers, PiecedAnswer
 
-pytestmark = pytest.mark.anyio
-
 SHOP = """\
 # Shop
 

@@ -18,8 +18,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.programs.test_reloading import HELLO, Place
 from tests.unit.runtime.sessions.programs import compiled
 
-pytestmark = pytest.mark.anyio
-
 
 async def text(says: str) -> Program:
     return await compiled(f"# Asker\nAsks.\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Say {says}\n")

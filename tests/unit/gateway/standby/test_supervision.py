@@ -14,8 +14,6 @@ from gateway.standby.standby import DEATHS, LONGEST_PAUSE_S, Supervised
 from runtime.core.errors import ConfigError
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 
 class Scripted:
     """A process that ends when the test says so. One that is `deaf` minds SIGKILL alone."""

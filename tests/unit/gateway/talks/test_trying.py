@@ -20,8 +20,6 @@ from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelC
 from runtime.sandbox.executor import CallOutcome, CodeSnippet, SnippetEvaluation
 from tests.unit.gateway.talks.rig import ECHO, differing, held, refused
 
-pytestmark = pytest.mark.anyio
-
 PROGRAM = """# Shop
 Sells tea.
 
@@ -165,7 +163,6 @@ class Slow(LLMClient):
         return ()
 
 
-@pytest.mark.anyio
 async def test_the_clock_stands_while_a_model_or_a_sandbox_is_at_work_and_runs_while_what_it_gave_is_used() -> None:
     clock = TalkClock(datetime(2026, 3, 1, tzinfo=UTC))
     slow, seen = Slow(), list[str]()

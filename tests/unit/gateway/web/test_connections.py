@@ -31,8 +31,6 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
 from runtime.events.service import ConnectionsEnded
 
-pytestmark = pytest.mark.anyio
-
 SOON = ConnectionBounds(total=100, per_address=100, header_s=0.1, body_s=0.1, bytes_per_s=1e6, stuck_s=0.1)
 """Limits that end at once what is slow."""
 

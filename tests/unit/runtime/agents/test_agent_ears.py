@@ -21,8 +21,6 @@ from runtime.tape.journal import CommitBatch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct
 
-pytestmark = pytest.mark.anyio
-
 
 async def _kept(_: CommitBatch, /) -> None:
     """Nothing is written down here."""

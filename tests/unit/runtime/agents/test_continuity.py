@@ -20,8 +20,6 @@ from runtime.tape.journal import CommitBatch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 MAIN = agent("Main", python("Main", trigger="BGN When"), code="async def Main():\n    await Far.tool()\n")
 FAR = replace(agent("Far"), kind=AgentKind.MCP)
 

@@ -11,8 +11,6 @@ from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 HOST = """
 async def Main():
     agents = [await CreateAgent("Guest") for _ in range(COUNT)]

@@ -18,8 +18,6 @@ from tests.fakes.observing.calls import counted
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 MAIN = python("Main", trigger="BGN When program starts")
 
 MOVE = "async def Move(square):\n    return square + 1\n"

@@ -15,8 +15,6 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from runtime.playbooks.python import AgentModule
 
-pytestmark = pytest.mark.anyio
-
 MAIN = "# A\n\n## Main\ncli_entry: true\n"
 
 

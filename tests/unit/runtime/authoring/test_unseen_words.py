@@ -8,8 +8,6 @@ from runtime.authoring.beginnings import unseen_words
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 
-pytestmark = pytest.mark.anyio
-
 PYTHON = """# Store
 ```python
 @playbook(triggers=["When the event stock.low arrives"])

@@ -15,8 +15,6 @@ from runtime.core.message import ACK_WITHIN_S, Message, message_from_data, messa
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def clock() -> FakeClock:

@@ -16,8 +16,6 @@ from runtime.core.message import Message, MessageType
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, texts
 
-pytestmark = pytest.mark.anyio
-
 ADA = PersonId("telegram:1")
 
 

@@ -21,8 +21,6 @@ from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, texts
 
-pytestmark = pytest.mark.anyio
-
 ADA, BOB = PersonId("telegram:1"), PersonId("telegram:2")
 STREAM = StreamId("s1")
 

@@ -27,8 +27,6 @@ from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, broadcast, direct, texts
 
-pytestmark = pytest.mark.anyio
-
 
 class CustomStreamObserver:
     """Counts, as one for metrics or analytics does."""

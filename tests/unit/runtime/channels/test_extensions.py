@@ -21,8 +21,6 @@ from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, agent, direct, texts
 
-pytestmark = pytest.mark.anyio
-
 
 class Stand:
     """Channels with extensions, and what was published."""

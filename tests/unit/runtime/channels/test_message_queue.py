@@ -16,8 +16,6 @@ from runtime.core.message import Message
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, from_sender, of_meeting, texts
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def clock() -> FakeClock:

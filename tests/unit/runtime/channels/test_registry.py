@@ -11,8 +11,6 @@ from runtime.events.happening import BusEvent
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, direct
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def events() -> list[BusEvent]:

@@ -9,8 +9,6 @@ import pytest
 
 from runtime.core.background import OnDemand, beside
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_what_goes_on_beside_a_block_ends_with_it() -> None:
     ended: list[str] = []

@@ -13,8 +13,6 @@ from runtime.core.clock import until
 from runtime.core.times import SetTimes, read_times, zone_named
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 """A Monday; it is 13:00 in Berlin."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
-import pytest
 
 from runtime.bus import Bus
 from runtime.core.ids import AgentId, SessionId
@@ -25,8 +24,6 @@ from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import CommitBatch, Journal
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.unit.runtime.sessions.programs import program
-
-pytestmark = pytest.mark.anyio
 
 FRAME = "1000.0"
 

@@ -18,8 +18,6 @@ from runtime.language.program import OpCode
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from tests.fakes.ways import reached
 
-pytestmark = pytest.mark.anyio
-
 EXAMPLES = Path(__file__).parents[4] / "examples"
 GREETER = (
     "# Greeter\n\n## Main\n### Triggers\n- When program starts\n### Steps\n- Ask the user for a $name\n- End program\n"

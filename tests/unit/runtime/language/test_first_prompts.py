@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from runtime.language.compiler import compile_parsed
 from runtime.language.first_prompts import first_prompts
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentSpec
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
-
-pytestmark = pytest.mark.anyio
 
 
 async def _agent(*triggers: str, head: str = "") -> AgentSpec:

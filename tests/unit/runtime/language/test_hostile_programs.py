@@ -92,7 +92,6 @@ def test_twice_the_steps_take_twice_the_work() -> None:
     assert twice < 2.1 * once
 
 
-@pytest.mark.anyio
 async def test_a_step_that_is_too_long_is_an_error_with_its_line_and_what_to_do() -> None:
     with pytest.raises(ProgramRejected) as caught:
         await compiled(f"- Say hello\n- Say {'so ' * 2_000}")
@@ -101,29 +100,24 @@ async def test_a_step_that_is_too_long_is_an_error_with_its_line_and_what_to_do(
     assert len(str(caught.value)) < 1_000
 
 
-@pytest.mark.anyio
 async def test_a_long_gap_in_a_step_is_an_error_with_its_line() -> None:
     with pytest.raises(ProgramRejected, match=r"p\.pb:6:3: error: this step has more than 40 spaces in a row"):
         await compiled(f"- Say hello\n- Say{' ' * 20_000}hello")
 
 
-@pytest.mark.anyio
 async def test_spaces_at_the_end_of_a_step_are_no_gap() -> None:
     assert "01:QUE Say(user, Say hello)" in (await compiled(f"- Say hello{' ' * 20_000}")).program.pbasm
 
 
-@pytest.mark.anyio
 async def test_a_step_with_too_many_parts_is_left_free_as_a_whole() -> None:
     (note,) = (await compiled(f"- Ask for {', '.join(['$a'] * 500)}")).report.unclassified
     assert note.reason == "it has too many parts to be read for certain"
 
 
-@pytest.mark.anyio
 async def test_parts_within_parts_that_are_too_deep_for_a_list_are_left_free() -> None:
     result = await compiled(f"- Say x{' unless $y' * 19}")
     assert [note.reason for note in result.report.unclassified] == ["it has too many parts within each other"]
 
 
-@pytest.mark.anyio
 async def test_several_names_get_the_same_value() -> None:
     assert "01:EXE Set $a, $b and $c to 1\n" in (await compiled("- Set $a, $b and $c to 1")).program.pbasm

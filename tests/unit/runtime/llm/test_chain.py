@@ -24,8 +24,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.models.providers import Answer, ScriptedProvider, chain_of
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 REQUEST = CompletionRequest((ChatMessage("user", "go"),))
 DOWN = LLMUnavailable("down")
 

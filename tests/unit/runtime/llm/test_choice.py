@@ -119,7 +119,6 @@ async def _ollama(stream: SocketStream, body: bytes) -> None:
         await stream.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body))
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("body", "models"),
     [
@@ -136,14 +135,12 @@ async def test_ollama_is_asked_for_its_models(body: str, models: list[str] | Non
         tasks.cancel_scope.cancel()
 
 
-@pytest.mark.anyio
 async def test_no_ollama_is_none() -> None:
     async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
         port = listener.extra(SocketAttribute.local_port)
     assert await find_ollama(f"http://127.0.0.1:{port}") is None
 
 
-@pytest.mark.anyio
 async def test_silent_ollama_is_none() -> None:
     async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
         assert await find_ollama(f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}") is None

@@ -14,8 +14,6 @@ from runtime.llm.worker.services import EmbeddingServer as Asked
 from tests.fakes.models.embedding_server import EmbeddingServer
 from tests.fakes.models.meanings import vector_of
 
-pytestmark = pytest.mark.anyio
-
 TEXTS = ("is vegetarian", "lives in Oslo")
 
 

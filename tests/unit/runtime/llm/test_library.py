@@ -12,8 +12,6 @@ from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions
 from runtime.llm.worker import library
 from runtime.llm.worker.library import LiteLLMProvider
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.parametrize(
     ("said", "told"),

@@ -13,8 +13,6 @@ from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 from runtime.llm.local import LocalGGUF
 from runtime.llm.models import NoModelClient
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_no_model_answers_with_its_reason() -> None:
     client: LLMClient = NoModelClient("Set PARLEY_MODEL.")

@@ -15,8 +15,6 @@ from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, Usa
 from runtime.llm.worker.openai_server import MAX_LINE_BYTES, OpenAIServerReader
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 
-pytestmark = pytest.mark.anyio
-
 MESSAGES = (ChatMessage("user", "go"),)
 PLAIN = CompletionRequest(MESSAGES)
 EXACT = CompletionRequest(MESSAGES, temperature=0.0, schema={"type": "boolean"})

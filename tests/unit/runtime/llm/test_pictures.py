@@ -20,8 +20,6 @@ from runtime.llm.client import (
 from runtime.llm.models import ModelRegistry
 from runtime.llm.worker.openai_server import ListedPrice, messages_data
 
-pytestmark = pytest.mark.anyio
-
 SEEN = ChatMessage("user", "Look.", pictures=(PromptPicture("image/jpeg", "QUJD"),))
 
 

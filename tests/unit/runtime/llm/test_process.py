@@ -24,8 +24,6 @@ from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions
 from runtime.llm.process import MAX_PIECE_CHARS, ModelProcess
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 
-pytestmark = pytest.mark.anyio
-
 REQUEST = CompletionRequest((ChatMessage("user", "go"),))
 KEY = "sk-of-the-provider"
 

@@ -15,8 +15,6 @@ from runtime.llm.client import ChatMessage, CompletionRequest, Usage
 from runtime.llm.models import ReadingAhead
 from tests.fakes.people.talk import Model, Reply
 
-pytestmark = pytest.mark.anyio
-
 REQUEST = CompletionRequest((ChatMessage("user", "go"),))
 ANSWER = Reply("one two three four five", usage=Usage(3, 5))
 

@@ -17,8 +17,6 @@ from runtime.llm.frames import Frame, FrameReader, packed
 from runtime.llm.worker.relay import PAUSE_S, Relay
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 REQUEST = CompletionRequest((ChatMessage("user", "go"),))
 KEY = "sk-of-the-provider"
 

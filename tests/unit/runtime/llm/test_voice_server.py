@@ -19,8 +19,6 @@ from tests.fakes.models.sounds import opus
 from tests.fakes.models.voice_server import Heard, VoiceServer
 from tests.fakes.protocols.malformed import malformed
 
-pytestmark = pytest.mark.anyio
-
 SAID = CompletionRequest(
     (), TRANSCRIBE, recording=VoiceRecording("voice.ogg", "audio/ogg", base64.b64encode(opus(3.0)).decode())
 )

@@ -21,8 +21,6 @@ from runtime.llm.client import TRANSCRIBE, CompletionRequest, ModelOptions, Voic
 from runtime.llm.local import LocalWhisper, check_model, download, folder_of, is_there
 from runtime.llm.worker.services import VoiceServer
 
-pytestmark = pytest.mark.anyio
-
 LIBRARIES = str(Path(tests.fakes.libraries.__file__).parent)
 
 

@@ -19,8 +19,6 @@ from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import WorkerWrapper, wrap_worker
 from tests.unit.runtime.sandbox.hostile import HOSTILE
 
-pytestmark = pytest.mark.anyio
-
 FUNCTIONS = frozenset({"Say", "Step", "Agent.Play"})
 
 

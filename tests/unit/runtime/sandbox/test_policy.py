@@ -27,8 +27,6 @@ from runtime.sandbox.policy import HOST_FUNCTIONS, check
 from runtime.sandbox.wrapping import LANDLOCK, WorkerWrapper, wrap_worker
 from tests.unit.runtime.sandbox.hostile import HOSTILE
 
-pytestmark = pytest.mark.anyio
-
 NEEDED = [
     'await Say("user", f"Nice to meet you, {name!r:>10}!")',
     'await Var("__", "Greeted Ada.")',

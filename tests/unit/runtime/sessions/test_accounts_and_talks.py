@@ -8,7 +8,6 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
-import pytest
 
 from runtime.core.ids import SessionId
 from runtime.execution.frames.loop import FrameLoop
@@ -24,8 +23,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking
 from tests.unit.runtime.sessions.programs import agent, program, python
-
-pytestmark = pytest.mark.anyio
 
 INTERVIEW = """
 ## Interview

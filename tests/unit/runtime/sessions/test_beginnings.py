@@ -27,8 +27,6 @@ from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 GONE = address_of(SessionId("0" * 32))
 """Where a task was whose session is deleted."""
 

@@ -16,8 +16,6 @@ from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 LONG = """```python
 await Step("Main:01:QUE")
 await Say("user", "The first sentence of a long answer.")

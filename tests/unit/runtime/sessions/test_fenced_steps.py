@@ -14,8 +14,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
-pytestmark = pytest.mark.anyio
-
 CODE = """
 async def Pay():
     return "paid"

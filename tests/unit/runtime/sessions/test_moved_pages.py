@@ -12,8 +12,6 @@ from tests.fakes.crashes.world import ADDRESS
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, seen_at
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 TOPIC = replace(ADDRESS, thread="t7")
 ALONE = Address("test", "alone with test:Ada")
 MOVED = english()("session.moved") + "\n\n"

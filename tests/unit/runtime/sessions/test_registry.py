@@ -20,8 +20,6 @@ from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_what_waited_when_the_shard_was_lost_is_taken_once_when_it_comes_back(sandbox: MontySandbox) -> None:
     async with talking(echo(), Model(), sandbox) as talk:

@@ -18,8 +18,6 @@ from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 
 def echo() -> Program:
     """An agent that repeats what people say, for ever."""

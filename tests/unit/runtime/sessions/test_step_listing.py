@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
@@ -14,8 +12,6 @@ from runtime.tape.step_listing import stretches
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm
 from tests.unit.runtime.sessions.programs import program as program_of
-
-pytestmark = pytest.mark.anyio
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 

@@ -13,8 +13,6 @@ from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage, among_sessions
 from runtime.stores.sessions import SessionRecord
 
-pytestmark = pytest.mark.anyio
-
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
 
 

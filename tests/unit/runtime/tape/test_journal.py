@@ -25,8 +25,6 @@ from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact, session_tape
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 FRAME = {"agent": "1000", "pb": "Main", "args": [], "kwargs": {}, "version": "1"}
 CALL = {"f": "1000.0", "pos": "0", "name": "WaitForMessage", "dig": "d"}
 

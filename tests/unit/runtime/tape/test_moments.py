@@ -6,15 +6,11 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from runtime.core.ids import AgentId, SessionId, TapeId
 from runtime.tape.fold import apply_fact
 from runtime.tape.snapshot import EVERY, Snapshot, TapeMoments, snapshot_of
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
-
-pytestmark = pytest.mark.anyio
 
 S = SessionId("s")
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,7 +14,7 @@ from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TelegramPlatform
 from tests.fakes.telegram.server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("warm_starts")]
+pytestmark = pytest.mark.usefixtures("warm_starts")
 
 
 async def _check(directory: Path, **variables: str) -> tuple[int, dict[str, str], str]:

@@ -184,7 +184,6 @@ def test_a_line_is_read_when_it_is_waited_for_and_ctrl_c_ends_the_wait(tmp_path:
         assert process.wait(timeout=120) == 130
 
 
-@pytest.mark.anyio
 async def test_a_line_that_nobody_waits_for_any_more_is_for_who_asks_next(monkeypatch: pytest.MonkeyPatch) -> None:
     reads, writes = os.pipe()
     with os.fdopen(reads, encoding="utf-8") as pipe:

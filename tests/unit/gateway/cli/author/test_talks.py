@@ -96,7 +96,6 @@ def test_steps_that_no_talk_reached_are_named_in_english(tmp_path: Path) -> None
     assert "Main:02" not in said
 
 
-@pytest.mark.anyio
 async def test_answers_are_recorded_once_and_replayed_without_a_model(tmp_path: Path) -> None:
     replies = [Reply("What is your name?"), Reply("Ada"), Reply("Nice to meet you, Ada!")]
     talk = '## A\n- Ada: Hello\n- …\n- Ada: I am Ada.\n- Greeter: … Ada …\n- expect: $name is "Ada"\n'

@@ -18,8 +18,6 @@ from gateway.cli.author.editor.server import ProgramServer
 from gateway.cli.commands import app
 from runtime.language.diagnostics import Span
 
-pytestmark = pytest.mark.anyio
-
 LOOSE, NEAT = "#  A\nHello.  \n", "# A\nHello.\n"
 ROOT = Path(__file__).parents[5]
 

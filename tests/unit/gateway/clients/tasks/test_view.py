@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
-import pytest
-
 from gateway.clients.tasks.view import MAX_SAID, QuestionOfTask, TaskView, TaskViews
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
@@ -117,7 +115,6 @@ class Tapes:
         raise NotImplementedError
 
 
-@pytest.mark.anyio
 async def test_looking_again_reads_only_what_is_new_and_each_who_looks_has_a_view_of_their_own() -> None:
     tapes = Tapes(a=facts(BEGUN, begun(), PageFinished("2", "hello")))
     views = TaskViews(tapes)
@@ -128,7 +125,6 @@ async def test_looking_again_reads_only_what_is_new_and_each_who_looks_has_a_vie
     assert (tapes.given, len(again.said), again.asks) == (3, 1, {})
 
 
-@pytest.mark.anyio
 async def test_the_words_of_a_question_are_found_with_the_task_that_asks_it() -> None:
     deep = facts(
         BEGUN,

@@ -26,8 +26,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.protocols.a2a_schema import validate
 from tests.unit.gateway.features.a2a.stand import PARTNER, TASK, TaskStand
 
-pytestmark = pytest.mark.anyio
-
 URL = "https://hooks.example.org/parley"
 HERE = LeaseHolder("here", 10.0)
 

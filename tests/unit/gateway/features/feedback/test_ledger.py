@@ -19,8 +19,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
-pytestmark = pytest.mark.anyio
-
 ASK = block('await Step("Main:01:QUE")', 'await Say("user", "Where to?")', 'await Yld("user")')
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import anyio
-import pytest
 
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
@@ -15,8 +14,6 @@ from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.fakes.servers.listening import ScriptedListener
 from tests.unit.gateway.features.files.test_received_files import CLERK, OTHER, PHOTO, seen, words
 from tests.unit.gateway.features.voice.test_spoken_words import HEARD, NOTE, quotation
-
-pytestmark = pytest.mark.anyio
 
 PICTURES = ("receipt.jpg", "other.jpg", "third.jpg")
 THIRD = Attachment("third.jpg", "image/jpeg", "test:4", 2_000)

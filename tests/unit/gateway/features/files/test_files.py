@@ -16,8 +16,6 @@ from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 READER = program(agent("Reader", llm("Main", "01:QUE Do what is said; YLD for user", begins=True)))
 CSV = Attachment("sales.csv", "text/csv", "test:1", 11)
 PHOTO = Attachment("cat.png", "image/png", "test:2", 2_000)

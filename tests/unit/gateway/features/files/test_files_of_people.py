@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from runtime.core.files import file_id
 from runtime.core.message import Attachment
 from runtime.language.program import Program
@@ -16,9 +14,6 @@ from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.unit.gateway.features.files.test_received_files import PHOTO, PLAN, seen, words
 from tests.unit.runtime.sessions.programs import agent, compiled, program, python
-
-pytestmark = pytest.mark.anyio
-
 
 IN_PYTHON = """
 # Clerk

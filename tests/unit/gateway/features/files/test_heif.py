@@ -15,8 +15,6 @@ from gateway.features.files.worker import pictures
 from gateway.features.files.worker.limits import Found, NotRead
 from gateway.features.files.worker.main import read_file
 
-pytestmark = pytest.mark.anyio
-
 MEGABYTE = 1024 * 1024
 
 

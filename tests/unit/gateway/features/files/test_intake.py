@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from adapters.web.adapter import WebAdapter
 from gateway.features.files.node import StoredFileIntake
 from gateway.features.files.reading import FileRemark, Reading, ReadPart
@@ -20,8 +18,6 @@ from tests.fakes.clock import HastyClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.fakes.memory.files import MemoryFileStore
 from tests.fakes.memory.rooms import memory_tables
-
-pytestmark = pytest.mark.anyio
 
 LOBBY = Address("web", "lobby")
 PHOTO = Attachment("receipt.jpg", "text/plain", "web:1", 9)

@@ -15,8 +15,6 @@ from gateway.features.files.node import WorkerReader
 from gateway.features.files.reading import FileRemark, ReadLimits
 from tests.fakes.documents import pdf_bomb, pdf_of_itself, picture, pixel_bomb, word
 
-pytestmark = pytest.mark.anyio
-
 ROOT = Path(__file__).parents[4]
 MEGABYTE = 1024 * 1024
 

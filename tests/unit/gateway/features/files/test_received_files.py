@@ -6,7 +6,6 @@ import base64
 import random
 
 import anyio
-import pytest
 
 from runtime.core.errors import LLMRefused, LLMUnavailable
 from runtime.core.message import Attachment
@@ -17,8 +16,6 @@ from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-pytestmark = pytest.mark.anyio
 
 CLERK = program(
     agent("Clerk", llm("Main", "01:QUE Say(user, Say what you see); YLD for user", "02:JMP 01", begins=True))

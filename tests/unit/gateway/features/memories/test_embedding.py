@@ -17,8 +17,6 @@ from tests.fakes.clock import HastyClock
 from tests.fakes.people.talk import Model, Reply
 from tests.unit.gateway.features.voice.test_listening import PAYER
 
-pytestmark = pytest.mark.anyio
-
 TEXTS = ["is vegetarian", "lives in Oslo"]
 VECTORS = [b"\x01\x02", b"\xff\x03"]
 GIVEN = Reply("\n".join(base64.b64encode(one).decode() for one in VECTORS), usage=Usage(9, cost_usd=0.001, model="m"))

@@ -18,8 +18,6 @@ from runtime.stores.memories import MemoryScope, StoredMemory
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.models.meanings import Embedding
 
-pytestmark = pytest.mark.anyio
-
 ADAS = MemoryScope("person", "cook", "test:Ada")
 PAYER = BilledPerson(SessionId("s"), Address("test", "1"), "test:Ada")
 QUESTION = "What shall we cook for her?"

@@ -27,8 +27,6 @@ from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.fakes.remembering import memories_of, remembering
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, walked
 
-pytestmark = pytest.mark.anyio
-
 ELSEWHERE = Address("fake", "another private chat")
 GROUP = Address("fake", "group")
 NONE = "nothing"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from gateway.features.memories.books import Memories, Silence
@@ -25,8 +24,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.fakes.remembering import memories_of
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
-
-pytestmark = pytest.mark.anyio
 
 HERE, HALL = Address("fake", "here"), Address("fake", "hall")
 ORDERING = """

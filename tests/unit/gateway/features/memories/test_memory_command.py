@@ -15,8 +15,6 @@ from runtime.language.program import Program
 from runtime.stores.memories import NOBODY, MemoryScope, StoredMemory
 from tests.unit.gateway.inbound.arrivals import NOW, TEXTS, Door, event, opened
 
-pytestmark = pytest.mark.anyio
-
 ADA, BOB = "test:42", "test:43"
 PRIVATE, GROUP = MemoryScope("person", "one", ADA), MemoryScope("place", "one", "test:7")
 DATE = f"{NOW:%Y-%m-%d}"

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-
 from gateway.features.memories.books import Meanings
 from gateway.features.memories.node import memories_part
 from gateway.features.memories.settings import MemorySettings
@@ -22,8 +20,6 @@ from tests.fakes.models.meanings import Embedding
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.fakes.remembering import memories_of, remembering
 from tests.unit.runtime.sessions.programs import agent, program, walked
-
-pytestmark = pytest.mark.anyio
 
 ELSEWHERE = Address("fake", "another private chat")
 NONE = "nothing"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio.lowlevel
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -27,8 +26,6 @@ from tests.fakes.models.meanings import Embedding
 from tests.fakes.people.talk import Reply, Talk, _Pieces, talking
 from tests.fakes.remembering import memories_of
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
-
-pytestmark = pytest.mark.anyio
 
 PEOPLE = ("Ada", "Bob", "Carol")
 PROGRAMS = ("cook", "coach")

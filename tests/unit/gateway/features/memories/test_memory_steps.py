@@ -18,8 +18,6 @@ from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.remembering import memories_of
 from tests.unit.runtime.sessions.programs import compiled
 
-pytestmark = pytest.mark.anyio
-
 COOK = """---
 memory: {memory}
 ---

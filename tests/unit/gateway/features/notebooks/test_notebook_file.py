@@ -9,8 +9,6 @@ import pytest
 from gateway.features.notebooks.store import MAX_ENTRY_BYTES, UNREADABLE_LINE
 from gateway.features.notebooks.writing import LINES_AT_ONCE, BadLine, Portion, ReadFile, portions
 
-pytestmark = pytest.mark.anyio
-
 LINE = b'{"id":1,"kind":"message","payload":{"text":"\xe6\x95\xb0"}}\n'
 
 

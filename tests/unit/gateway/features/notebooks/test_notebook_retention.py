@@ -15,8 +15,6 @@ from runtime.events.service import NotebooksRetired
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.notebooks import MemoryNotebooks
 
-pytestmark = pytest.mark.anyio
-
 DAY_S = timedelta(days=1).total_seconds()
 
 

@@ -28,8 +28,6 @@ from gateway.features.notebooks.store import Draft, EntryRange, NotebookEntry, e
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.notebooks import MemoryNotebooks
 
-pytestmark = pytest.mark.anyio
-
 
 def draft(text: str, kind: str = "message", date: str = "2026-11-23T09:00:00+00:00") -> Draft:
     return Draft(kind, entry_line(kind, {"role": "user", "parts": [{"text": text}]}, {}, date))

@@ -8,8 +8,6 @@ import pytest
 from gateway.features.participants.client import NotTaken, Replaced, SeatRefused, connect
 from tests.fakes.people.participants import TOKEN, Reception, reception, wire
 
-pytestmark = pytest.mark.anyio
-
 
 async def answer_all(made: Reception, count: int) -> list[str]:
     """Answer so many messages; their texts."""

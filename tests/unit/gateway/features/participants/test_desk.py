@@ -13,8 +13,6 @@ from runtime.sessions.inbound.participants import SeatAct
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from tests.fakes.people.participants import SEAT, TOKEN, reception, wire
 
-pytestmark = pytest.mark.anyio
-
 
 async def refusal(url: str, **headers: str) -> int:
     """The status with which a connection is refused."""

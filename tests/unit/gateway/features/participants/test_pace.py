@@ -7,8 +7,6 @@ import pytest
 from gateway.features.participants.door import FRAMES_AT_ONCE, FRAMES_PER_S, _Pace
 from tests.fakes.clock import HastyClock
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_some_come_at_once_and_the_others_at_their_pace() -> None:
     clock = HastyClock()

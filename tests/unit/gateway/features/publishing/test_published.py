@@ -24,8 +24,6 @@ from tests.fakes.people.talk import Model, block, talking
 from tests.fakes.published import events_of
 from tests.unit.runtime.sessions.programs import agent, compiled, program, python
 
-pytestmark = pytest.mark.anyio
-
 ORDERS = ClientScopes(events_write=("orders.>",), triggers=("store",))
 STORE = """
 async def Restock(item, event):

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
 import anyio
-import pytest
 
 from gateway.features.pushes.door import MAX_WAITING, Pusher
 from gateway.features.pushes.subscriptions import LISTED_S, Subscription, Subscriptions, Wishes
@@ -17,8 +16,6 @@ from runtime.core.room import RoomMessage
 from tests.contract.storage_samples import T0
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
-
-pytestmark = pytest.mark.anyio
 
 BROWSER = Subscription("https://fcm.googleapis.com/fcm/send/1", "p", "a")
 

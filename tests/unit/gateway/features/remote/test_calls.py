@@ -17,7 +17,7 @@ from runtime.language.program import AgentSpec
 from tests.fakes.people.remote_stand import Stand, by_http, by_stdio, in_memory, program_of, remote, standing
 from tests.fakes.protocols.mcp_server import Ledger, build, busy, guarded, of_2025, over_http
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("warm_servers")]
+pytestmark = pytest.mark.usefixtures("warm_servers")
 
 
 @pytest.fixture

@@ -24,8 +24,6 @@ from runtime.tape.facts.session import ModelAnswered
 from runtime.tape.tape import Fact, session_tape
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 SESSION = SessionId("s" * 32)
 AUTO = ReportSettings().ask_model

@@ -27,8 +27,6 @@ from tests.fakes.people.talk import Model, Reply
 from tests.fakes.sleepers import Sleepers
 from tests.unit.gateway.features.reports.test_reports import OWNER, SECRET, Office
 
-pytestmark = pytest.mark.anyio
-
 
 def said(**answer: object) -> Reply:
     return Reply(json.dumps(answer))

@@ -36,8 +36,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import SPAN, agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 OWNER = Address("test", "owner")
 SECRET = "sk-very-secret-key"
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from gateway.access.admission import AccessRules, PlatformAccess
@@ -18,8 +17,6 @@ from runtime.core.texts import english
 from runtime.stores.inbox import NOTICE, InboxEvent
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
-
-pytestmark = pytest.mark.anyio
 
 HERE = Address("telegram", "-7")
 MESSAGE = InboxEvent("1", HERE, "telegram:42", "Ada", "ding", datetime(2026, 1, 1, tzinfo=UTC), program="a")

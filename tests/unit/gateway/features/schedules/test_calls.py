@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gateway.features.schedules.settings import ScheduleSettings
 from runtime.core.ids import ScheduleId
 from runtime.language.program import Program
@@ -11,8 +9,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python
-
-pytestmark = pytest.mark.anyio
 
 
 def planner() -> Program:

@@ -57,8 +57,6 @@ thread = 7
 program = "a"
 """
 
-pytestmark = pytest.mark.anyio
-
 
 def read(tmp_path: Path, toml: str) -> Settings:
     (tmp_path / "parley.toml").write_text(toml)
@@ -166,7 +164,6 @@ def test_the_line_is_that_of_the_table_that_is_wrong(tmp_path: Path) -> None:
         load(environment={"PARLEY_CRON": "x"}, directory=tmp_path)
 
 
-@pytest.mark.anyio
 async def test_several_nodes_say_it_once_and_make_up_for_one_missed_time(tmp_path: Path) -> None:
     clock, done = FakeClock(), MemoryRecords()
     leases = MemoryLeaseStore(clock)

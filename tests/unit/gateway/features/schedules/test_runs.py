@@ -21,8 +21,6 @@ from tests.fakes.sleepers import Sleepers
 from tests.unit.gateway.features.schedules.test_schedules import Desk as Conversation
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 KEY = f"{ADDRESS.key} schedule.1"
 
 

@@ -27,8 +27,6 @@ from tests.fakes.memory.schedules import MemorySchedules
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 DAY_S = 86_400.0
 SHARD = shard_of(ADDRESS.key)
 

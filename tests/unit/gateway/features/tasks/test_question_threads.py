@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from runtime.core.address import Address
@@ -13,8 +12,6 @@ from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.gateway.features.tasks.test_task_questions import ASKED, HEARING, ONE, asked, guided, shown
-
-pytestmark = pytest.mark.anyio
 
 CLOSED = english()("session.question_thread_closed")
 ONLY = english()("session.question_thread_only")

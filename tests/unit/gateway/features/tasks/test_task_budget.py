@@ -14,8 +14,6 @@ from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 MAIN = """
 async def Main():
     try:

@@ -23,8 +23,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 GUIDE = """
 async def Choose():
     return await Ask("Which way?")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import compiled
-
-pytestmark = pytest.mark.anyio
 
 DESK = """# Desk
 

@@ -22,8 +22,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 RESEARCHER = """
 async def Study(topic):
     return "all about " + topic

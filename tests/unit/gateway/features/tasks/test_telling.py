@@ -24,8 +24,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, compiled, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 RESEARCHER = """
 async def Listen():
     heard = await WaitForMessage("orderer")

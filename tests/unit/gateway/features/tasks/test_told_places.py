@@ -14,8 +14,6 @@ from runtime.stores.orders import TaskLimits, TaskOrder
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 TEAM, SHOP, TASK_ID = Address("test", "team"), Address(CLIENT, "shop"), SessionId("5" * 32)
 CODE = """
 async def Low(item: str):

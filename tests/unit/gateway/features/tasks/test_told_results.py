@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-pytestmark = pytest.mark.anyio
 
 STUDY = """
 async def Study(topic):

@@ -19,8 +19,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.memory.usage import MemoryUsage
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
 
-pytestmark = pytest.mark.anyio
-
 TODAY = date(2026, 1, 1)
 
 

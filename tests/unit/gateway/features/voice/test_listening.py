@@ -25,8 +25,6 @@ from tests.fakes.memory.counters import MemoryCounters
 from tests.fakes.people.talk import Model, Reply
 from tests.unit.gateway.features.files.test_files import FilesAtHand
 
-pytestmark = pytest.mark.anyio
-
 PAYER = BilledPerson(SessionId("s"), Address("test", "1"), "test:Ada")
 NOTE = Attachment("voice.ogg", "audio/ogg", "file:1", 2_000)
 

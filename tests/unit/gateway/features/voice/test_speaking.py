@@ -24,8 +24,6 @@ from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.people.talk import Model, Reply
 from tests.unit.gateway.features.voice.test_listening import PAYER
 
-pytestmark = pytest.mark.anyio
-
 HERE = Address("test", "1")
 
 

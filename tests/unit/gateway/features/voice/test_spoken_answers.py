@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import anyio
-import pytest
 from msgspec.structs import replace
 
 from gateway.features.voice.speech import VOICE_TYPE
@@ -18,8 +17,6 @@ from tests.unit.gateway.features.files.test_files import DeadlyFiles, FilesAtHan
 from tests.unit.gateway.features.files.test_received_files import CLERK
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, program, python
-
-pytestmark = pytest.mark.anyio
 
 ADA = "test:Ada"
 

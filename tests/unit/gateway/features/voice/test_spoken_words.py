@@ -22,8 +22,6 @@ from tests.unit.gateway.features.tasks.test_task_questions import ASKED, ONE, as
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 NOTE = Attachment("voice.ogg", "audio/ogg", "test:1", 2_000)
 OTHER = Attachment("other.ogg", "audio/ogg", "test:2", 2_000)
 HINT = "These are the words that I heard. To correct them, reply to this message with the right ones."

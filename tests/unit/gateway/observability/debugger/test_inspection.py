@@ -24,8 +24,6 @@ from tests.unit.gateway.observability.debugger.stand import (
 )
 from tests.unit.runtime.sessions.meetings.test_shared_state import talk_of
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(
     tmp_path: Path, sandbox: MontySandbox

@@ -14,8 +14,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model
 from tests.unit.gateway.observability.debugger.stand import ASK, ASKS, NAMED, PICKS, Debugged, debugged, guide_in
 
-pytestmark = pytest.mark.anyio
-
 MOMENTS = 14
 """How often a session stands when it is gone through by single moments."""
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gateway.observability.debugger.sources import ProgramSources, StopSpot
 from tests.unit.runtime.sessions.programs import compiled
-
-pytestmark = pytest.mark.anyio
 
 TEXT = "# Asker\nAsks.\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Say hello\n"
 

@@ -11,8 +11,6 @@ from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 
-pytestmark = pytest.mark.anyio
-
 ROOT = Path(__file__).parents[5]
 EXAMPLES = sorted((ROOT / "examples").glob("*.pb"))
 

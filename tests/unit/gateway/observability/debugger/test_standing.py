@@ -29,8 +29,6 @@ from tests.unit.gateway.observability.debugger.stand import (
 from tests.unit.runtime.sessions.programs import agent, llm
 from tests.unit.runtime.sessions.programs import program as program_of
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path, sandbox: MontySandbox) -> None:
     file, program = await guide_in(tmp_path)

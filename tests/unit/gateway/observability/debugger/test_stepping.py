@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.sandbox.monty import MontySandbox
@@ -26,8 +24,6 @@ from tests.unit.gateway.observability.debugger.stand import (
 )
 from tests.unit.runtime.sessions.programs import agent, llm
 from tests.unit.runtime.sessions.programs import program as program_of
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbox: MontySandbox) -> None:

@@ -24,8 +24,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.protocols.dap_client import DapClient, Refused, debugging
 from tests.unit.gateway.observability.debugger.stand import ASKS, debugged, guide_in
 
-pytestmark = pytest.mark.anyio
-
 
 def framed(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)

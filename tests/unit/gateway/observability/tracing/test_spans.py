@@ -29,8 +29,6 @@ from tests.fakes.people.remote_stand import in_memory, standing
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
-pytestmark = pytest.mark.anyio
-
 
 class Kept(SpanProcessor):
     """Finished spans."""

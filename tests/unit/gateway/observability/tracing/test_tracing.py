@@ -28,8 +28,6 @@ from runtime.events.happening import BusEvent
 from tests.fakes.observing.span_collector import KEYS, Collector, collecting
 from tests.fakes.servers.ports import free_port
 
-pytestmark = pytest.mark.anyio
-
 ROOT = Path(__file__).parents[5]
 HEADERS = {"authorization": KEYS, "x-langfuse-ingestion-version": "4"}
 

@@ -18,8 +18,6 @@ from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.gateway.observability.test_figures import gauges, values
 from tests.unit.gateway.observability.tracing.test_spans import told
 
-pytestmark = pytest.mark.anyio
-
 SHOP = """\
 # Shop
 

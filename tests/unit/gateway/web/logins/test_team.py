@@ -21,8 +21,6 @@ from gateway.web.logins.team import (
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
-pytestmark = pytest.mark.anyio
-
 ATTEMPT = "an attempt of a browser"
 
 

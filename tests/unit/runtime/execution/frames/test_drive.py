@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 from runtime.core.ids import AgentId, SessionId
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame, FrameCall
@@ -16,8 +14,6 @@ from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.state.frames import CallRecord
 from tests.fakes.clock import FakeClock
-
-pytestmark = pytest.mark.anyio
 
 
 async def _unwritten(_: CommitBatch, /) -> None:

@@ -19,8 +19,6 @@ from runtime.tape.journal import CommitBatch, Journal
 from runtime.tape.tape import Fact
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 CALL = FrameCall("0", "Bank.pay", (5,))
 
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import pytest
-
 from runtime.execution.free.reply_run import ReplyRun
 from runtime.execution.free.scope import Position
 from runtime.execution.speech.live_stream import LiveStream
-
-pytestmark = pytest.mark.anyio
 
 DONE = "first = 1"
 FAILED = "second = first / 0"

@@ -14,8 +14,6 @@ from runtime.execution.speech.live_stream import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
 from tests.unit.runtime.execution.free.test_verifier import position
 
-pytestmark = pytest.mark.anyio
-
 STEP_1, STEP_2 = 'await Step("Main:01:QUE")', 'await Step("Main:02:QUE")'
 HELLO = 'await Say("user", "Hello!")'
 

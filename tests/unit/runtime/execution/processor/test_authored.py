@@ -8,8 +8,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 SHOP = '''
 from datetime import date
 from itertools import count

@@ -10,8 +10,6 @@ from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.execution.processor.walking import main, walking
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
-pytestmark = pytest.mark.anyio
-
 WEATHER = '''
 @playbook
 async def GetWeather(city: str) -> str:

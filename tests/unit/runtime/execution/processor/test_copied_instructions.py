@@ -11,8 +11,6 @@ from runtime.language.instructions.direct_speech import is_instruction
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 ASKS = "Ask the user which pizza they want"
 TELLS = main("- Tell the user that we are closed on Mondays", "- End program")
 

@@ -7,8 +7,6 @@ import pytest
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_break_and_continue_are_about_the_innermost_loop(sandbox: MontySandbox) -> None:
     steps = (

@@ -7,8 +7,6 @@ import pytest
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 
 def chosen(answer: str) -> str:
     return f'{{"answer": "{answer}"}}'

@@ -5,16 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import pytest
-
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import talking
 from tests.unit.runtime.execution.processor.computed import Computed, accepted, done
 from tests.unit.runtime.execution.processor.hostile import PEOPLE, HostileModel
 from tests.unit.runtime.execution.processor.walking import compiled, main
-
-pytestmark = pytest.mark.anyio
 
 TALKS = 60
 

@@ -7,8 +7,6 @@ import pytest
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 ASKS = ("- Ask the user for the $day:str", "- $left = Book(day=$day)", '- Say "{left}"', "- End program")
 BOOK = '''
     @playbook

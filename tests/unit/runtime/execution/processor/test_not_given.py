@@ -10,8 +10,6 @@ from runtime.core.texts import load_texts
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 ASKED = "- Ask the user for their $phone:str"
 SKIPS = "I'd rather not say", '{"does": "skip"}'
 

@@ -9,8 +9,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking
 
-pytestmark = pytest.mark.anyio
-
 BANK = '''
 @playbook(pure=True)
 async def Find(number: int) -> str:

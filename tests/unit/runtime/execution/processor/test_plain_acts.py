@@ -8,8 +8,6 @@ from runtime.language.vocabulary.phrase import phrase
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 NAMED = main("- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
 MILK = main("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
 HANDS_OVER = """

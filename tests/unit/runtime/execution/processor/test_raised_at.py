@@ -11,8 +11,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.execution.processor.walking import Walk, compiled, main, walking
 
-pytestmark = pytest.mark.anyio
-
 SHIP = '''
 @playbook
 async def Ship(parcels: list) -> float:

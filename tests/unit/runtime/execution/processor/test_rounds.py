@@ -12,8 +12,6 @@ from tests.fakes.people.talk import talking
 from tests.language.test_meeting_patterns import Reader
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking
 
-pytestmark = pytest.mark.anyio
-
 NEVER: Rules = {
     "choose: ": "no",
     "say: ": "A joke.",

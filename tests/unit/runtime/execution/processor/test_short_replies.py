@@ -8,8 +8,6 @@ from runtime.execution.questions.form import OutcomeChoice, UnderstandQuestion, 
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 BRANCH = main(
     "- Ask the user for their $name:str",
     "- If the name sounds royal",

@@ -9,8 +9,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Reply
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 BANK = '''
 @playbook
 async def Pay(amount: int) -> bool:

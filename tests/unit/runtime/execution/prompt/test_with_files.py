@@ -14,8 +14,6 @@ from runtime.llm.client import ChatMessage, CompletionRequest, VisionRecord
 from runtime.tape.journal import Journal
 from tests.fakes.people.talk import Model, Reply
 
-pytestmark = pytest.mark.anyio
-
 
 class Shelf:
     """Contents by url; the text of one is its url."""

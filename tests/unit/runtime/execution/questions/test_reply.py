@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from runtime.execution.questions.reply import Begin, MissingAnswer, QuestionReply, Sections
 from runtime.llm.client import MAX_ANSWER_CHARS
 
-pytestmark = pytest.mark.anyio
-
 
 def divided(asked: int, *pieces: str) -> dict[int, str]:
     """The answers by their numbers."""

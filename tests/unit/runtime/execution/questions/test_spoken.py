@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from runtime.execution.questions.form import WrongAnswer
 from runtime.execution.questions.spoken import SpeechCleaner, spoken
 
-pytestmark = pytest.mark.anyio
-
 VALUES = {"name": "Ada", "order.total": "40", "order": "an order", "said": "{name}"}
 
 

@@ -13,8 +13,6 @@ from runtime.core.ids import StreamId
 from runtime.execution.frames.loop import MAX_HASTE_S, FrameLoop, RepeatedPauses
 from runtime.execution.speech.live_stream import LiveStream, SpokenText
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, object]]:

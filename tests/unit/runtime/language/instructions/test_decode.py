@@ -40,8 +40,6 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import OpCode, PlaybookSpec, Step
 from tests.language.test_programs import EXAMPLES, PROGRAMS
 
-pytestmark = pytest.mark.anyio
-
 SPAN = Span("test.pb", 1)
 BELOW = Step("01.01", OpCode.QUE, "Say(user, Go on)", SPAN)
 

@@ -19,8 +19,6 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths
 from tests.fakes.models.answering import ListedAnswers
 
-pytestmark = pytest.mark.anyio
-
 SOURCE = """# Clerk
 
 ## Main

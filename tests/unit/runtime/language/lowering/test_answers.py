@@ -11,8 +11,6 @@ from runtime.language.program import Step
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 
-pytestmark = pytest.mark.anyio
-
 ANSWERS = condition_grammar().classes["ANSWER"]
 YES = [" ".join(words) for words, value in ANSWERS if value == "yes"]
 NO = [" ".join(words) for words, value in ANSWERS if value == "no"]

@@ -21,8 +21,6 @@ from runtime.language.program import OpCode, Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
 
-pytestmark = pytest.mark.anyio
-
 _SENTENCES = st.sampled_from(
     [
         *("Ask the user for their $name:str and $age", "Tell the user about $x", "Greet them", "Is it right?"),

@@ -75,7 +75,6 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
             assert parse(read_text(text, file)).agents
 
 
-@pytest.mark.anyio
 @settings(max_examples=300, deadline=None)
 @given(st.lists(_PIECES, max_size=25))
 async def test_any_mixture_of_the_language_is_compiled_or_refused(rows: list[str]) -> None:
@@ -126,7 +125,6 @@ def test_places_count_characters_not_bytes() -> None:
     assert caught.value.diagnostics[0].span == Span("program.pb", 2, 18)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("title", ["café noir", "ÉtatCivil", "日本 語", "ﬁne Art", "straße", "ǆ x", "İstanbul"])
 async def test_names_of_any_script_come_back_from_what_was_compiled(title: str) -> None:
     once = (await compile_parsed(parsed(f"# {title}\n\n## {title}\n- Think\n"), lowerer=RulesLowerer())).program
@@ -176,7 +174,6 @@ def test_only_the_first_mistakes_are_told() -> None:
     assert len(caught.value.diagnostics) == 50
 
 
-@pytest.mark.anyio
 async def test_prompts_are_a_list_of_messages_and_come_back_from_pbasm() -> None:
     prompts = ("What is open?", "Order: a cake")
     for written in ("['What is open?', 'Order: a cake']", "\n- What is open?\n- 'Order: a cake'"):

@@ -13,8 +13,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 LONG = "All about Oslo. " + "It rains. " * 100
 
 CODE = f"""

@@ -18,8 +18,6 @@ from tests.unit.runtime.sessions.crashes.test_crashes import run
 from tests.unit.runtime.sessions.inbound.test_declared_people import MAIN, human, with_people
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 WORDS = """
 async def words(*parts):
     for part in parts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from runtime.core.errors import LLMTimeout
@@ -10,8 +9,6 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
-
-pytestmark = pytest.mark.anyio
 
 HALF = Reply('```python\nawait Say("user", "the beginning of a long', breaks=LLMTimeout("the model fell silent"))
 

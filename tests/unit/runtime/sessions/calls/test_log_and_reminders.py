@@ -19,8 +19,6 @@ from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 MAIN = python("Main", trigger="BGN When program starts")
 
 

@@ -21,8 +21,6 @@ from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 
 def approval(arguments: str = '"Ship it?", ["Yes", "No"]', before: str = "pass") -> Program:
     code = f"""

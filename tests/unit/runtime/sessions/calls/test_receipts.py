@@ -19,8 +19,6 @@ from tests.fakes.people.player import Player, says
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 READS = """
 async def Listen():
     for message in await WaitForMessage("*"):

@@ -16,8 +16,6 @@ from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.inbound.test_declared_people import MAIN, human
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 TAX = """
 async def Main():
     while True:

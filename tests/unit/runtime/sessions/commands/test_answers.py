@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
-
-pytestmark = pytest.mark.anyio
 
 WORKER = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
 

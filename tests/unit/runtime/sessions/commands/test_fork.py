@@ -18,8 +18,6 @@ from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.commands.test_undo import asker, counter, press, turn, undone, worker
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 LOST = english()("session.fork_lost")
 FIRST = "🌱 This continues another conversation, from after Ada said “{text}”. What is said here stays here."
 

@@ -15,8 +15,6 @@ from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, opened, there
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 MAIN = python("Main", trigger="BGN When program starts")
 
 HOST = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import pytest
 from msgspec.structs import replace
 
 from runtime.core.address import Address
@@ -19,8 +18,6 @@ from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-pytestmark = pytest.mark.anyio
 
 RESULT = "🌱 The conversation in the second place has ended. Its last words: “{text}”"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import anyio
-import pytest
 
 from runtime.bus import Bus
 from runtime.channels.extensions import ChannelExtension, ExtendedChannels
@@ -23,8 +22,6 @@ from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
 from tests.unit.runtime.sessions.commands.test_merge import ender
 from tests.unit.runtime.sessions.commands.test_undo import counter, turn, worker
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-pytestmark = pytest.mark.anyio
 
 ROOM = Address(SCRATCH, "c0ffee")
 HOST = AgentId("1000")

@@ -16,8 +16,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 STOPPED = "⏹ Stopped. The next message starts the program over."
 
 

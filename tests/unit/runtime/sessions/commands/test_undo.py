@@ -14,8 +14,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 BEGINNING = "↩️ Undone. We are back to before Ada said “hi”, at the very beginning. Write to start again."
 
 

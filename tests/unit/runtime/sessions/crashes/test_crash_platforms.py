@@ -11,8 +11,6 @@ from tests.fakes.crashes.rig import PLATFORMS
 from tests.sampling import sample
 from tests.unit.runtime.sessions.crashes.crash_sweep import Run, random_runs
 
-pytestmark = pytest.mark.anyio
-
 RUNS = 40
 """A platform; longer sweeps by hand, see `crash_sweep`."""
 

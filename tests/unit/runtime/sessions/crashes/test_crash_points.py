@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
-import pytest
-
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.sampling import RUNS, Sample
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.programs.tales import HELLO
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_story_dies_at_every_one_of_its_points_over_all_turns(sandbox: MontySandbox) -> None:

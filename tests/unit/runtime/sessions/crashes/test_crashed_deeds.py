@@ -25,8 +25,6 @@ from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 from tests.unit.runtime.sessions.crashes.programs.tasks import TASKS, ordering
 from tests.unit.runtime.sessions.crashes.test_crashes import check, lived, run
 
-pytestmark = pytest.mark.anyio
-
 
 def check_tasks(world: World, case: Case) -> None:
     """Each order is taken once, each result comes once to whoever ordered it, and each word once to whom it is for."""

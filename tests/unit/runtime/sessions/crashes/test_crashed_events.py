@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from gateway.clients.scopes import ClientScopes
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World, live
@@ -15,8 +13,6 @@ from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 from tests.unit.runtime.sessions.crashes.test_crashes import check
 from tests.unit.runtime.sessions.programs import agent, program, python
-
-pytestmark = pytest.mark.anyio
 
 SHOP = """
 async def Main():

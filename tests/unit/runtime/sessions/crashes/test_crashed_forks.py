@@ -21,8 +21,6 @@ from tests.unit.runtime.sessions.crashes.crash_sweep import check as check_rig
 from tests.unit.runtime.sessions.crashes.programs.lineage import FORKED_ELSEWHERE, FORKING
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 
-pytestmark = pytest.mark.anyio
-
 
 def check_fork(world: World, case: Case) -> None:
     check(world, case)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from runtime.sandbox.monty import MontySandbox
 from tests.sampling import sample
 from tests.unit.runtime.sessions.crashes.programs.meetings import ASKED, UNANSWERED
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_nobody_is_asked_oftener_when_the_process_dies_at_any_one_point(sandbox: MontySandbox) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from msgspec.structs import replace
 
 from runtime.core.texts import english
@@ -12,8 +11,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS, Scripted, World, live
 from tests.sampling import sample
 from tests.unit.runtime.sessions.programs import agent, program, python
-
-pytestmark = pytest.mark.anyio
 
 TOPIC = replace(ADDRESS, thread="t1")
 ECHO = """

@@ -27,8 +27,6 @@ from tests.unit.runtime.sessions.crashes.crash_sweep import check as check_rig
 from tests.unit.runtime.sessions.crashes.programs.places import HELD, HELD_IN_PLACES
 from tests.unit.runtime.sessions.crashes.test_crashes import check
 
-pytestmark = pytest.mark.anyio
-
 PLACE = Address("test", "1", "t1")
 
 

@@ -21,8 +21,6 @@ from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_sweep import LIMIT_S, Company
 from tests.unit.runtime.sessions.programs import agent, program, walked
 
-pytestmark = pytest.mark.anyio
-
 PIECE_S = 0.4
 
 PLACES: Mapping[str, Capabilities] = {

@@ -14,8 +14,6 @@ from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_sweep import LIMIT_S, Company
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 TOLD = "".join(f"Sentence {number} of the story. " for number in range(20))
 CODE = """
 import asyncio

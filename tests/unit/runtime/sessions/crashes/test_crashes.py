@@ -18,8 +18,6 @@ from tests.unit.runtime.sessions.crashes.crash_cases import CASES
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 
-pytestmark = pytest.mark.anyio
-
 W = TypeVar("W", bound=World)
 
 

@@ -25,8 +25,6 @@ from tests.fakes.protocols.mcp_server import Ledger
 from tests.sampling import sample
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 ASKED = '🔧 I want to call Weather.buy(what="bread"). Is that allowed?'
 
 SHOPPING = """

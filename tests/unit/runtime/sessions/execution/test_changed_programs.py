@@ -16,8 +16,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, steps, triggers
 
-pytestmark = pytest.mark.anyio
-
 NEWS = "The program has changed in the meantime ({}). We continue with the new version."
 CANNOT = "⚠️ This conversation cannot continue: {}. /new starts another."
 

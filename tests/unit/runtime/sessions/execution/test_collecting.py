@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import anyio
-import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import AgentSpec, Program
@@ -13,8 +12,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.crashes.programs.collecting import TALKER
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-pytestmark = pytest.mark.anyio
 
 TAX = """
 async def Answer():

@@ -9,8 +9,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
-pytestmark = pytest.mark.anyio
-
 
 def errand(*lines: str) -> Program:
     return program(agent("Main", llm("Main", *lines, begins=True)))

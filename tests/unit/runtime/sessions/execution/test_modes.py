@@ -13,8 +13,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
 
-pytestmark = pytest.mark.anyio
-
 CODE = """
 async def Fetch(city):
     await Var("fetched", city)

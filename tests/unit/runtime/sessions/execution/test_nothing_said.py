@@ -11,8 +11,6 @@ from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.parametrize("text", ['""', '"  \\n"', "pieces()", "pieces(' ', '')"])
 @pytest.mark.parametrize("target", ["user", "Ada", "agent 1000"])

@@ -9,8 +9,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, walked
 
-pytestmark = pytest.mark.anyio
-
 CODE = """
 import asyncio, sys
 

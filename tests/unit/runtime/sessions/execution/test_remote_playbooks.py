@@ -23,7 +23,7 @@ from tests.fakes.protocols.mcp_server import Ledger, build, over_http
 from tests.sampling import sample
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("warm_servers")]
+pytestmark = pytest.mark.usefixtures("warm_servers")
 
 
 @pytest.fixture

@@ -12,8 +12,6 @@ from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
-pytestmark = pytest.mark.anyio
-
 CODE = """
 async def Main():
     await Say("user", "waiting")

@@ -15,8 +15,6 @@ from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, still
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 SPOKEN = f"has spoken {MAX_UNWAITED} times without waiting for anybody"
 
 

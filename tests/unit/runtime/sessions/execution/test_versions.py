@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import anyio
-import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
-
-pytestmark = pytest.mark.anyio
 
 NEWS = "The program has changed in the meantime ({}). We continue with the new version."
 GREET = block(

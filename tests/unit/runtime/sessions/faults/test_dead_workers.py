@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
-import pytest
 
 from runtime.core.errors import NoWorker
 from runtime.language.program import Program
@@ -19,8 +18,6 @@ from runtime.sandbox.monty import MontyEvaluation, MontySandbox, SandboxLimits
 from tests.fakes.people.talk import Model, block, talking
 from tests.sampling import sample
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-pytestmark = pytest.mark.anyio
 
 COUNT = "for _ in range(40000): pass"
 

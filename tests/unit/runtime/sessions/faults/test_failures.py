@@ -35,8 +35,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 GIVEN_UP = "I could not process what you just sent"
 
 

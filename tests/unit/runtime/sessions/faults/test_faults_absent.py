@@ -25,8 +25,6 @@ from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.channels.messages import A, B, direct
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 MAIN = python("Main", trigger="BGN When program starts")
 
 

@@ -10,8 +10,6 @@ from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.execution.free.test_reply_run import Stage, run
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 CODE = """
 async def Answer(messages):
     await Say("Main", f"an echo of {messages}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import pytest
-
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
@@ -15,8 +13,6 @@ from runtime.tape.tape import UNREADABLE, Fact
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.commands.test_undo import counter
-
-pytestmark = pytest.mark.anyio
 
 LOCKED = (
     "This conversation is encrypted with a key that is missing now, so it cannot continue. Your message is kept, and "

@@ -11,8 +11,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.commands.test_undo import counter, undone
 
-pytestmark = pytest.mark.anyio
-
 
 class Losing(World):
     """Loses the answer to the commit that takes a certain event; `applied` says whether it takes effect."""

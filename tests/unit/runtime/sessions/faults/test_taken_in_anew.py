@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import anyio
-import pytest
 from msgspec.structs import replace
 
 from runtime.bus import Bus
@@ -20,8 +19,6 @@ from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.people.talk import Model
 from tests.unit.runtime.sessions.programs import agent, program, python
-
-pytestmark = pytest.mark.anyio
 
 CODE = """
 async def Main():

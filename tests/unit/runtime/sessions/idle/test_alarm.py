@@ -21,8 +21,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.memory.timers import MemoryTimers
 
-pytestmark = pytest.mark.anyio
-
 DAY_S = 86_400.0
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import anyio
-import pytest
 
 from runtime.core.address import TASK_PLATFORM, Address
 from runtime.core.ids import SessionId
@@ -20,8 +19,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
-
-pytestmark = pytest.mark.anyio
 
 CROWD = [Address("test", f"room {number}") for number in range(3 * AT_ONCE)]
 

@@ -34,8 +34,6 @@ from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo
 from tests.unit.runtime.tape.random_facts import Facts
 
-pytestmark = pytest.mark.anyio
-
 ROOMS = [Address("test", f"room {number}") for number in range(20)]
 GREETING = block('await Step("Main:01:QUE")', 'await Say("user", "Hello to you!")', 'await Yld("user")')
 

@@ -20,8 +20,6 @@ from tests.fakes.people.talk import Model, talking
 from tests.fakes.sleepers import SHARD, Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 HOUR_S = 3600.0
 
 

@@ -12,8 +12,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 MAIN = python("Main", trigger="BGN When program starts")
 
 

@@ -11,8 +11,6 @@ from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
-pytestmark = pytest.mark.anyio
-
 CODE = """
 async def LookUpTaxCodes():
     await Now()

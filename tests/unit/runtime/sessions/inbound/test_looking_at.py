@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.models.providers import ScriptedProvider, chain_of
 from tests.fakes.people.talk import talking
 from tests.unit.runtime.execution.processor.walking import compiled, main
-
-pytestmark = pytest.mark.anyio
 
 ASKS = main("- Ask the user what to do", "- Tell the user what was done", "- End program")
 

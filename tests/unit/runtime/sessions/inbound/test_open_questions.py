@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import anyio
-import pytest
 from anyio import wait_all_tasks_blocked
 from msgspec.structs import replace
 
@@ -17,8 +16,6 @@ from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
-
-pytestmark = pytest.mark.anyio
 
 CLOSED = english()("session.question_thread_closed")
 ONE = """

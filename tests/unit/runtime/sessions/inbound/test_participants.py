@@ -21,9 +21,6 @@ from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stag
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
-
 ASK = """
 async def Main():
     await Say("Scout", "Where does the path lead?")

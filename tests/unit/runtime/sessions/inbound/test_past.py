@@ -15,8 +15,6 @@ from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.unit.gateway.features.files.test_received_files import CLERK, words
 
-pytestmark = pytest.mark.anyio
-
 BEFORE = Quote("m0", "Bo", "the site is down", "said", person="test:43")
 PICTURE = Attachment("chart.png", "image/png", "test:7", 9)
 

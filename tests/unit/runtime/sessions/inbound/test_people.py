@@ -13,8 +13,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 ASK = block('await Step("Main:01:QUE")', 'await Say("user", "Where to?")', 'await Yld("user")')
 ON = block('await Say("user", "I see.")', 'await Yld("user")')
 

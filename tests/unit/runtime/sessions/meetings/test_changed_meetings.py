@@ -13,8 +13,6 @@ from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 HOST = """
 async def Main():
     await Say("user", f"we chose {await Talk()}")

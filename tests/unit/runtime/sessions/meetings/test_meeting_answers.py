@@ -15,8 +15,6 @@ from tests.unit.runtime.sessions.meetings.test_meeting_life import LISTENS, fact
 from tests.unit.runtime.sessions.meetings.test_meeting_people import ALICE, ASKED, CAROL
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, python
 
-pytestmark = pytest.mark.anyio
-
 BOTH = {"required_attendees": ["Ada", "Bo"]}
 BEGINS = 'await WaitForMessage("user")\n    await Say("user", f"{await Talk()}")'
 """When both are known."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
-import pytest
 
 from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits
@@ -16,8 +15,6 @@ from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import HOST, PLACE, Stage, opened, seen_at
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, post, still
 from tests.unit.runtime.sessions.programs import agent, program, python
-
-pytestmark = pytest.mark.anyio
 
 GUEST = """
 # Guest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import Program, Trigger, TriggerKind
@@ -10,8 +9,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN, facts, guest, hosted, post, still
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
-
-pytestmark = pytest.mark.anyio
 
 TALKS = """
 async def Join():

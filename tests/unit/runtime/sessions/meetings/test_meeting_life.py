@@ -15,8 +15,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 LISTENS = """
 async def Join():
     while True:

@@ -11,7 +11,6 @@ from types import FrameType
 from typing import Any
 
 import anyio
-import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import AgentKind, AgentSpec
@@ -20,8 +19,6 @@ from tests.fakes.people.talk import Model, block, talking
 from tests.fakes.sleepers import SHARD, Sleepers
 from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN, facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_of_several_meeting_playbooks_the_trigger_decides_and_what_fits_none_is_refused(

@@ -20,8 +20,6 @@ from tests.unit.runtime.sessions.meetings.test_meeting_people import ALICE, CARO
 from tests.unit.runtime.sessions.meetings.test_meetings import Script, meets
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 CUE = "Meeting has started. Host, please start the meeting."
 WAITS = block('await Yld("meeting")')
 DONE = 'await Var("__", "done")', "await Return(None)"

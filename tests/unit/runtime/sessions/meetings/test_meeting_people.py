@@ -11,8 +11,6 @@ from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.programs import SPAN
 
-pytestmark = pytest.mark.anyio
-
 ALICE, CAROL = (AgentSpec(name, AgentKind.HUMAN, SPAN) for name in ("Alice", "Carol"))
 
 COUNTS = """

@@ -11,8 +11,6 @@ from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, post, still
 from tests.unit.runtime.sessions.programs import agent, python
 
-pytestmark = pytest.mark.anyio
-
 FROM_OUTSIDE = """
 # Host
 ## Main

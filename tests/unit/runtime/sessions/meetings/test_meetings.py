@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
@@ -12,8 +11,6 @@ from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
-
-pytestmark = pytest.mark.anyio
 
 HOST = """
 async def Main():

@@ -14,8 +14,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 HOST = """
 async def Main():
     await Say("user", "hello")

@@ -10,8 +10,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
-pytestmark = pytest.mark.anyio
-
 MAIN = python("Main", trigger="BGN When program starts")
 
 GUEST = """

@@ -10,8 +10,6 @@ from tests.language.test_meeting_patterns import Reader
 from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted
 
-pytestmark = pytest.mark.anyio
-
 RULES = {
     "say: .*late": "Too late.",
     "say: .*Hello": "Hello.",

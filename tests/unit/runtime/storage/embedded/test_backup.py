@@ -22,8 +22,6 @@ from runtime.storage.embedded.data_directory import exclusive_use
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 
-pytestmark = pytest.mark.anyio
-
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 COUNT = "{parley:count}"
 

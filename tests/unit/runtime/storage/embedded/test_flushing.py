@@ -16,8 +16,6 @@ from runtime.events.happening import unheard
 from runtime.storage.embedded.valkey import FLUSH_EVERY_S, keep_flushed
 from tests.fakes.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
-
 
 class Disk:
     """Stands for fsync: which files were flushed, and whether the disk refuses."""

@@ -27,8 +27,6 @@ from runtime.storage.embedded.data_directory import SOCKET_PATH_LIMIT, exclusive
 from runtime.storage.embedded.server_binary import find_server_binary
 from runtime.storage.embedded.valkey import RESTARTS_PER_MINUTE, EmbeddedValkey, server_arguments
 
-pytestmark = pytest.mark.anyio
-
 ONCE = Retry(NoBackoff(), 0)
 
 OWNER = """

@@ -30,8 +30,6 @@ from tests.fakes.protocols.a2a_agent import (
 )
 from tests.fakes.servers.ports import free_port
 
-pytestmark = pytest.mark.anyio
-
 DONE = {"task": task("COMPLETED", artifacts=data_artifact({"north": 2}))}
 SKILL = "find_path"
 

@@ -19,8 +19,6 @@ from tests.fakes.crashes.world import TurboClock
 from tests.fakes.protocols.a2a_agent import Agent, data_artifact, task
 from tests.fakes.protocols.malformed import WRONG, malformed
 
-pytestmark = pytest.mark.anyio
-
 URL = "http://agent.test"
 SPEC = RemoteSpec("a2a", Path(), URL)
 RAW = ("", "null", "[]", "[" * 50_000, '{"jsonrpc": "2.0"', "1e999", "\ud800", "data: x\n\n", '{"id": NaN}')

@@ -18,8 +18,6 @@ from tests.fakes.models.providers import ScriptedProvider, chain_of
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.execution.processor.walking import compiled, main
 
-pytestmark = pytest.mark.anyio
-
 ASKS = ("- Greet the user", "- If it is late", "  - Tell the user to sleep", "- End program")
 
 

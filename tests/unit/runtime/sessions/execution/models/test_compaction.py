@@ -24,8 +24,6 @@ from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.sampling import sample
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
-pytestmark = pytest.mark.anyio
-
 CHAT = program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user", begins=True)))
 BUDGET = 2_000
 LONG = "x" * 400

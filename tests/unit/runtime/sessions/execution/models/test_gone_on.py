@@ -14,8 +14,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Reply
 from tests.unit.runtime.execution.processor.walking import main, walking
 
-pytestmark = pytest.mark.anyio
-
 BEGUN = "The river rises in the hills behind the old mill, and from there it flows "
 REST = "down to the sea, which it reaches after nine days."
 WHOLE = BEGUN + REST

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import anyio
-import pytest
 from msgspec.structs import replace
 
 from runtime.core.errors import LLMRateLimited, LLMTimeout, NoModelSet
@@ -13,8 +12,6 @@ from runtime.language.program import PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
-
-pytestmark = pytest.mark.anyio
 
 BUSY = (
     "⚠️ I cannot continue: the language model is too busy right now. "

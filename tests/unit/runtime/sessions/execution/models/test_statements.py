@@ -10,8 +10,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, walked
 
-pytestmark = pytest.mark.anyio
-
 HELP = "02:QUE Help the user choose a wine"
 
 

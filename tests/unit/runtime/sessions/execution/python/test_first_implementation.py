@@ -9,8 +9,6 @@ from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import compiled
 
-pytestmark = pytest.mark.anyio
-
 
 def shop(code: str, below: str = "") -> str:
     """A program whose Main, in Python, begins."""

@@ -14,8 +14,6 @@ from runtime.tape.state.session import SessionState
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 
 def main(code: str, *more: object) -> Program:
     """An agent whose Main begins."""

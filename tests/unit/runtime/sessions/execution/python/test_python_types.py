@@ -10,8 +10,6 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, compiled, program, python
 
-pytestmark = pytest.mark.anyio
-
 
 async def said(code: str, sandbox: MontySandbox) -> list[str]:
     """What a conversation shows whose agent has this Python, and whose Main begins."""

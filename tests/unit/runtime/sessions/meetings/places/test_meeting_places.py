@@ -23,8 +23,6 @@ from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 TEXTS = english()
 PLACE = Address("test", "1", "t1")
 HOME_LINK = " [The conversation it belongs to](at:test:1)"

@@ -40,8 +40,6 @@ from tests.unit.runtime.sessions.meetings.places.test_meeting_places import (
 )
 from tests.unit.runtime.sessions.programs import agent, program, python
 
-pytestmark = pytest.mark.anyio
-
 
 async def leave(talk: Talk, *, planned: bool) -> None:
     """The node gives the shard away, or has lost it."""
