@@ -13,6 +13,7 @@ from hypothesis import settings
 
 import gateway.built_in_calls  # noqa: F401 - the facts and calls of features
 from gateway.__main__ import collect_rarely
+from runtime.execution.frames.loop import FrameLoop
 from tests.copies import folders_of
 from tests.e2e.warm_starts import SERVERS, WarmStarts
 from tests.fakes.servers.valkey import RealValkey
@@ -53,9 +54,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    """Everything runs on asyncio, on one loop as long as there is something that tests share, such as a browser."""
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Everything runs on one loop as long as there is something that tests share, such as a browser.
+
+    It is the gateway's: Python playbooks need the loop that knows when they are quiet.
+    """
+    return "asyncio", {"loop_factory": FrameLoop}
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ import pytest
 
 from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
-from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.instructions.decode import decode
@@ -30,13 +29,7 @@ PEOPLE = ("Ada", "Bob")
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Python playbooks need the loop that knows when they are quiet."""
-    return "asyncio", {"loop_factory": FrameLoop}
-
-
-@pytest.fixture(scope="module")
-async def sandbox(anyio_backend: object) -> AsyncIterator[MontySandbox]:
+async def sandbox() -> AsyncIterator[MontySandbox]:
     """Real workers, the same for all cases."""
     async with MontySandbox(limits=SandboxLimits(feed_s=2.0)) as made:
         yield made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,11 @@ import pytest
 from runtime.authoring.program import lint
 from runtime.core.json_text import plain_data
 from runtime.execution.calls.table import SIGNATURES
-from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from runtime.llm.client import CompletionRequest
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, still
@@ -359,19 +357,6 @@ async def compiled(title: str) -> CompileResult:
     return await compile_parsed(parse(read_text(PROGRAMS[title], "p.pb")), lowerer=RulesLowerer())
 
 
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Python playbooks need the loop that knows when they are quiet."""
-    return "asyncio", {"loop_factory": FrameLoop}
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[MontySandbox]:
-    """Real workers."""
-    async with MontySandbox() as made:
-        yield made
-
-
 def test_the_document_has_six_patterns_of_about_thirty_lines_and_each_is_tried() -> None:
     assert len(PROGRAMS) == 6
     assert set(PROGRAMS) == {title for title, _ in COURSES.values()}
@@ -408,13 +393,11 @@ def _heard(talk: Talk) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", COURSES)
-async def test_people_and_agents_see_this_the_meeting_ends_and_its_caller_gets_this(
-    name: str, sandbox: MontySandbox
-) -> None:
+async def test_people_and_agents_see_this_the_meeting_ends_and_its_caller_gets_this(name: str) -> None:
     title, course = COURSES[name]
     world, clock = still()
     private = not any(said.startswith("Bob: ") for said in course.says)
-    async with talking((await compiled(title)).program, Reader(course.rules), sandbox, world=world) as talk:
+    async with talking((await compiled(title)).program, Reader(course.rules), world=world) as talk:
         for speaker, _, text in (said.partition(": ") for said in course.says):
             if text:
                 talk.post(text, name=speaker, private=private)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from runtime.events.happening import BusEvent
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Sandbox
+from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import ConversationRegistry
 from runtime.stores.inbox import InboxEntry, InboxEvent
@@ -173,16 +174,22 @@ class Talk:
         return [seen for seen in self.events if seen.name == event]
 
 
+def patient_workers() -> MontySandbox:
+    """Real workers, whose patience a machine that stalls does not try."""
+    return MontySandbox(limits=SandboxLimits(feed_s=5.0))
+
+
 @asynccontextmanager
 async def talking(
     program: Program | Mapping[str, Program],
     model: LLMClient,
-    sandbox: Sandbox,
+    sandbox: Sandbox | None = None,
     *,
     world: World | None = None,
     **more: Any,
 ) -> AsyncIterator[Talk]:
-    """A process that runs until the block ends. Give `world` again to go on in another one.
+    """A process that runs until the block ends. Give `world` again to go on in another one, `sandbox` where many share
+    one.
 
     `more` are fields of the surroundings, and what `with_files` makes features of.
     """
@@ -192,8 +199,8 @@ async def talking(
     bus.subscribe("*", events.append)
     programs = {program.name: program} if isinstance(program, Program) else program
     more = with_files({"mailboxes": world.mailboxes, **more}, model, bus)
-    around = NodeContext(programs, world, world, sandbox, model, bus, **surroundings(more))
-    async with anyio.create_task_group() as tasks:
+    async with nullcontext(sandbox) if sandbox else patient_workers() as workers, anyio.create_task_group() as tasks:
+        around = NodeContext(programs, world, world, workers, model, bus, **surroundings(more))
         world.player.done = world.look
         tasks.start_soon(world.player.run)
         world.tasks = tasks

@@ -10,7 +10,6 @@ import pytest
 from gateway.assembly.standalone import StandaloneOutcome, TerminalOutput, execute
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import Settings
-from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_parsed
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.syntax.parser import parse
@@ -35,12 +34,6 @@ cli_entry: true
 ### Steps
 - Greet the user
 """
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Python playbooks need the loop that knows when they are quiet."""
-    return "asyncio", {"loop_factory": FrameLoop}
 
 
 async def executed(

@@ -14,7 +14,6 @@ from gateway.assembly.standalone import TerminalOutput, execute
 from gateway.extensions.extension import load_extensions, sections
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import load
-from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.frames.signatures import own_type
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
@@ -41,12 +40,6 @@ def files_of_the_guide() -> dict[str, str]:
     for _, name, text in BLOCK.findall(GUIDE):
         files[name] = files.get(name, "") + text
     return files
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Playbooks need the loop that knows when they are quiet."""
-    return "asyncio", {"loop_factory": FrameLoop}
 
 
 @pytest.fixture

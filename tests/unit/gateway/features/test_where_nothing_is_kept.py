@@ -104,10 +104,10 @@ async def test_with_parley_exec(text: str, came: str) -> None:
     assert (ended.how, said.getvalue(), beside.getvalue()) == ("done", f"{came}\n", "")
 
 
-async def test_in_a_scratch_room(sandbox: MontySandbox) -> None:
+async def test_in_a_scratch_room() -> None:
     store = MemoryMemories()
     kept = memories_part(memories_of(store, FakeClock(), "desk", "test"))
-    async with talking(await compiled(REMEMBERING + EACH_TIME), Model(), sandbox, features=[kept]) as talk:
+    async with talking(await compiled(REMEMBERING + EACH_TIME), Model(), features=[kept]) as talk:
         for words in ("hi", "one"):
             await talk.say(words)
         remembered = store.texts()

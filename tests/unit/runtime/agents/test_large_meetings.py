@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.calls import counted
 from tests.fakes.people.talk import Model, talking
@@ -28,11 +25,6 @@ async def Join():
             if message["text"].startswith("Meeting has ended"):
                 return
 """
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    return "asyncio", {"loop_factory": FrameLoop}
 
 
 async def calls_of(count: int) -> int:

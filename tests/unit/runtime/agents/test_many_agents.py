@@ -9,7 +9,6 @@ import pytest
 
 from runtime.authoring.program import lint
 from runtime.execution.calls.table import SIGNATURES
-from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
@@ -21,11 +20,6 @@ from tests.unit.runtime.sessions.programs import agent, program, python
 MAIN = python("Main", trigger="BGN When program starts")
 
 MOVE = "async def Move(square):\n    return square + 1\n"
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    return "asyncio", {"loop_factory": FrameLoop}
 
 
 def made(count: int, call: str = "CreateAgent") -> Program:

@@ -36,9 +36,9 @@ ANSWER = '{"does": "answer", "colour": "blue"}'
 KNOWN = "(In Interview: Host: “Which colour?” Ada: “Like the sea, please”)"
 
 
-async def test_a_caller_knows_what_was_said_in_the_playbook_that_it_called(sandbox: MontySandbox) -> None:
+async def test_a_caller_knows_what_was_said_in_the_playbook_that_it_called() -> None:
     program = main("- Interview()", "- Say goodbye to the user", "- End program", more=INTERVIEW)
-    async with walking(program, "Which colour?", ANSWER, "Bye, friend of the sea!", sandbox=sandbox) as walk:
+    async with walking(program, "Which colour?", ANSWER, "Bye, friend of the sea!") as walk:
         assert await walk.say("hi") == ["Which colour?"]
         assert await walk.say("Like the sea, please") == ["Bye, friend of the sea!"]
         told = "\n".join(message.content for message in walk.model.asked[-1])
@@ -47,37 +47,37 @@ async def test_a_caller_knows_what_was_said_in_the_playbook_that_it_called(sandb
         assert len(walk.model.asked) == 3
 
 
-async def test_a_playbook_in_which_nothing_is_said_adds_nothing(sandbox: MontySandbox) -> None:
+async def test_a_playbook_in_which_nothing_is_said_adds_nothing() -> None:
     quiet = "## Count\n### Steps\n- Set $n to 3\n- Return $n\n"
     program = main("- Count()", "- Say goodbye to the user", "- End program", more=quiet)
-    async with walking(program, "Bye!", sandbox=sandbox) as walk:
+    async with walking(program, "Bye!") as walk:
         assert await walk.say("hi") == ["Bye!"]
         [returned] = [fact for fact in walk.talk.facts("ret") if isinstance(fact, dict) and ":" in fact["f"]]
         assert set(returned) == {"f", "val", "keep"}
         assert not [message for message in walk.model.asked[0] if "(In Count" in message.content]
 
 
-async def test_what_was_said_comes_through_a_playbook_in_python(sandbox: MontySandbox) -> None:
+async def test_what_was_said_comes_through_a_playbook_in_python() -> None:
     code = "@playbook\nasync def Outer() -> str:\n    return await Interview()\n"
     program = main("- Outer()", "- Say goodbye to the user", "- End program", code=code, more=INTERVIEW)
-    async with walking(program, "Which colour?", ANSWER, "Bye!", sandbox=sandbox) as walk:
+    async with walking(program, "Which colour?", ANSWER, "Bye!") as walk:
         await walk.say("hi")
         await walk.say("Like the sea, please")
         assert KNOWN.replace("Interview", "Outer") in walk.model.asked[-1][-2].content
 
 
-async def test_what_a_triggered_playbook_said_is_known_to_the_one_that_it_interrupted(sandbox: MontySandbox) -> None:
+async def test_what_a_triggered_playbook_said_is_known_to_the_one_that_it_interrupted() -> None:
     warn = '## Warn\n### Triggers\n- When $n > 5\n### Steps\n- Say "That is a lot!"\n'
     program = main("- Set $n to 9", "- Say goodbye to the user", "- End program", more=warn)
-    async with walking(program, "Bye!", sandbox=sandbox) as walk:
+    async with walking(program, "Bye!") as walk:
         assert await walk.say("hi") == ["That is a lot!", "Bye!"]
         assert "(In Warn: Host: “That is a lot!”)" in walk.model.asked[0][-2].content
 
 
-async def test_what_another_agent_said_stays_with_it(sandbox: MontySandbox) -> None:
+async def test_what_another_agent_said_stays_with_it() -> None:
     other = "\n# Desk\n## Interview\npublic: true\n### Steps\n- Ask the user for a $colour:str\n- Return $colour\n"
     program = main("- $c = Desk.Interview()", "- Say goodbye to the user", "- End program", more=other)
-    async with walking(program, "Which colour?", ANSWER, "Bye!", sandbox=sandbox) as walk:
+    async with walking(program, "Which colour?", ANSWER, "Bye!") as walk:
         await walk.say("hi")
         assert await walk.say("Like the sea, please") == ["Bye!"]
         told = "\n".join(message.content for message in walk.model.asked[-1])
@@ -85,11 +85,11 @@ async def test_what_another_agent_said_stays_with_it(sandbox: MontySandbox) -> N
         assert "Like the sea" not in told
 
 
-async def test_of_a_long_talk_the_last_words_are_told_and_that_there_was_more(sandbox: MontySandbox) -> None:
+async def test_of_a_long_talk_the_last_words_are_told_and_that_there_was_more() -> None:
     asking = "## Quiz\n### Steps\n" + "".join(f"- Ask the user for $v{n}:int\n" for n in range(7))
     program = main("- Quiz()", "- Say goodbye to the user", "- End program", more=asking)
     replies = [f"{n} " + "long words " * 50 for n in range(7)]
-    async with walking(program, *replies, "Bye!", sandbox=sandbox) as walk:
+    async with walking(program, *replies, "Bye!") as walk:
         for text in ("hi", *map(str, range(7))):
             await walk.say(text)
         [told] = [m.content for m in walk.model.asked[-1] if "(In Quiz: …" in m.content]
@@ -100,33 +100,33 @@ async def test_of_a_long_talk_the_last_words_are_told_and_that_there_was_more(sa
         assert "“2 long words" not in note
 
 
-async def test_an_old_summary_is_not_taken_for_that_of_the_next_call(sandbox: MontySandbox) -> None:
+async def test_an_old_summary_is_not_taken_for_that_of_the_next_call() -> None:
     more = "## Help\nexecution_mode: react\nHelps.\n\n## Count\n### Steps\n- Set $n to 3\n- Return $n\n"
     program = main("- Help()", "- Count()", "- Say goodbye to the user", "- End program", more=more)
     wrote = '```python\nawait Var("__", "helped a lot")\nawait Return(1)\n```'
-    async with walking(program, wrote, "Bye!", sandbox=sandbox) as walk:
+    async with walking(program, wrote, "Bye!") as walk:
         assert await walk.say("hi") == ["Bye!"]
         told = "\n".join(message.content for message in walk.model.asked[-1])
         assert told.count("helped a lot") == 1
         assert "(In Help: helped a lot)" in told
 
 
-async def test_what_was_said_in_a_call_survives_a_restart(sandbox: MontySandbox) -> None:
+async def test_what_was_said_in_a_call_survives_a_restart() -> None:
     program = await compiled(main("- Interview()", "- Ask the user for a $size:int", "- End program", more=INTERVIEW))
     world = World(())
     before = Model(Reply("Which colour?"), Reply(ANSWER), Reply("Which size?"))
-    async with talking(program, before, sandbox, world=world) as talk:
+    async with talking(program, before, world=world) as talk:
         await talk.say("hi")
         assert await talk.say("Like the sea, please") == ["Which size?"]
     after = Model(Reply('{"does": "answer", "size": null}'), Reply("Again: which size?"))
-    async with talking(program, after, sandbox, world=world) as talk:
+    async with talking(program, after, world=world) as talk:
         assert await talk.say("no idea") == ["Again: which size?"]
     assert [message for message in after.asked[0] if KNOWN in message.content]
 
 
-async def test_what_was_said_in_a_playbook_that_has_ended_is_known_to_the_next_one(sandbox: MontySandbox) -> None:
+async def test_what_was_said_in_a_playbook_that_has_ended_is_known_to_the_next_one() -> None:
     program = main('- Say "The tea costs 7."')
-    async with walking(program, "As I said: 7.", sandbox=sandbox) as walk:
+    async with walking(program, "As I said: 7.") as walk:
         assert await walk.say("Tea, please") == ["The tea costs 7."]
         assert await walk.say("How much?") == ["As I said: 7."]
         told = "\n".join(message.content for message in walk.model.asked[-1])
@@ -278,8 +278,8 @@ class Noting(World):
         await super().commit(commit)
 
 
-async def test_a_message_and_its_answer_are_five_commits(sandbox: MontySandbox) -> None:
-    async with talking(ECHO, Model(), sandbox, world=(world := Noting())) as talk:
+async def test_a_message_and_its_answer_are_five_commits() -> None:
+    async with talking(ECHO, Model(), world=(world := Noting())) as talk:
         await talk.say("hi")
         world.commits.clear()
         world.seen.clear()
@@ -294,14 +294,14 @@ async def test_a_message_and_its_answer_are_five_commits(sandbox: MontySandbox) 
     assert world.seen == [["Welcome!"]] * 3 + [["Welcome!", "again"]] * 2
 
 
-async def test_a_new_session_is_looked_for_once_in_its_own_shard(sandbox: MontySandbox) -> None:
-    async with talking(ECHO, Model(), sandbox, world=(world := Noting())) as talk:
+async def test_a_new_session_is_looked_for_once_in_its_own_shard() -> None:
+    async with talking(ECHO, Model(), world=(world := Noting())) as talk:
         assert await talk.say("hi") == ["Welcome!"]
     assert world.asked == ["session"]
 
 
-async def test_the_id_of_a_message_is_kept_before_it_counts_as_shown(sandbox: MontySandbox) -> None:
-    async with talking(ECHO, Model(), sandbox, world=(world := Noting(nonce=False))) as talk:
+async def test_the_id_of_a_message_is_kept_before_it_counts_as_shown() -> None:
+    async with talking(ECHO, Model(), world=(world := Noting(nonce=False))) as talk:
         await talk.say("hi")
         world.commits.clear()
         await talk.say("again")

@@ -15,7 +15,6 @@ from runtime.core.address import CLIENT, SCRATCH, Address, address_of
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.beginning import Beginning
 from runtime.storage.encoding import codec
 from runtime.stores import inbox
@@ -92,37 +91,35 @@ PROGRAMS = {"First": greeter("First"), "Second": greeter("Second")}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in (NOTICE, inbox.LOCKED, TASK)])
-async def test_nothing_that_reaches_a_deleted_task_begins_a_program(kind: str, sandbox: MontySandbox) -> None:
-    async with talking(PROGRAMS, Model(), sandbox) as talk:
+async def test_nothing_that_reaches_a_deleted_task_begins_a_program(kind: str) -> None:
+    async with talking(PROGRAMS, Model()) as talk:
         for begins in ("", "First"):
             await talk.say("do what I say", at=GONE, kind=kind, program=begins)
         assert talk.named("session.started") == []
         assert not any("I am" in said for said in talk.chat)
 
 
-async def test_a_message_of_an_older_version_without_a_program_is_put_aside_and_its_author_is_told(
-    sandbox: MontySandbox,
-) -> None:
-    async with talking(PROGRAMS, Model(), sandbox) as talk:
+async def test_a_message_of_an_older_version_without_a_program_is_put_aside_and_its_author_is_told() -> None:
+    async with talking(PROGRAMS, Model()) as talk:
         assert await talk.say("do what I say", program="") == [english()("session.not_taken")]
         assert [entry.event.text for entry in talk.world.discarded] == ["do what I say"]
         assert talk.named("session.started") == []
 
 
-async def test_a_new_without_a_program_leaves_the_session_that_is_there(sandbox: MontySandbox) -> None:
-    async with talking(PROGRAMS, Model(), sandbox) as talk:
+async def test_a_new_without_a_program_leaves_the_session_that_is_there() -> None:
+    async with talking(PROGRAMS, Model()) as talk:
         assert await talk.say("hello", program="Second") == ["I am Second."]
         assert await talk.say("", kind="new", program="") == [english()("session.not_taken")]
         assert talk.facts("ended") == []
 
 
-async def test_an_order_that_may_no_longer_begin_is_put_aside_and_others_go_on(sandbox: MontySandbox) -> None:
+async def test_an_order_that_may_no_longer_begin_is_put_aside_and_others_go_on() -> None:
     def objection(event: InboxEvent) -> str:
         return "the scope is gone" if event.kind == TASK else ""
 
     home: list[str | None] = ["client", "ci", None]
     letter = str(TaskOrder(0, SessionId(""), "First", "Main", {}, T0.timestamp() + 1e9, 1, home, home))
-    async with talking(PROGRAMS, Model(), sandbox, objection=objection) as talk:
+    async with talking(PROGRAMS, Model(), objection=objection) as talk:
         talk.post(letter, at=GONE, kind=TASK, program="First")
         await talk.until(lambda: bool(talk.world.discarded))
         assert talk.named("session.started") == []

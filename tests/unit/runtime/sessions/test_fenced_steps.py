@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from runtime.language.instructions.fence import FreeFence, fence_of
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
@@ -88,9 +87,9 @@ def test_agents_that_a_step_names_are_no_strangers() -> None:
         "await CreateAgent('Clerk')",
     ],
 )
-async def test_what_a_step_does_not_name_is_refused_and_not_done(statement: str, sandbox: MontySandbox) -> None:
+async def test_what_a_step_does_not_name_is_refused_and_not_done(statement: str) -> None:
     model = Model(block(statement), block("await Say('user', 'I am sorry.')"))
-    async with talking(shop("Calm the user down"), model, sandbox) as talk:
+    async with talking(shop("Calm the user down"), model) as talk:
         assert await talk.say("hi") == ["I am sorry.", "Bye."]
         assert [data["rule"] for data in facts(talk, "rej")] == ["fence"]
         assert [data["pb"] for data in facts(talk, "start") if data.get("up")] == ["FindOrder"]
@@ -106,19 +105,19 @@ async def test_what_a_step_does_not_name_is_refused_and_not_done(statement: str,
         "name = 'pa' + 'id'\nawait Var(name, True)",
     ],
 )
-async def test_what_only_the_call_itself_shows_fails_there(statement: str, sandbox: MontySandbox) -> None:
+async def test_what_only_the_call_itself_shows_fails_there(statement: str) -> None:
     count = statement.count("\nawait") + 1
     model = Model(block(statement), block(f"# resume: {count}", "await Say('user', 'I am sorry.')"))
-    async with talking(shop("Calm the user down"), model, sandbox) as talk:
+    async with talking(shop("Calm the user down"), model) as talk:
         assert await talk.say("hi") == ["I am sorry.", "Bye."]
         assert not any((data.get("set") or {}).get("paid") for data in facts(talk, "res"))
         refused = [data["exc"][1] for data in facts(talk, "res") if "this step" in str(data.get("exc"))]
         assert [text.partition(" name ")[0].partition(" speak ")[0] for text in refused] == ["this step does not"]
 
 
-async def test_what_a_step_names_it_may_do(sandbox: MontySandbox) -> None:
+async def test_what_a_step_names_it_may_do() -> None:
     said = ["await Pay()", "paid = True", "await Say('Clerk', 'Paid.')", "await Say('user', 'All done.')"]
-    async with talking(shop("Pay, tell Clerk, and settle whether it is $paid"), Model(block(*said)), sandbox) as talk:
+    async with talking(shop("Pay, tell Clerk, and settle whether it is $paid"), Model(block(*said))) as talk:
         assert (await talk.say("hi"))[0] == "All done."
         assert [data["pb"] for data in facts(talk, "start") if data.get("up")] == ["Pay", "FindOrder", "Pay"]
 
@@ -134,60 +133,58 @@ async def test_what_a_step_names_it_may_do(sandbox: MontySandbox) -> None:
         ("Buy two presents and Pay", ["await Pay()", "await Pay()"], 2),
     ],
 )
-async def test_a_step_calls_once_what_it_names_once(
-    step: str, statements: list[str], paid: int, sandbox: MontySandbox
-) -> None:
+async def test_a_step_calls_once_what_it_names_once(step: str, statements: list[str], paid: int) -> None:
     after = block(f"# resume: {len(statements)}", "await Say('user', 'Done.')")
     model = Model(block(*statements, "await Say('user', 'All done.')"), *([after] if paid == 1 else []))
-    async with talking(shop(step), model, sandbox) as talk:
+    async with talking(shop(step), model) as talk:
         assert (await talk.say("hi"))[-1] == "Bye."
         assert [data["pb"] for data in facts(talk, "start") if data.get("up")].count("Pay") == paid
     assert paid > 1 or "this step calls Pay once, and that is done" in model.told(1)
 
 
-async def test_a_step_calls_once_what_it_names_once_also_in_a_later_turn(sandbox: MontySandbox) -> None:
+async def test_a_step_calls_once_what_it_names_once_also_in_a_later_turn() -> None:
     turns = [block("await Pay()", "await Yld('call')"), block("await Pay()"), block("# resume: 1", "await Return()")]
-    async with talking(shop("Buy a present and Pay"), Model(*turns), sandbox) as talk:
+    async with talking(shop("Buy a present and Pay"), Model(*turns)) as talk:
         assert (await talk.say("hi"))[-1] == "Bye."
         assert [data["pb"] for data in facts(talk, "start") if data.get("up")].count("Pay") == 1
 
 
-async def test_a_step_that_makes_a_value_is_not_done_without_it(sandbox: MontySandbox) -> None:
+async def test_a_step_that_makes_a_value_is_not_done_without_it() -> None:
     step = "Work with them on the gift and keep the idea in $gift"
     model = Model(block("await Say('user', 'Hm.')"), block("# resume: 1", "gift = 'a kite'"))
-    async with talking(shop(step), model, sandbox) as talk:
+    async with talking(shop(step), model) as talk:
         assert await talk.say("hi") == ["Hm.", "Bye."]
         assert {"gift": "a kite"} in [data.get("set") for data in facts(talk, "res")]
     assert "$gift has no value yet" in model.told(1)
 
 
-async def test_words_alone_wait_for_an_answer_while_a_value_is_owed(sandbox: MontySandbox) -> None:
+async def test_words_alone_wait_for_an_answer_while_a_value_is_owed() -> None:
     step = "Work with them on the gift and keep the idea in $gift"
     model = Model(Reply("Whom is it for?"), block("gift = 'a kite'"))
-    async with talking(shop(step), model, sandbox) as talk:
+    async with talking(shop(step), model) as talk:
         assert await talk.say("hi") == ["Whom is it for?"]
         assert await talk.say("for Bo") == ["Bye."]
 
 
-async def test_the_model_is_told_what_it_may_call(sandbox: MontySandbox) -> None:
+async def test_the_model_is_told_what_it_may_call() -> None:
     model = Model(block("await Say('user', 'There.')"))
-    async with talking(shop("See what you can do with FindOrder"), model, sandbox) as talk:
+    async with talking(shop("See what you can do with FindOrder"), model) as talk:
         await talk.say("hi")
     assert "See what you can do with FindOrder (it may call FindOrder)" in model.told(0)
 
 
-async def test_a_free_step_may_go_on_after_many_exact_ones(sandbox: MontySandbox) -> None:
+async def test_a_free_step_may_go_on_after_many_exact_ones() -> None:
     counts = ("01:EXE Set $n to 0", "02:CND While $n < 120", "02.01:EXE Set $n to $n + 1", "02.02:JMP 02")
     main = walked("Main", *counts, "03:QUE Calm the user down", "04:YLD for exit", begins=True)
     model = Model(block("text = 'Easy.'", "await Yld('call')"), block("await Say('user', text)"))
-    async with talking(program(agent("Shop", main)), model, sandbox) as talk:
+    async with talking(program(agent("Shop", main)), model) as talk:
         assert await talk.say("hi") == ["Easy."]
 
 
-async def test_a_free_step_that_never_ends_is_ended(sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_free_step_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runtime.execution.free.interpreter.MAX_TURNS", 3)
     ask = block("await Say('user', 'And?')", "await Yld('user')")
-    async with talking(shop("Calm the user down"), Model(ask, ask, ask), sandbox) as talk:
+    async with talking(shop("Calm the user down"), Model(ask, ask, ask)) as talk:
         assert [await talk.say("hi"), await talk.say("so"), await talk.say("so")] == [["And?"]] * 3
         [told] = await talk.say("so")
         assert "did not end in 3 turns" in told

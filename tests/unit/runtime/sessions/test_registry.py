@@ -11,7 +11,6 @@ from runtime.core.address import Address
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
 from runtime.core.page import PageRecord, PageSpec
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
@@ -21,8 +20,8 @@ from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo
 
 
-async def test_what_waited_when_the_shard_was_lost_is_taken_once_when_it_comes_back(sandbox: MontySandbox) -> None:
-    async with talking(echo(), Model(), sandbox) as talk:
+async def test_what_waited_when_the_shard_was_lost_is_taken_once_when_it_comes_back() -> None:
+    async with talking(echo(), Model()) as talk:
         await talk.say("hello")
         before = len(talk.chat)
         talk.post("one")
@@ -35,18 +34,16 @@ async def test_what_waited_when_the_shard_was_lost_is_taken_once_when_it_comes_b
         assert talk.chat[before:] == ["Ada: one", "Ada: two"]
 
 
-async def test_a_lost_shards_conversations_leave_memory(sandbox: MontySandbox) -> None:
-    async with talking(echo(), Model(), sandbox) as talk:
+async def test_a_lost_shards_conversations_leave_memory() -> None:
+    async with talking(echo(), Model()) as talk:
         await talk.say("hello")
         assert len(talk.registry) == 1
         talk.registry.lost(0)
         assert len(talk.registry) == 0
 
 
-async def test_what_a_page_of_a_lost_shard_waits_for_ends(
-    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with talking(echo(), Model(), sandbox) as talk:
+async def test_what_a_page_of_a_lost_shard_waits_for_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with talking(echo(), Model()) as talk:
         records, make = list[PageRecord](), talk.world.page
 
         def page(spec: PageSpec, record: PageRecord, /) -> LivePage:
@@ -64,8 +61,8 @@ CROWD = [Address("test", f"room {number}") for number in range(100)]
 SHORT_S = 0.001
 
 
-async def test_memory_follows_the_conversations_in_which_something_happens(sandbox: MontySandbox) -> None:
-    async with talking(echo(), Model(), sandbox, idle_s=SHORT_S) as talk:
+async def test_memory_follows_the_conversations_in_which_something_happens() -> None:
+    async with talking(echo(), Model(), idle_s=SHORT_S) as talk:
         for address in CROWD:
             talk.post("hello", at=address)
         await talk.settled()
@@ -82,8 +79,8 @@ async def test_memory_follows_the_conversations_in_which_something_happens(sandb
         }
 
 
-async def test_a_resting_conversation_tells_its_status_and_rests_again(sandbox: MontySandbox) -> None:
-    async with talking(echo(), Model(), sandbox, idle_s=SHORT_S) as talk:
+async def test_a_resting_conversation_tells_its_status_and_rests_again() -> None:
+    async with talking(echo(), Model(), idle_s=SHORT_S) as talk:
         await talk.say("hello")
         await talk.rested()
         (status,) = await talk.say("", kind="status")
@@ -91,8 +88,8 @@ async def test_a_resting_conversation_tells_its_status_and_rests_again(sandbox: 
         await talk.rested()
 
 
-async def test_a_parked_shards_resting_conversations_leave_memory_without_waiting(sandbox: MontySandbox) -> None:
-    async with talking(echo(), Model(), sandbox) as talk:
+async def test_a_parked_shards_resting_conversations_leave_memory_without_waiting() -> None:
+    async with talking(echo(), Model()) as talk:
         await talk.say("hello")
         assert talk.registry.loads() == {}
         await talk.registry.park(0, within_s=1000)
@@ -105,11 +102,11 @@ async def test_a_parked_shards_resting_conversations_leave_memory_without_waitin
 GREETING = block('await Step("Main:01:QUE")', 'await Say("user", "Hello to you!")', 'await Yld("user")')
 
 
-async def test_what_goes_on_in_a_parked_shard_comes_to_its_end_and_nothing_new_begins(sandbox: MontySandbox) -> None:
+async def test_what_goes_on_in_a_parked_shard_comes_to_its_end_and_nothing_new_begins() -> None:
     gate = anyio.Event()
     model = Model(Reply(GREETING.text, gate=gate))
     greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
-    async with talking(greeter, model, sandbox) as talk, anyio.create_task_group() as tasks:
+    async with talking(greeter, model) as talk, anyio.create_task_group() as tasks:
         talk.post("hi")
         await model.writing.wait()
         assert talk.registry.loads() == {0: 1}
@@ -123,22 +120,22 @@ async def test_what_goes_on_in_a_parked_shard_comes_to_its_end_and_nothing_new_b
         assert [entry.event.text for entry in talk.world.waiting] == ["and then?"]
 
 
-async def test_what_does_not_end_in_time_is_parked_and_gone_on_with_by_the_next_node(sandbox: MontySandbox) -> None:
+async def test_what_does_not_end_in_time_is_parked_and_gone_on_with_by_the_next_node() -> None:
     model = Model(Reply(GREETING.text, gate=anyio.Event()))
     greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
-    async with talking(greeter, model, sandbox) as talk:
+    async with talking(greeter, model) as talk:
         talk.post("hi")
         await model.writing.wait()
         await talk.registry.park(0, within_s=0)
         assert len(talk.registry) == 0
-    async with talking(greeter, Model(GREETING), sandbox, world=talk.world) as later:
+    async with talking(greeter, Model(GREETING), world=talk.world) as later:
         await later.until(lambda: later.chat == ["Hello to you!"])
 
 
-async def test_a_stop_is_obeyed_in_a_shard_that_is_being_parked(sandbox: MontySandbox) -> None:
+async def test_a_stop_is_obeyed_in_a_shard_that_is_being_parked() -> None:
     model = Model(Reply(GREETING.text, gate=anyio.Event()))
     greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
-    async with talking(greeter, model, sandbox) as talk, anyio.create_task_group() as tasks:
+    async with talking(greeter, model) as talk, anyio.create_task_group() as tasks:
         talk.post("hi")
         await model.writing.wait()
         tasks.start_soon(talk.registry.park, 0, 1000)
@@ -165,15 +162,15 @@ class Slow(World):
         return await super().snapshot(session, version)
 
 
-async def test_what_goes_on_after_a_restart_is_known_before_any_of_it_goes_on(sandbox: MontySandbox) -> None:
+async def test_what_goes_on_after_a_restart_is_known_before_any_of_it_goes_on() -> None:
     writes = program(agent("Main", llm("Main", "01:QUE Talk; YLD for user", begins=True)))
     halves = [Reply("```python\n" + "# words\n" * 10, gate=anyio.Event()) for _ in CROWD[:5]]
-    async with talking(writes, Model(*halves), sandbox, world=(world := Slow())) as talk:
+    async with talking(writes, Model(*halves), world=(world := Slow())) as talk:
         for address in CROWD[:5]:
             talk.post("hello", at=address)
         await talk.settled()
     world.order.clear()
-    async with talking(writes, Model(*halves), sandbox, world=world) as talk:
+    async with talking(writes, Model(*halves), world=world) as talk:
         assert world.order == ["record"] * 5
         await talk.until(lambda: world.order.count("restored") == 5)
 
@@ -187,8 +184,8 @@ class Refusing(World):
         await super().dismiss(entry, token)
 
 
-async def test_a_shard_that_is_lost_while_nothing_runs_there_ends_no_other_conversation(sandbox: MontySandbox) -> None:
-    async with talking(echo(), Model(), sandbox, world=Refusing(())) as talk:
+async def test_a_shard_that_is_lost_while_nothing_runs_there_ends_no_other_conversation() -> None:
+    async with talking(echo(), Model(), world=Refusing(())) as talk:
         talk.post("", kind="stop", at=CROWD[0])
         await talk.until(lambda: len(talk.registry) == 0)
         assert [entry.event.address for entry in talk.world.waiting] == [CROWD[0]]

@@ -7,7 +7,6 @@ from pathlib import Path
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.tape.step_listing import stretches
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm
@@ -58,7 +57,7 @@ ends
 """
 
 
-async def test_a_talk_about_an_order_is_listed_step_by_step(sandbox: MontySandbox) -> None:
+async def test_a_talk_about_an_order_is_listed_step_by_step() -> None:
     program = (await compile_program([EXAMPLES / "order_helper.pb"], lowerer=RulesLowerer())).program
     model = Model(
         Reply("[1] Welcome! I can look up orders.\n[2] What is your order number?"),
@@ -66,7 +65,7 @@ async def test_a_talk_about_an_order_is_listed_step_by_step(sandbox: MontySandbo
         Reply("[1] It has been shipped and arrives on 2 August.\n[2] Do you have another order?"),
         Reply('[1] {"does": "answer", "wants_more": false}\n[4] Goodbye!'),
     )
-    async with talking(program, model, sandbox) as talk:
+    async with talking(program, model) as talk:
         for text in ("hi", "It is 43345678.", "No, thanks."):
             await talk.say(text)
         assert _printed(talk) == ORDER.rstrip("\n")
@@ -192,7 +191,7 @@ ends
 """
 
 
-async def test_loops_triggers_and_corrections_are_listed(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_loops_triggers_and_corrections_are_listed(tmp_path: Path) -> None:
     model = Model(
         Reply("How many?"),
         Reply('{"does": "answer", "count": 5}'),
@@ -206,18 +205,18 @@ async def test_loops_triggers_and_corrections_are_listed(tmp_path: Path, sandbox
         Reply("Ada is a friend."),
     )
     program = await _program(tmp_path, SHOP)
-    async with talking(program, model, sandbox) as talk:
+    async with talking(program, model) as talk:
         for text in ("hi", "Five, please.", "When are you open?", "No, two.", "Nice day.", "Main Street"):
             await talk.say(text)
         assert _printed(talk) == SOLD.rstrip("\n")
 
 
-async def test_statements_of_a_react_playbook_are_listed_by_what_they_did(sandbox: MontySandbox) -> None:
+async def test_statements_of_a_react_playbook_are_listed_by_what_they_did() -> None:
     chat = program_of(agent("Main", llm("Main", "01:QUE Greet the user", begins=True)))
     model = Model(
         block('await Step("Main:01:QUE")', 'await Var("name", "Ada")', 'await Say("user", name)', 'await Yld("user")')
     )
-    async with talking(chat, model, sandbox) as talk:
+    async with talking(chat, model) as talk:
         await talk.say("hi")
         (only,) = stretches(talk.world.facts)
         assert only.lines == [

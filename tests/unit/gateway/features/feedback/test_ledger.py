@@ -12,7 +12,6 @@ from gateway.features.feedback.ledger import KEPT_DAYS, Feedback, SessionRatings
 from runtime.bus import Bus
 from runtime.events.happening import BusEvent
 from runtime.events.talk import AnswerRated
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.features import InSessions
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -87,11 +86,11 @@ async def test_it_hears_ratings_on_the_bus(ledger: Feedback, clock: FakeClock) -
     assert len(await ledger.rows(1)) == 1
 
 
-async def test_a_thumb_tells_the_bus_which_step_it_is_of(sandbox: MontySandbox) -> None:
+async def test_a_thumb_tells_the_bus_which_step_it_is_of() -> None:
     travel = program(agent("Travel", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
     bus, events = Bus(FakeClock()), list[BusEvent]()
     bus.subscribe("*", events.append)
-    async with talking(travel, Model(ASK), sandbox, features=[InSessions(partial(SessionRatings, bus=bus))]) as talk:
+    async with talking(travel, Model(ASK), features=[InSessions(partial(SessionRatings, bus=bus))]) as talk:
         await talk.say("go")
         asked = str(talk.chat.index("Where to?"))
         await talk.say("", kind="reaction", message_id=asked, choice="down")

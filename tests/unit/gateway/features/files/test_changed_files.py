@@ -7,7 +7,6 @@ import anyio
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.llm.client import VisionRecord
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
@@ -25,10 +24,10 @@ def said_now(model: Model, asked: int) -> str:
     return change.partition('" to "')[2].partition('"')[0]
 
 
-async def test_a_caption_that_is_changed_repeats_no_remark_about_the_photo(sandbox: MontySandbox) -> None:
+async def test_a_caption_that_is_changed_repeats_no_remark_about_the_photo() -> None:
     model = Model(Reply("Hello."), Reply("A receipt."), Reply("Bob's, then."))
     intake = ScriptedIntake(pictures=PICTURES, remarks={"receipt.jpg": "Only a part of it can be read."})
-    async with talking(CLERK, model, sandbox, intake=intake) as talk:
+    async with talking(CLERK, model, intake=intake) as talk:
         await talk.say("hi")
         said = await talk.say("Look.", files=[PHOTO], message_id="p")
         assert said == ["Only a part of it can be read.", "A receipt."]
@@ -37,19 +36,19 @@ async def test_a_caption_that_is_changed_repeats_no_remark_about_the_photo(sandb
     assert 'changed what they said from "Look." to "Bob\'s."' in words(model.asked[2])
 
 
-async def test_a_photo_is_described_once_and_not_again_when_its_caption_is_changed(sandbox: MontySandbox) -> None:
+async def test_a_photo_is_described_once_and_not_again_when_its_caption_is_changed() -> None:
     model = Model(Reply("Hello."), Reply("A receipt of 42.50 EUR"), Reply("I see."), Reply("Bob's, then."))
     intake = ScriptedIntake(pictures=PICTURES)
-    async with talking(CLERK, model, sandbox, intake=intake, sight=VisionRecord(said=False), describes=True) as talk:
+    async with talking(CLERK, model, intake=intake, sight=VisionRecord(said=False), describes=True) as talk:
         await talk.say("hi")
         await talk.say("Look.", files=[PHOTO], message_id="p")
         assert await talk.say("Bob's.", files=[PHOTO], message_id="p", kind="edit") == ["Bob's, then."]
     assert words(model.asked[3]).count("A receipt of 42.50 EUR") == 1
 
 
-async def test_an_agent_is_shown_the_photo_that_took_the_place_of_one_it_has_seen(sandbox: MontySandbox) -> None:
+async def test_an_agent_is_shown_the_photo_that_took_the_place_of_one_it_has_seen() -> None:
     model = Model(Reply("Hello."), Reply("A receipt."), Reply("Another one."), Reply("I see."))
-    async with talking(CLERK, model, sandbox, intake=ScriptedIntake(pictures=PICTURES)) as talk:
+    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES)) as talk:
         await talk.say("hi")
         await talk.say("Look.", files=[PHOTO], message_id="p")
         assert await talk.say("Look.", files=[OTHER], message_id="p", kind="edit") == ["Another one."]
@@ -60,11 +59,11 @@ async def test_an_agent_is_shown_the_photo_that_took_the_place_of_one_it_has_see
     assert [what for _, what in seen(model.asked[3])] == ["receipt.jpg", "other.jpg", "third.jpg"]
 
 
-async def test_who_replaces_a_photo_before_it_is_looked_at_has_shown_only_the_second(sandbox: MontySandbox) -> None:
+async def test_who_replaces_a_photo_before_it_is_looked_at_has_shown_only_the_second() -> None:
     gate, world = anyio.Event(), World(())
     intake = ScriptedIntake(pictures=PICTURES)
     model = Model(Reply("Hello."), Reply("I think about it.", gate=gate), Reply("I see."))
-    async with talking(CLERK, model, sandbox, world=world, intake=intake) as talk:
+    async with talking(CLERK, model, world=world, intake=intake) as talk:
         await talk.say("hi")
         talk.post("Wait.")
         await model.writing.wait()
@@ -81,11 +80,11 @@ async def test_who_replaces_a_photo_before_it_is_looked_at_has_shown_only_the_se
     assert [what for _, what in seen(model.asked[2])] == ["other.jpg", "receipt.jpg", "third.jpg"]
 
 
-async def test_what_was_said_stays_when_the_words_beside_it_are_changed(sandbox: MontySandbox) -> None:
+async def test_what_was_said_stays_when_the_words_beside_it_are_changed() -> None:
     gate = anyio.Event()
     model = Model(Reply("Hello."), Reply("I think about it.", gate=gate), Reply("Two it is."), Reply("Three then."))
     listener = ScriptedListener(HEARD)
-    async with talking(CLERK, model, sandbox, intake=ScriptedIntake(), listener=listener) as talk:
+    async with talking(CLERK, model, intake=ScriptedIntake(), listener=listener) as talk:
         await talk.say("hi")
         talk.post("Wait.")
         await model.writing.wait()
@@ -105,9 +104,9 @@ async def test_what_was_said_stays_when_the_words_beside_it_are_changed(sandbox:
     assert listener.heard == ["voice.ogg"]
 
 
-async def test_words_and_what_stands_beside_them_are_corrected_one_after_the_other(sandbox: MontySandbox) -> None:
+async def test_words_and_what_stands_beside_them_are_corrected_one_after_the_other() -> None:
     model = Model(Reply("Hello."), Reply("Two it is."), Reply("Three."), Reply("Sunday."), Reply("Four."))
-    async with talking(CLERK, model, sandbox, intake=ScriptedIntake(), listener=ScriptedListener(HEARD)) as talk:
+    async with talking(CLERK, model, intake=ScriptedIntake(), listener=ScriptedListener(HEARD)) as talk:
         await talk.say("hi")
         await talk.say("", files=[NOTE], message_id="v")
         reply = Quote(quotation(talk, "Two pizzas"), "Parley", "")
@@ -120,9 +119,9 @@ async def test_words_and_what_stands_beside_them_are_corrected_one_after_the_oth
         assert f"\n{written}\n" in said_now(model, asked)
 
 
-async def test_a_photo_without_words_that_is_taken_back_is_named(sandbox: MontySandbox) -> None:
+async def test_a_photo_without_words_that_is_taken_back_is_named() -> None:
     model = Model(Reply("Hello."), Reply("A receipt."), Reply("I forget it."))
-    async with talking(CLERK, model, sandbox, intake=ScriptedIntake(pictures=PICTURES)) as talk:
+    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES)) as talk:
         await talk.say("hi")
         await talk.say("", files=[PHOTO], message_id="p")
         await talk.say("", message_id="p", kind="deletion")
@@ -130,10 +129,10 @@ async def test_a_photo_without_words_that_is_taken_back_is_named(sandbox: MontyS
     assert 'Ada (user) took back what they said: "receipt.jpg"' in words(model.asked[2])
 
 
-async def test_a_photo_that_is_taken_back_unread_is_never_seen(sandbox: MontySandbox) -> None:
+async def test_a_photo_that_is_taken_back_unread_is_never_seen() -> None:
     gate = anyio.Event()
     model = Model(Reply("Hello."), Reply("I think about it.", gate=gate), Reply("What?"))
-    async with talking(CLERK, model, sandbox, intake=ScriptedIntake(pictures=PICTURES)) as talk:
+    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES)) as talk:
         await talk.say("hi")
         talk.post("Wait.")
         await model.writing.wait()

@@ -44,11 +44,11 @@ def turn(*lines: str) -> Reply:
     return block('await Step("Main:01:QUE")', *lines, 'await Yld("user")')
 
 
-async def test_the_model_sees_which_files_came_and_reads_one(sandbox: MontySandbox) -> None:
+async def test_the_model_sees_which_files_came_and_reads_one() -> None:
     read = turn('text = await ReadFile("sales.csv")', 'await Say("user", f"It says {text}")')
     model = Model(turn(), read, turn())
     files = FilesAtHand(test_1=b"a,b\n1,2\n3,4")
-    async with talking(READER, model, sandbox, files=files) as talk:
+    async with talking(READER, model, files=files) as talk:
         await talk.say("hi")
         assert await talk.say("Sum this up.", files=[CSV, PHOTO]) == ["It says a,b\n1,2\n3,4"]
         await talk.say("thanks")
@@ -59,9 +59,9 @@ async def test_the_model_sees_which_files_came_and_reads_one(sandbox: MontySandb
     assert files.fetched == [("test", "test:1")]
 
 
-async def test_a_file_that_began_the_conversation_can_be_read(sandbox: MontySandbox) -> None:
+async def test_a_file_that_began_the_conversation_can_be_read() -> None:
     model = Model(turn('await Say("user", await ReadFile("SALES.csv"))'))
-    async with talking(READER, model, sandbox, files=FilesAtHand(test_1=b"a,b")) as talk:
+    async with talking(READER, model, files=FilesAtHand(test_1=b"a,b")) as talk:
         assert await talk.say("look", files=[CSV]) == ["a,b"]
     assert "Files people sent: file sales.csv" in model.told(0)
 
@@ -79,12 +79,10 @@ async def test_a_file_that_began_the_conversation_can_be_read(sandbox: MontySand
         (Attachment("b.csv", "text/csv", "test:1"), b"", "nobody sent a file 'a.csv' here; the files are: b.csv"),
     ],
 )
-async def test_what_cannot_be_read_is_said_to_the_model(
-    sandbox: MontySandbox, file: Attachment, content: bytes, complaint: str
-) -> None:
+async def test_what_cannot_be_read_is_said_to_the_model(file: Attachment, content: bytes, complaint: str) -> None:
     name = "cat.png" if file is PHOTO else "a.csv"
     model = Model(turn(f'await Say("user", await ReadFile("{name}"))'), turn())
-    async with talking(READER, model, sandbox, files=FilesAtHand(test_1=content, test_2=content)) as talk:
+    async with talking(READER, model, files=FilesAtHand(test_1=content, test_2=content)) as talk:
         await talk.say("look", files=[file])
     failures = " ".join(str(data) for data in talk.facts("failed", "res"))
     assert complaint in failures
@@ -99,13 +97,13 @@ async def test_what_cannot_be_read_is_said_to_the_model(
         (b"x" * 30, "xxxxxxxxxx\n… (cut: 10 of 30 characters)"),
     ],
 )
-async def test_text_is_read_in_the_common_encodings_and_cut(sandbox: MontySandbox, content: bytes, text: str) -> None:
+async def test_text_is_read_in_the_common_encodings_and_cut(content: bytes, text: str) -> None:
     model = Model(turn('await Say("user", await ReadFile("sales.csv", max_chars=10))'))
-    async with talking(READER, model, sandbox, files=FilesAtHand(test_1=content)) as talk:
+    async with talking(READER, model, files=FilesAtHand(test_1=content)) as talk:
         assert await talk.say("look", files=[CSV]) == [text]
 
 
-async def test_pdf_that_is_declared_as_text_is_said_to_be_none_and_the_program_goes_on(sandbox: MontySandbox) -> None:
+async def test_pdf_that_is_declared_as_text_is_said_to_be_none_and_the_program_goes_on() -> None:
     code = """
 async def Main():
     await WaitForMessage("user")
@@ -114,13 +112,13 @@ async def Main():
 """
     main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
     report = Attachment("report.txt", "text/plain", "test:1", 9)
-    async with talking(main, Model(), sandbox, files=FilesAtHand(test_1=b"%PDF-1.7 ")) as talk:
+    async with talking(main, Model(), files=FilesAtHand(test_1=b"%PDF-1.7 ")) as talk:
         await talk.say("hi")
         unread = "[report.txt cannot be read: it contains no text. ReadFile reads text files only]"
         assert await talk.say("look", files=[report]) == [unread, "Anything else?"]
 
 
-async def test_a_replay_does_not_fetch_again(sandbox: MontySandbox) -> None:
+async def test_a_replay_does_not_fetch_again() -> None:
     code = """
 @playbook
 async def Main():
@@ -131,17 +129,17 @@ async def Main():
 """
     source = program(agent("Reader", python("Main", trigger="BGN When program starts"), code=code))
     world, files = World(()), FilesAtHand(test_1=b"a,b")
-    async with talking(source, Model(), sandbox, world=world, files=files) as talk:
+    async with talking(source, Model(), world=world, files=files) as talk:
         assert await talk.say("look", files=[CSV]) == ["a,b"]
-    async with talking(source, Model(), sandbox, world=world, files=files) as talk:
+    async with talking(source, Model(), world=world, files=files) as talk:
         assert await talk.say("go on") == ["a,b!"]
     assert len(files.fetched) == 1
 
 
-async def test_a_file_is_sent_once_with_its_text(sandbox: MontySandbox) -> None:
+async def test_a_file_is_sent_once_with_its_text() -> None:
     model = Model(turn('await SendFile("../out/result.csv", "a,b", "Here it is.")', 'await Say("user", "Done.")'))
     files = FilesAtHand()
-    async with talking(READER, model, sandbox, files=files) as talk:
+    async with talking(READER, model, files=files) as talk:
         assert await talk.say("go") == ["Here it is.", "Done."]
         (page,) = [data for data in talk.facts("page") if isinstance(data, dict) and data.get("file")]
     assert page["file"] == ["result.csv", "text/csv", f"file:{file_id(b'a,b', 'text/csv')}", 3]

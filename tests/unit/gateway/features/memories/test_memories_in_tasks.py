@@ -10,7 +10,6 @@ from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.execution.standing import may_still_recall
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import MemoryScope
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.people import MessageHeard, PersonMet
@@ -69,9 +68,9 @@ async def said(talk: Talk, text: str, at: Address = HERE, *, private: bool = Tru
     return (await talk.say(text, at=at, private=private, name=name))[-1]
 
 
-async def test_a_task_recalls_what_its_orderers_place_may_use_and_nothing_else(sandbox: MontySandbox) -> None:
+async def test_a_task_recalls_what_its_orderers_place_may_use_and_nothing_else() -> None:
     world = World(())
-    async with talking(ordering(), Model(), sandbox, world=world, features=[memories_part(kept(world))]) as talk:
+    async with talking(ordering(), Model(), world=world, features=[memories_part(kept(world))]) as talk:
         assert await said(talk, "remember is vegetarian") == "remembered"
         assert await said(talk, "remember likes rye", HALL, private=False) == "remembered"
         assert await said(talk, "Recall_it vegetarian") == "is vegetarian"
@@ -81,27 +80,27 @@ async def test_a_task_recalls_what_its_orderers_place_may_use_and_nothing_else(s
         assert await said(talk, "Recall_it vegetarian", Address("fake", "bobs"), name="Bob") == "nothing"
 
 
-async def test_a_task_remembers_nothing_and_says_who_can(sandbox: MontySandbox) -> None:
+async def test_a_task_remembers_nothing_and_says_who_can() -> None:
     world = World(())
-    async with talking(ordering(), Model(), sandbox, world=world, features=[memories_part(kept(world))]) as talk:
+    async with talking(ordering(), Model(), world=world, features=[memories_part(kept(world))]) as talk:
         refused = await said(talk, "Keep likes rye")
         assert refused == "not remembered: a task only recalls; return it, and who has ordered the task can remember it"
         assert await said(talk, "Recall_it rye") == "nothing"
 
 
-async def test_the_model_of_a_task_is_told_what_is_remembered(sandbox: MontySandbox) -> None:
+async def test_the_model_of_a_task_is_told_what_is_remembered() -> None:
     world, model = World(()), Model(Reply("A curry."))
-    async with talking(ordering(), model, sandbox, world=world, features=[memories_part(kept(world))]) as talk:
+    async with talking(ordering(), model, world=world, features=[memories_part(kept(world))]) as talk:
         await said(talk, "remember is vegetarian")
         await said(talk, "Answer_it dish")
         assert '"is vegetarian"' in model.told(0)
 
 
-async def test_who_turned_memory_off_is_not_recalled_by_a_task_either(sandbox: MontySandbox) -> None:
+async def test_who_turned_memory_off_is_not_recalled_by_a_task_either() -> None:
     world = World(())
     silence = Silence(MemoryRecords())
     memories = memories_of(MemoryMemories(), world.clock, silence=silence)
-    async with talking(ordering(), Model(), sandbox, world=world, features=[memories_part(memories)]) as talk:
+    async with talking(ordering(), Model(), world=world, features=[memories_part(memories)]) as talk:
         await said(talk, "remember is vegetarian")
         await silence.begin("test", "test:Ada")
         assert await said(talk, "Recall_it vegetarian") == "nothing"

@@ -12,7 +12,6 @@ from gateway.features.memories.settings import MemorySettings
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import MemoryScope, StoredMemory
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
@@ -28,7 +27,6 @@ NONE = "nothing"
 @asynccontextmanager
 async def telling(
     store: MemoryMemories,
-    sandbox: MontySandbox,
     made: Program | None = None,
     *,
     meanings: Meanings,
@@ -39,15 +37,15 @@ async def telling(
     world = world or World(())
     kept = memories_of(store, world.clock, **more)
     around: dict[str, Any] = {"features": [memories_part(kept, meanings)]}
-    async with talking(made or remembering(), model or Model(), sandbox, world=world, **around) as talk:
+    async with talking(made or remembering(), model or Model(), world=world, **around) as talk:
         yield talk
 
 
-async def test_what_shares_no_word_with_a_question_is_recalled_by_its_meaning(sandbox: MontySandbox) -> None:
+async def test_what_shares_no_word_with_a_question_is_recalled_by_its_meaning() -> None:
     store, embedding = MemoryMemories(), Embedding()
     meanings = Meanings(store, embedding, 0.3)
     question = "What does she like when she spends her Sundays?"
-    async with telling(store, sandbox, meanings=meanings) as talk:
+    async with telling(store, meanings=meanings) as talk:
         await talk.say("remember Plays the cello in an orchestra")
         await talk.say("remember Has a red bicycle")
         assert embedding.asked == []
@@ -62,9 +60,9 @@ async def test_what_shares_no_word_with_a_question_is_recalled_by_its_meaning(sa
     assert {payer.person for payer in embedding.paid} == {"test:Ada"}
 
 
-async def test_what_is_undone_or_forgotten_has_no_vector_left(sandbox: MontySandbox) -> None:
+async def test_what_is_undone_or_forgotten_has_no_vector_left() -> None:
     store = MemoryMemories()
-    async with telling(store, sandbox, meanings=Meanings(store, Embedding(), 0.3)) as talk:
+    async with telling(store, meanings=Meanings(store, Embedding(), 0.3)) as talk:
         await talk.say("remember Plays the cello")
         await talk.say("recall music", at=ELSEWHERE)
         assert len(store.made) == 1
@@ -74,9 +72,7 @@ async def test_what_is_undone_or_forgotten_has_no_vector_left(sandbox: MontySand
     assert store.made == {}
 
 
-async def test_a_model_is_told_by_meaning_what_matters_of_many_and_of_few_nothing_is_asked(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_model_is_told_by_meaning_what_matters_of_many_and_of_few_nothing_is_asked() -> None:
     store, embedding, model, world = MemoryMemories(), Embedding(), Model(Reply("Hm."), Reply("Hm.")), World(())
     made = program(agent("Cook", walked("Main", "01:QUE Say(user, Propose something)", "02:YLD for user", begins=True)))
     scope = MemoryScope("person", "test", "test:Ada")
@@ -91,7 +87,7 @@ async def test_a_model_is_told_by_meaning_what_matters_of_many_and_of_few_nothin
 
     await kept("Plays the cello", "Has a red bicycle")
     meanings = Meanings(store, embedding, 0.3)
-    async with telling(store, sandbox, made, world=world, model=model, limits=limits, meanings=meanings) as talk:
+    async with telling(store, made, world=world, model=model, limits=limits, meanings=meanings) as talk:
         await talk.say("Let us have some music")
         assert "Plays the cello" in model.told(0)
         assert embedding.asked == []

@@ -19,7 +19,6 @@ from runtime.core.address import Address
 from runtime.core.quote import Quote
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.models.meanings import Embedding
@@ -152,13 +151,13 @@ def tokens_in(text: str) -> set[int]:
 @given(st.lists(DEEDS, min_size=2, max_size=7), st.sampled_from((True, "others")))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_private_words_are_in_no_prompt_of_a_group_and_nobodys_in_anothers(
-    sandbox: MontySandbox, deeds: list[Deed], memory: object
+    deeds: list[Deed], memory: object
 ) -> None:
     world, model, embedding = World(()), Listening(), Embedding()
     store = MemoryMemories()
     kept, meanings = memories_of(store, world.clock, *PROGRAMS), Meanings(store, embedding, 0.0)
     programs = {name: made(name, memory) for name in PROGRAMS}
-    async with talking(programs, model, sandbox, world=world, features=[memories_part(kept, meanings)]) as talk:
+    async with talking(programs, model, world=world, features=[memories_part(kept, meanings)]) as talk:
         for number, now in enumerate(deeds):
             asked, embedded = len(model.asked), len(embedding.asked)
             shown = await talk.say(
@@ -201,7 +200,7 @@ def ordering(name: str, memory: object) -> Program:
 )
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_task_is_told_no_more_than_who_ordered_it_and_what_goes_elsewhere_or_is_anothers_is_told_less(
-    sandbox: MontySandbox, deeds: list[tuple[Deed, str, str]], memory: object
+    deeds: list[tuple[Deed, str, str]], memory: object
 ) -> None:
     world, model, embedding = World(()), Listening(), Embedding()
     store = MemoryMemories()
@@ -210,7 +209,7 @@ async def test_a_task_is_told_no_more_than_who_ordered_it_and_what_goes_elsewher
     places = {"elsewhere": Address("fake", "hall of others")}
     more: dict[str, Any] = {"features": [memories_part(kept, meanings)], "task_places": places}
     said = [now for now, _, _ in deeds]
-    async with talking(programs, model, sandbox, world=world, **more) as talk:
+    async with talking(programs, model, world=world, **more) as talk:
         for number, (now, how, other) in enumerate(deeds):
             asked, embedded, seen = len(model.asked), len(embedding.asked), len(talk.chat)
             at: dict[str, Any] = {

@@ -11,7 +11,6 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode, Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.people.talk import Model, Reply, talking
@@ -66,7 +65,7 @@ def test_in_a_program_that_says_nothing_of_memory_they_mean_what_they_did(step: 
         assert "Recall(" not in found.text
 
 
-async def test_what_one_conversation_remembers_another_one_recalls_without_a_model(sandbox: MontySandbox) -> None:
+async def test_what_one_conversation_remembers_another_one_recalls_without_a_model() -> None:
     made = await cook(
         "Recall the user's favourite drink as $known",
         'Say(user, "I know: {$known}")',
@@ -74,21 +73,19 @@ async def test_what_one_conversation_remembers_another_one_recalls_without_a_mod
         "Remember that the user's favourite drink is $drink",
     )
     store, world = MemoryMemories(), World(())
-    async with talking(
-        made, Model(), sandbox, world=world, features=[memories_part(memories_of(store, world.clock))]
-    ) as talk:
+    async with talking(made, Model(), world=world, features=[memories_part(memories_of(store, world.clock))]) as talk:
         assert await talk.say("hi") == ["I know: []"]
         assert await talk.say("hi") == ['I know: ["the user\'s favourite drink is green tea"]']
     assert store.texts() == ["the user's favourite drink is green tea"]
 
 
-async def test_what_is_recalled_is_known_when_the_next_step_is_worded(sandbox: MontySandbox) -> None:
+async def test_what_is_recalled_is_known_when_the_next_step_is_worded() -> None:
     made = await cook(
         "Remember that the user is vegetarian", "What do you know about the user's diet?", "Suggest a dish to the user"
     )
     world = World(())
     model = Model(Reply("Try the lentils."))
     kept = memories_of(MemoryMemories(), world.clock)
-    async with talking(made, model, sandbox, world=world, features=[memories_part(kept)]) as talk:
+    async with talking(made, model, world=world, features=[memories_part(kept)]) as talk:
         assert await talk.say("hi") == ["Try the lentils."]
     assert "the user is vegetarian" in model.told(0)

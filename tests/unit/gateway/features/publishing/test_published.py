@@ -12,7 +12,6 @@ from gateway.features.publishing.calls import MAX_HOPS
 from gateway.features.publishing.node import ProgramEvents
 from gateway.features.reports.node import NodeReports
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import ReportReference, SessionFailure
 from runtime.stores.orders import TaskLimits
 from runtime.tape.facts.registry import read_as
@@ -46,10 +45,10 @@ def served(*programs: Program, **publishers: ClientScopes) -> tuple[dict[str, Pr
     return found, world, events_of(world, found, publishers)
 
 
-async def said(code: str, sandbox: MontySandbox, **publishers: ClientScopes) -> tuple[list[str], World]:
+async def said(code: str, **publishers: ClientScopes) -> tuple[list[str], World]:
     """What people see of a program that publishes, beside a store."""
     programs, world, events = served(shop(code), store(), **publishers)
-    async with talking(programs, Model(), sandbox, world=world, events=events, tasks=TaskLimits()) as talk:
+    async with talking(programs, Model(), world=world, events=events, tasks=TaskLimits()) as talk:
         await talk.say("hi")
         return talk.chat, world
 
@@ -58,14 +57,12 @@ def of_kind(world: World, kind: str) -> list[Any]:
     return [fact.data for fact in world.facts if fact.kind == kind]
 
 
-async def test_what_a_program_publishes_is_a_fact_that_others_see_and_begins_a_program_once(
-    sandbox: MontySandbox,
-) -> None:
+async def test_what_a_program_publishes_is_a_fact_that_others_see_and_begins_a_program_once() -> None:
     code = """
     name = await Publish("orders.taken", {"item": "tea", "pieces": 2})
     await Say("user", f"published {name}")
 """
-    chat, world = await said(code, sandbox, shop=ORDERS)
+    chat, world = await said(code, shop=ORDERS)
     fact = next(fact for fact in world.facts if read_as(fact, EventPublished) is not None)
     assert chat == [f"published {fact.seq}"]
     assert event_of(fact, "orders.taken").as_data(content=False) == {
@@ -99,9 +96,7 @@ async def test_what_a_program_publishes_is_a_fact_that_others_see_and_begins_a_p
         ('"orders.taken", {"item": "x" * 70_000}', "nothing was published: an event has at most 65,536 bytes of data"),
     ],
 )
-async def test_what_may_not_be_published_is_an_error_that_says_why(
-    call: str, wrong: str, sandbox: MontySandbox
-) -> None:
+async def test_what_may_not_be_published_is_an_error_that_says_why(call: str, wrong: str) -> None:
     code = f"""
     try:
         await Publish({call})
@@ -109,7 +104,7 @@ async def test_what_may_not_be_published_is_an_error_that_says_why(
         await Say("user", str(error))
 """
     allowed = ClientScopes(events_write=("orders.>", "agent.*", "bus.>"), triggers=("store",))
-    chat, world = await said(code, sandbox, shop=allowed)
+    chat, world = await said(code, shop=allowed)
     assert len(chat) == 1
     assert wrong in chat[0]
     assert of_kind(world, "publish") == of_kind(world, "order") == []
@@ -126,7 +121,7 @@ async def test_what_may_not_be_published_is_an_error_that_says_why(
     ],
 )
 async def test_a_program_publishes_and_begins_only_what_the_settings_give_it(
-    publishers: dict[str, ClientScopes], orders: int | None, sandbox: MontySandbox
+    publishers: dict[str, ClientScopes], orders: int | None
 ) -> None:
     code = """
     try:
@@ -134,7 +129,7 @@ async def test_a_program_publishes_and_begins_only_what_the_settings_give_it(
     except Exception as error:
         await Say("user", str(error))
 """
-    chat, world = await said(code, sandbox, **publishers)
+    chat, world = await said(code, **publishers)
     assert len(chat) == (1 if orders is None else 0)
     assert len(of_kind(world, "order")) == (orders or 0)
 
@@ -150,7 +145,7 @@ class Desk:
         return ReportReference(len(self.taken), 1)
 
 
-async def test_two_programs_that_begin_each_other_end_with_a_report_that_says_so(sandbox: MontySandbox) -> None:
+async def test_two_programs_that_begin_each_other_end_with_a_report_that_says_so() -> None:
     def player(name: str, hears: str, says: str) -> Program:
         hit = python("Hit", trigger=f"EVT When the event ball.{hears} arrives")
         start = python("Start", trigger="BGN When program starts")
@@ -163,7 +158,7 @@ async def test_two_programs_that_begin_each_other_end_with_a_report_that_says_so
     )
     desk = Desk()
     async with talking(
-        programs, Model(), sandbox, world=world, events=events, tasks=TaskLimits(), features=[NodeReports(desk)]
+        programs, Model(), world=world, events=events, tasks=TaskLimits(), features=[NodeReports(desk)]
     ) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(desk.taken))
@@ -194,9 +189,9 @@ STEPS = """# Shop
         ),
     ],
 )
-async def test_steps_publish_by_a_call_or_in_words(step: str, model: Model, sandbox: MontySandbox) -> None:
+async def test_steps_publish_by_a_call_or_in_words(step: str, model: Model) -> None:
     made = replace(await compiled(STEPS.replace("{step}", step)), name="shop")
     programs, world, events = served(made, shop=ORDERS)
-    async with talking(programs, model, sandbox, world=world, events=events) as talk:
+    async with talking(programs, model, world=world, events=events) as talk:
         await talk.say("hi")
     assert [fact["values"] for fact in of_kind(world, "publish")] == [{"item": "tea"}]

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.texts import english
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.orders import TaskLimits
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
@@ -32,9 +31,9 @@ def over(talk: Talk) -> int:
     return sum(fact.kind == "task_over" for fact in talk.world.facts)
 
 
-async def test_words_in_the_thread_answer_also_where_the_conversation_waits_for_words(sandbox: MontySandbox) -> None:
+async def test_words_in_the_thread_answer_also_where_the_conversation_waits_for_words() -> None:
     places = MemoryPlaceStore()
-    async with talking(guided(HEARING), Model(), sandbox, tasks=TaskLimits(), places=places) as talk:
+    async with talking(guided(HEARING), Model(), tasks=TaskLimits(), places=places) as talk:
         talk.post("hi")
         await asked(talk)
         thread = below(talk, places, ASKED.format(name="Choose"))
@@ -46,11 +45,9 @@ async def test_words_in_the_thread_answer_also_where_the_conversation_waits_for_
         assert not [text for text in talk.chat if text.startswith("heard")]
 
 
-async def test_of_two_at_once_in_the_thread_the_first_answers_and_the_second_is_told_there(
-    sandbox: MontySandbox,
-) -> None:
+async def test_of_two_at_once_in_the_thread_the_first_answers_and_the_second_is_told_there() -> None:
     places = MemoryPlaceStore()
-    async with talking(guided(ONE.format(name="Choose")), Model(), sandbox, tasks=TaskLimits(), places=places) as talk:
+    async with talking(guided(ONE.format(name="Choose")), Model(), tasks=TaskLimits(), places=places) as talk:
         talk.post("hi")
         await asked(talk)
         thread = below(talk, places, ASKED.format(name="Choose"))
@@ -62,9 +59,9 @@ async def test_of_two_at_once_in_the_thread_the_first_answers_and_the_second_is_
         assert said_in(talk, thread) == [CLOSED]
 
 
-async def test_in_the_thread_somebody_else_is_told_whose_question_it_is(sandbox: MontySandbox) -> None:
+async def test_in_the_thread_somebody_else_is_told_whose_question_it_is() -> None:
     places = MemoryPlaceStore()
-    async with talking(guided(ONE.format(name="For")), Model(), sandbox, tasks=TaskLimits(), places=places) as talk:
+    async with talking(guided(ONE.format(name="For")), Model(), tasks=TaskLimits(), places=places) as talk:
         talk.post("hi")
         await asked(talk)
         thread = below(talk, places, ASKED.format(name="For"))
@@ -75,9 +72,9 @@ async def test_in_the_thread_somebody_else_is_told_whose_question_it_is(sandbox:
         assert "went right" in talk.chat
 
 
-async def test_undo_is_refused_in_the_thread_and_a_new_session_begins_there(sandbox: MontySandbox) -> None:
+async def test_undo_is_refused_in_the_thread_and_a_new_session_begins_there() -> None:
     places = MemoryPlaceStore()
-    async with talking(guided(HEARING), Model(), sandbox, tasks=TaskLimits(), places=places) as talk:
+    async with talking(guided(HEARING), Model(), tasks=TaskLimits(), places=places) as talk:
         talk.post("hi")
         await asked(talk)
         thread = below(talk, places, ASKED.format(name="Choose"))
@@ -91,9 +88,9 @@ async def test_undo_is_refused_in_the_thread_and_a_new_session_begins_there(sand
         assert said_in(talk, thread)[1].startswith("Task 1")  # a session of its own, which asks anew
 
 
-async def test_words_in_the_thread_are_answered_there_when_the_session_is_gone(sandbox: MontySandbox) -> None:
+async def test_words_in_the_thread_are_answered_there_when_the_session_is_gone() -> None:
     places, ending = MemoryPlaceStore(), guided(ONE.format(name="Choose") + "    await EndProgram()\n")
-    async with talking(ending, Model(), sandbox, tasks=TaskLimits(), places=places) as talk:
+    async with talking(ending, Model(), tasks=TaskLimits(), places=places) as talk:
         talk.post("hi")
         await asked(talk)
         thread = below(talk, places, ASKED.format(name="Choose"))

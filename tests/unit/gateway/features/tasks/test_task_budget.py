@@ -7,7 +7,6 @@ import pytest
 from runtime.events.frames import LLMAnswered
 from runtime.language.program import Program
 from runtime.llm.client import Usage
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.orders import ModelSpending, TaskLimits
 from tests.fakes.crashes.patient_world import FAR_S, patient_world
 from tests.fakes.crashes.world import ADDRESS
@@ -62,9 +61,9 @@ class Counted:
         return ModelSpending(tokens, sum(answer.cost_usd or 0.0 for answer in found))
 
 
-async def outcome(sandbox: MontySandbox, limits: TaskLimits, program: Program, model: Model) -> tuple[Talk, Counted]:
+async def outcome(limits: TaskLimits, program: Program, model: Model) -> tuple[Talk, Counted]:
     counted = Counted()
-    async with talking(program, model, sandbox, world=patient_world(), tasks=limits, spent=counted.spent) as talk:
+    async with talking(program, model, world=patient_world(), tasks=limits, spent=counted.spent) as talk:
         counted.talk = talk
         talk.post("hi")
         await talk.until(lambda: bool(talk.chat))
@@ -78,31 +77,27 @@ async def outcome(sandbox: MontySandbox, limits: TaskLimits, program: Program, m
         (TaskLimits(within_s=2 * FAR_S, dollars=0.25), "have used up their limit of 0.25 US dollars"),
     ],
 )
-async def test_what_a_task_of_a_task_has_used_counts_for_both(
-    limits: TaskLimits, why: str, sandbox: MontySandbox
-) -> None:
-    talk, _ = await outcome(sandbox, limits, writing(), replies("one"))
+async def test_what_a_task_of_a_task_has_used_counts_for_both(limits: TaskLimits, why: str) -> None:
+    talk, _ = await outcome(limits, writing(), replies("one"))
     assert talk.chat == [f"task 1 (Writer.Twice) failed: the task and the tasks that it started {why}"]
 
 
-async def test_within_the_limit_all_is_done_and_counted_for_the_first_task_and_the_conversation(
-    sandbox: MontySandbox,
-) -> None:
-    talk, counted = await outcome(sandbox, TaskLimits(within_s=2 * FAR_S, tokens=101), writing(), replies("one", "two"))
+async def test_within_the_limit_all_is_done_and_counted_for_the_first_task_and_the_conversation() -> None:
+    talk, counted = await outcome(TaskLimits(within_s=2 * FAR_S, tokens=101), writing(), replies("one", "two"))
     assert talk.chat == ["one two"]
     (first,) = {answer.task for answer in counted.answers()}
     assert first == talk.facts("spawn")[0]["task"]  # type: ignore[index]
     assert {answer.conversation for answer in counted.answers()} == {ADDRESS.key}
 
 
-async def test_a_program_that_goes_on_after_the_limit_has_failed_all_the_same(sandbox: MontySandbox) -> None:
+async def test_a_program_that_goes_on_after_the_limit_has_failed_all_the_same() -> None:
     talk, _ = await outcome(
-        sandbox, TaskLimits(within_s=2 * FAR_S, tokens=50), writing(MAIN.replace("Twice", "Stubborn")), replies("one")
+        TaskLimits(within_s=2 * FAR_S, tokens=50), writing(MAIN.replace("Twice", "Stubborn")), replies("one")
     )
     assert "task 1 (Writer.Stubborn) failed: the task" in talk.chat[0]
 
 
-async def test_without_a_limit_nobody_is_asked_what_was_spent(sandbox: MontySandbox) -> None:
-    talk, counted = await outcome(sandbox, TaskLimits(within_s=2 * FAR_S), writing(), replies("one", "two"))
+async def test_without_a_limit_nobody_is_asked_what_was_spent() -> None:
+    talk, counted = await outcome(TaskLimits(within_s=2 * FAR_S), writing(), replies("one", "two"))
     assert talk.chat == ["one two"]
     assert {answer.task for answer in counted.answers()} == {None}

@@ -83,14 +83,14 @@ async def test_nothing_but_a_name_of_the_settings_is_taken(deliver: str, sandbox
         assert not talk.facts("spawn")
 
 
-async def test_a_place_that_is_not_named_any_more_is_not_told_and_who_ordered_it_is(sandbox: MontySandbox) -> None:
+async def test_a_place_that_is_not_named_any_more_is_not_told_and_who_ordered_it_is() -> None:
     world = World(())
     code = '\n    await Spawn("Runner", "Rest", deliver="team")'
-    async with talking(running(code), Model(), sandbox, world=world, tasks=TaskLimits(), task_places=PLACES) as talk:
+    async with talking(running(code), Model(), world=world, tasks=TaskLimits(), task_places=PLACES) as talk:
         talk.post("hi")
         await talk.until(lambda: any(fact.kind == "order_begun" for fact in world.facts))
         talk.registry.lost(0)
-    async with talking(running(code), Model(), sandbox, world=world, tasks=TaskLimits()) as talk:
+    async with talking(running(code), Model(), world=world, tasks=TaskLimits()) as talk:
         await talk.until(lambda: any("heard Task 1, Runner.Rest, is completed" in text for text in talk.chat))
         assert said_in(talk, TEAM) == []
 

@@ -12,7 +12,6 @@ from runtime.core.ids import AgentId, SessionId
 from runtime.core.quote import Quote
 from runtime.core.texts import english
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import snapshot_of, state_from
@@ -82,8 +81,8 @@ def shown(talk: Talk, text: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "orderers"), [("Choose", 1), ("Ahead", 2)])
-async def test_the_next_words_answer_the_one_open_question(name: str, orderers: int, sandbox: MontySandbox) -> None:
-    async with talking(guided(ONE.format(name=name)), Model(), sandbox, tasks=TaskLimits()) as talk:
+async def test_the_next_words_answer_the_one_open_question(name: str, orderers: int) -> None:
+    async with talking(guided(ONE.format(name=name)), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await asked(talk, orderers)
         talk.post("straight on")
@@ -91,8 +90,8 @@ async def test_the_next_words_answer_the_one_open_question(name: str, orderers: 
         assert talk.chat == [ASKED.format(name="Choose"), "went straight on"]
 
 
-async def test_words_of_somebody_else_do_not_answer_what_one_person_was_asked(sandbox: MontySandbox) -> None:
-    async with talking(guided(ONE.format(name="For")), Model(), sandbox, tasks=TaskLimits()) as talk:
+async def test_words_of_somebody_else_do_not_answer_what_one_person_was_asked() -> None:
+    async with talking(guided(ONE.format(name="For")), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await asked(talk)
         talk.post("left", name="Bob")
@@ -102,8 +101,8 @@ async def test_words_of_somebody_else_do_not_answer_what_one_person_was_asked(sa
         assert talk.chat[-1] == "went right"
 
 
-async def test_words_go_to_a_conversation_that_waits_for_them_unless_they_are_a_reply(sandbox: MontySandbox) -> None:
-    async with talking(guided(HEARING), Model(), sandbox, tasks=TaskLimits()) as talk:
+async def test_words_go_to_a_conversation_that_waits_for_them_unless_they_are_a_reply() -> None:
+    async with talking(guided(HEARING), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await asked(talk)
         talk.post("good day")
@@ -118,8 +117,8 @@ async def test_words_go_to_a_conversation_that_waits_for_them_unless_they_are_a_
         assert "heard left" not in talk.chat
 
 
-async def test_a_reply_may_be_an_option_in_words(sandbox: MontySandbox) -> None:
-    async with talking(guided(ONE.format(name="Choices")), Model(), sandbox, tasks=TaskLimits()) as talk:
+async def test_a_reply_may_be_an_option_in_words() -> None:
+    async with talking(guided(ONE.format(name="Choices")), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await asked(talk)
         talk.post("and you?")  # no answer: there are options to press
@@ -131,13 +130,13 @@ async def test_a_reply_may_be_an_option_in_words(sandbox: MontySandbox) -> None:
         assert talk.chat[-1] == "went right"
 
 
-async def test_of_two_open_questions_a_reply_answers_the_one_that_is_meant(sandbox: MontySandbox) -> None:
+async def test_of_two_open_questions_a_reply_answers_the_one_that_is_meant() -> None:
     code = """
     names = [await Spawn("Guide", "Choose"), await Spawn("Guide", "Choose")]
     for name in names:
         await Say("user", name + " went " + await Result(name))
 """
-    async with talking(guided(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(guided(code), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await asked(talk, 2)
         talk.post("nowhere")
@@ -151,8 +150,8 @@ async def test_of_two_open_questions_a_reply_answers_the_one_that_is_meant(sandb
         assert talk.chat[-2:] == ["task 1 went right", "task 2 went left"]
 
 
-async def test_a_question_that_nobody_answers_in_time_waits_no_longer(sandbox: MontySandbox) -> None:
-    async with talking(guided(ONE.format(name="Late")), Model(), sandbox, tasks=TaskLimits()) as talk:
+async def test_a_question_that_nobody_answers_in_time_waits_no_longer() -> None:
+    async with talking(guided(ONE.format(name="Late")), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await talk.until(lambda: any(text.startswith("went") for text in talk.chat))
         assert talk.chat[-1] == "went None"
@@ -178,9 +177,9 @@ class SlowWorld(World):
         await super().commit(commit)
 
 
-async def test_a_task_may_end_while_its_question_is_being_told(sandbox: MontySandbox) -> None:
+async def test_a_task_may_end_while_its_question_is_being_told() -> None:
     world = SlowWorld(())
-    async with talking(guided(ONE.format(name="Late")), Model(), sandbox, world=world, tasks=TaskLimits()) as talk:
+    async with talking(guided(ONE.format(name="Late")), Model(), world=world, tasks=TaskLimits()) as talk:
         await talk.say("hi")
         assert talk.chat[-1] == "went None"
         assert not talk.named("session.failed")
@@ -189,7 +188,7 @@ async def test_a_task_may_end_while_its_question_is_being_told(sandbox: MontySan
 CLOSED = "That question is no longer open."
 
 
-async def test_a_reply_to_a_question_that_waits_no_longer_is_told_so_and_goes_nowhere(sandbox: MontySandbox) -> None:
+async def test_a_reply_to_a_question_that_waits_no_longer_is_told_so_and_goes_nowhere() -> None:
     code = """
     name = await Spawn("Guide", "Late")
     await Say("user", "went " + str(await Result(name)))
@@ -197,7 +196,7 @@ async def test_a_reply_to_a_question_that_waits_no_longer_is_told_so_and_goes_no
         for message in await WaitForMessage("user"):
             await Say("user", "heard " + message["text"])
 """
-    async with talking(guided(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(guided(code), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await talk.until(lambda: "went None" in talk.chat)
         question = shown(talk, ASKED.format(name="Late"))
@@ -208,14 +207,14 @@ async def test_a_reply_to_a_question_that_waits_no_longer_is_told_so_and_goes_no
         assert "heard left" not in talk.chat
 
 
-async def test_a_late_press_is_told_so_once_while_other_tasks_are_at_work(sandbox: MontySandbox) -> None:
+async def test_a_late_press_is_told_so_once_while_other_tasks_are_at_work() -> None:
     code = """
     one = await Spawn("Guide", "Choices")
     two, three = await Spawn("Guide", "Choose"), await Spawn("Guide", "Choose")
     await Say("user", "went " + str(await Result(one)))
     await Result(two)
 """
-    async with talking(guided(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(guided(code), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await asked(talk, 3)
         choices = [choice for one in talk.world.chat if one.spec is not None for choice in one.spec.choices]
@@ -229,8 +228,8 @@ async def test_a_late_press_is_told_so_once_while_other_tasks_are_at_work(sandbo
         assert talk.chat.count(CLOSED) == 1
 
 
-async def test_words_that_reach_a_task_after_its_end_begin_nothing(sandbox: MontySandbox) -> None:
-    async with talking(guided(ONE.format(name="Late")), Model(), sandbox, tasks=TaskLimits()) as talk:
+async def test_words_that_reach_a_task_after_its_end_begin_nothing() -> None:
+    async with talking(guided(ONE.format(name="Late")), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await talk.until(lambda: "went None" in talk.chat)
         (task,) = [tape_owner(fact.tape) for fact in talk.world.facts if fact.kind == "order_over"]
@@ -244,9 +243,9 @@ async def test_words_that_reach_a_task_after_its_end_begin_nothing(sandbox: Mont
 @pytest.mark.parametrize(("name", "orderers"), [("Choices", 1), ("Further", 2)])
 @pytest.mark.parametrize("by", ["press", "reply", "words"])
 async def test_of_two_who_answer_in_the_same_moment_the_second_is_told_that_it_is_closed(
-    name: str, orderers: int, by: str, sandbox: MontySandbox
+    name: str, orderers: int, by: str
 ) -> None:
-    async with talking(guided(ONE.format(name=name)), Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(guided(ONE.format(name=name)), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await asked(talk, orderers)
         [question] = [number for number, text in enumerate(talk.chat) if "asks: Which way?" in text]
@@ -263,8 +262,8 @@ async def test_of_two_who_answer_in_the_same_moment_the_second_is_told_that_it_i
         assert sorted(talk.chat[question + 1 :]) == sorted(["went left", english()("session.question_closed")])
 
 
-async def test_who_presses_what_another_was_asked_is_told_and_answers_nothing(sandbox: MontySandbox) -> None:
-    async with talking(guided(ONE.format(name="Hers")), Model(), sandbox, tasks=TaskLimits()) as talk:
+async def test_who_presses_what_another_was_asked_is_told_and_answers_nothing() -> None:
+    async with talking(guided(ONE.format(name="Hers")), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await asked(talk)
         left, right = talk.world.offered[-1].choices

@@ -13,9 +13,7 @@ from gateway.features.tasks.register import TaskRegister
 from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.errors import TaskRefused
 from runtime.core.ids import SessionId
-from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage
 from runtime.stores.inbox import TASK, KnownEvent
 from runtime.stores.orders import TaskLimits, TaskOrder
@@ -44,19 +42,6 @@ HEARS = """
                 await EndProgram()
             await Say("user", message["text"].partition(" (facts")[0])
 """
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Python playbooks need the loop that knows when they are quiet."""
-    return "asyncio", {"loop_factory": FrameLoop}
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[MontySandbox]:
-    """Real workers."""
-    async with MontySandbox(limits=SandboxLimits(feed_s=5.0)) as made:
-        yield made
 
 
 def running(code: str) -> Program:
@@ -108,9 +93,9 @@ def register(talk: Talk) -> TaskRegister:
     return TaskRegister(catalog, tapes, store, talk.world.clock)  # type: ignore[arg-type]
 
 
-async def test_a_task_that_is_over_is_ordered_again_for_who_ordered_it(sandbox: MontySandbox) -> None:
+async def test_a_task_that_is_over_is_ordered_again_for_who_ordered_it() -> None:
     code = '\n    await Spawn("Runner", "Fetch", ["bread"])'
-    async with talking(running(code), Model(), sandbox, world=patient_world(), tasks=_LIMITS) as talk:
+    async with talking(running(code), Model(), world=patient_world(), tasks=_LIMITS) as talk:
         talk.post("hi")
         await talk.until(lambda: len(talk.chat) == 1)
         tasks = register(talk)
@@ -130,8 +115,8 @@ async def test_a_task_that_is_over_is_ordered_again_for_who_ordered_it(sandbox: 
     assert talk.chat[1] == "Task 2, Runner.Fetch, is completed. Its result: fetched bread"
 
 
-async def test_a_task_whose_session_was_deleted_is_gone_and_not_one_that_has_not_begun(sandbox: MontySandbox) -> None:
-    async with talking(running('\n    await Spawn("Runner", "Idle")'), Model(), sandbox, tasks=_LIMITS) as talk:
+async def test_a_task_whose_session_was_deleted_is_gone_and_not_one_that_has_not_begun() -> None:
+    async with talking(running('\n    await Spawn("Runner", "Idle")'), Model(), tasks=_LIMITS) as talk:
         talk.post("hi")
         tasks = register(talk)
         await talk.until(lambda: len(talk.world._records) == 2)
@@ -142,9 +127,9 @@ async def test_a_task_whose_session_was_deleted_is_gone_and_not_one_that_has_not
                 await ask(str(known.session.record.id))
 
 
-async def test_a_task_is_ended_once_and_what_cannot_be_is_refused_in_words(sandbox: MontySandbox) -> None:
+async def test_a_task_is_ended_once_and_what_cannot_be_is_refused_in_words() -> None:
     code = '\n    await Spawn("Runner", "Idle")\n    await Spawn("Runner", "Fetch", {"why": 1})'
-    async with talking(running(code), Model(), sandbox, world=patient_world(), tasks=_LIMITS) as talk:
+    async with talking(running(code), Model(), world=patient_world(), tasks=_LIMITS) as talk:
         talk.post("hi")
         tasks = register(talk)
         await talk.until(lambda: len(talk.world._records) == 3)
@@ -167,12 +152,10 @@ async def test_a_task_is_ended_once_and_what_cannot_be_is_refused_in_words(sandb
             await tasks.order_again(ids["Idle"], 0)
 
 
-async def test_a_limit_holds_for_what_is_ordered_again(sandbox: MontySandbox) -> None:
+async def test_a_limit_holds_for_what_is_ordered_again() -> None:
     code = '\n    await Spawn("Runner", "Break")\n    await Say("user", "later")\n    await Sleep(5)'
     code += '\n    await Spawn("Runner", "Idle")'
-    async with talking(
-        running(code), Model(), sandbox, world=patient_world(), tasks=replace(_LIMITS, at_once=1)
-    ) as talk:
+    async with talking(running(code), Model(), world=patient_world(), tasks=replace(_LIMITS, at_once=1)) as talk:
         talk.post("hi")
         await talk.until(lambda: len(talk.world._records) == 3)
         tasks = register(talk)
@@ -181,8 +164,8 @@ async def test_a_limit_holds_for_what_is_ordered_again(sandbox: MontySandbox) ->
             await tasks.order_again(broken.session.record.id, 60)
 
 
-async def test_a_task_of_a_client_is_ordered_again_in_its_name(sandbox: MontySandbox) -> None:
-    async with talking(running(""), Model(), sandbox, world=patient_world(), tasks=_LIMITS) as talk:
+async def test_a_task_of_a_client_is_ordered_again_in_its_name() -> None:
+    async with talking(running(""), Model(), world=patient_world(), tasks=_LIMITS) as talk:
         id_, place = SessionId("first"), address_data(Address(CLIENT, "ci"))
         due = talk.world.clock.now().timestamp() + 60
         order = TaskOrder(0, SessionId(""), "Runner", "Fetch", {"what": "milk"}, due, 1, home=place, place=place)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import compiled
@@ -36,18 +35,18 @@ async def desk(*steps: str) -> Program:
     return await compiled(DESK.format(steps="\n".join(f"- {step}" for step in steps)))
 
 
-async def test_a_task_is_started_and_waited_for_without_a_model(sandbox: MontySandbox) -> None:
+async def test_a_task_is_started_and_waited_for_without_a_model() -> None:
     program = await desk(
         "Start a Researcher on $topic in the background",
         'Say(user, "One moment.")',
         "Wait for the research and store the result in $found",
         'Say(user, "I know {$found}.")',
     )
-    async with talking(program, Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(program, Model(), tasks=TaskLimits()) as talk:
         assert await talk.say("hi") == ["One moment.", "I know all about tides."]
 
 
-async def test_a_task_with_a_name_is_waited_for_among_others(sandbox: MontySandbox) -> None:
+async def test_a_task_with_a_name_is_waited_for_among_others() -> None:
     program = await desk(
         "Start a Researcher on $topic in the background as $first",
         'Start a Researcher on "moons" in the background as $second',
@@ -55,36 +54,36 @@ async def test_a_task_with_a_name_is_waited_for_among_others(sandbox: MontySandb
         "Get the result of task $first as $early",
         'Say(user, "{$early}, {$late}")',
     )
-    async with talking(program, Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(program, Model(), tasks=TaskLimits()) as talk:
         assert await talk.say("hi") == ["all about tides, all about moons"]
 
 
-async def test_a_later_step_knows_a_result_that_has_no_variable(sandbox: MontySandbox) -> None:
+async def test_a_later_step_knows_a_result_that_has_no_variable() -> None:
     program = await desk(
         "Start a Researcher's Study on $topic in the background",
         "Wait for the study",
         "Tell the user what was found",
     )
     model = Model(Reply("Everything about tides."))
-    async with talking(program, model, sandbox, tasks=TaskLimits()) as talk:
+    async with talking(program, model, tasks=TaskLimits()) as talk:
         assert await talk.say("hi") == ["Everything about tides."]
         assert any('gave "all about tides"' in message.content for message in model.asked[0])
 
 
-async def test_what_does_it_means_the_latest_of_them(sandbox: MontySandbox) -> None:
+async def test_what_does_it_means_the_latest_of_them() -> None:
     program = await desk(
         '$one = Spawn("Researcher", "Study", ["ebb"])',
         '$two = Spawn("Researcher", "Study", ["flow"])',
         '$found = Result("Researcher.Study")',
         'Say(user, "{$found}")',
     )
-    async with talking(program, Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(program, Model(), tasks=TaskLimits()) as talk:
         assert await talk.say("hi") == ["all about flow"]
 
 
-async def test_what_nobody_was_ordered_to_do_has_no_result(sandbox: MontySandbox) -> None:
+async def test_what_nobody_was_ordered_to_do_has_no_result() -> None:
     program = await desk('$found = Result("Researcher.Study")', "If that failed", '  - Say(user, "None.")')
-    async with talking(program, Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(program, Model(), tasks=TaskLimits()) as talk:
         await talk.say("hi")
         failed = [fact for fact in talk.world.facts if "no task of Researcher.Study was ordered" in str(fact.data)]
         assert failed

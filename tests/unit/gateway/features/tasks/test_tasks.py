@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, SessionId
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import TASK, InboxEntry
 from runtime.stores.orders import TaskLimits, TaskOrder
 from runtime.stores.sessions import Lease
@@ -57,28 +56,28 @@ def ordering(code: str) -> Program:
     return program(main, researcher)
 
 
-async def said(code: str, sandbox: MontySandbox, limits: TaskLimits | None = None) -> list[str]:
+async def said(code: str, limits: TaskLimits | None = None) -> list[str]:
     """What people see of a program that ends by itself."""
-    async with talking(ordering(code), Model(), sandbox, tasks=limits or TaskLimits()) as talk:
+    async with talking(ordering(code), Model(), tasks=limits or TaskLimits()) as talk:
         await talk.say("hi")
         return talk.chat
 
 
-async def test_tasks_work_at_once_and_each_result_is_had_by_name(sandbox: MontySandbox) -> None:
+async def test_tasks_work_at_once_and_each_result_is_had_by_name() -> None:
     code = """
     names = [await Spawn("Researcher", "Study", {"topic": topic}) for topic in ("tides", "moons", "ships")]
     await Say("user", ", ".join(names))
     await Say("user", "; ".join([await Result(name) for name in reversed(names)]))
 """
-    assert await said(code, sandbox) == ["task 1, task 2, task 3", "all about ships; all about moons; all about tides"]
+    assert await said(code) == ["task 1, task 2, task 3", "all about ships; all about moons; all about tides"]
 
 
-async def test_a_result_is_the_same_when_it_is_asked_for_again(sandbox: MontySandbox) -> None:
+async def test_a_result_is_the_same_when_it_is_asked_for_again() -> None:
     code = """
     name = await Spawn("Researcher", "Study", ["tides"])
     await Say("user", f"{await Result(name)}, {await Result(1)}")
 """
-    assert await said(code, sandbox) == ["all about tides, all about tides"]
+    assert await said(code) == ["all about tides, all about tides"]
 
 
 @pytest.mark.parametrize(
@@ -93,26 +92,26 @@ async def test_a_result_is_the_same_when_it_is_asked_for_again(sandbox: MontySan
         ('"Nobody", "Sing"', "there is no agent class 'Nobody'"),
     ],
 )
-async def test_a_task_without_a_result_says_why(order: str, why: str, sandbox: MontySandbox) -> None:
+async def test_a_task_without_a_result_says_why(order: str, why: str) -> None:
     code = f"""
     try:
         await Result(await Spawn({order}))
     except Exception as error:
         await Say("user", str(error))
 """
-    (seen,) = await said(code, sandbox)
+    (seen,) = await said(code)
     assert seen.startswith(why)
 
 
-async def test_a_wait_for_a_result_ends_with_its_time_and_the_task_goes_on(sandbox: MontySandbox) -> None:
+async def test_a_wait_for_a_result_ends_with_its_time_and_the_task_goes_on() -> None:
     code = """
     name = await Spawn("Researcher", "Wait")
     await Say("user", f"{await Result(name, 5)}, then {await Result(name)}")
 """
-    assert await said(code, sandbox) == ["None, then rested"]
+    assert await said(code) == ["None, then rested"]
 
 
-async def test_a_task_that_is_cancelled_has_no_result_and_is_told_of_by_nobody(sandbox: MontySandbox) -> None:
+async def test_a_task_that_is_cancelled_has_no_result_and_is_told_of_by_nobody() -> None:
     code = """
     name = await Spawn("Researcher", "Wait")
     await Say("user", str(await Cancel(name)))
@@ -121,10 +120,10 @@ async def test_a_task_that_is_cancelled_has_no_result_and_is_told_of_by_nobody(s
     except Exception as error:
         await Say("user", f"{error}, {await Cancel(name)}")
 """
-    assert await said(code, sandbox) == ["True", "task 1 (Researcher.Wait) was cancelled, False"]
+    assert await said(code) == ["True", "task 1 (Researcher.Wait) was cancelled, False"]
 
 
-async def test_what_is_over_a_limit_has_failed_with_the_limit_named(sandbox: MontySandbox) -> None:
+async def test_what_is_over_a_limit_has_failed_with_the_limit_named() -> None:
     code = """
     names = [await Spawn("Researcher", "Wait") for _ in range(3)]
     await Say("user", str([task["status"] for task in await Tasks()][2]))
@@ -137,24 +136,24 @@ async def test_what_is_over_a_limit_has_failed_with_the_limit_named(sandbox: Mon
     except Exception as error:
         await Say("user", str(error))
 """
-    few = await said(code.replace("Deeper", "Study"), sandbox, TaskLimits(at_once=2))
+    few = await said(code.replace("Deeper", "Study"), TaskLimits(at_once=2))
     assert few[:2] == [
         "failed",
         "task 3 (Researcher.Wait) failed: 2 tasks are already running, the limit of one orderer",
     ]
-    deep = await said(code, sandbox, TaskLimits(depth=3, at_once=8))
+    deep = await said(code, TaskLimits(depth=3, at_once=8))
     assert "it would be a task 4 deep; the limit is 3" in deep[-1]
 
 
-async def test_a_task_that_ends_its_program_is_completed(sandbox: MontySandbox) -> None:
+async def test_a_task_that_ends_its_program_is_completed() -> None:
     code = """
     await Say("user", str(await Result(await Spawn("Researcher", "Stop"))))
 """
-    assert await said(code, sandbox) == ["None"]
+    assert await said(code) == ["None"]
 
 
-async def test_what_a_task_says_is_seen_where_its_orderer_is(sandbox: MontySandbox) -> None:
-    async with talking(ordering('    await Result(await Spawn("Researcher", "Speak"))\n'), Model(), sandbox) as talk:
+async def test_what_a_task_says_is_seen_where_its_orderer_is() -> None:
+    async with talking(ordering('    await Result(await Spawn("Researcher", "Speak"))\n'), Model()) as talk:
         await talk.say("hi")
         (shown,) = talk.world.chat
         assert shown.text == "a word from the task"
@@ -164,7 +163,7 @@ async def test_what_a_task_says_is_seen_where_its_orderer_is(sandbox: MontySandb
         assert shown.spec.home.platform == "task"
 
 
-async def test_a_result_nobody_waits_for_comes_as_one_message_with_its_range(sandbox: MontySandbox) -> None:
+async def test_a_result_nobody_waits_for_comes_as_one_message_with_its_range() -> None:
     code = """
     await Spawn("Researcher", "Study", ["tides"])
     await Spawn("Researcher", "Study", ["moons"], deliver="nobody")
@@ -172,7 +171,7 @@ async def test_a_result_nobody_waits_for_comes_as_one_message_with_its_range(san
         await Say("user", message["text"])
     await Say("user", str(await WaitForMessage("*", 60)))
 """
-    async with talking(ordering(code), Model(), sandbox) as talk:
+    async with talking(ordering(code), Model()) as talk:
         await talk.say("hi")
         task = next(fact.data["task"] for fact in talk.world.facts if fact.kind == "spawn")
         (over,) = [f.data for f in talk.world.facts if f.kind == "task_over" and f.data["task"] == 1]
@@ -200,8 +199,8 @@ def test_an_order_of_an_earlier_version_is_read_without_the_isolation_that_it_as
     assert TaskOrder.read(json.dumps({**json.loads(str(order)), "isolation": "process"})) == order
 
 
-async def test_tasks_end_with_who_ordered_them(sandbox: MontySandbox) -> None:
-    async with talking(ordering(ENDING.format(keep=False)), Model(), sandbox) as talk:
+async def test_tasks_end_with_who_ordered_them() -> None:
+    async with talking(ordering(ENDING.format(keep=False)), Model()) as talk:
         talk.post("hi")
         await talk.until(lambda: any(fact.kind == "task_posted" for fact in talk.world.facts))
         talk.post("end")
@@ -209,8 +208,8 @@ async def test_tasks_end_with_who_ordered_them(sandbox: MontySandbox) -> None:
         assert how(talk) == ["canceled"]
 
 
-async def test_a_task_that_is_kept_outlives_its_orderer_and_people_are_told(sandbox: MontySandbox) -> None:
-    async with talking(ordering(ENDING.format(keep=True)), Model(), sandbox) as talk:
+async def test_a_task_that_is_kept_outlives_its_orderer_and_people_are_told() -> None:
+    async with talking(ordering(ENDING.format(keep=True)), Model()) as talk:
         talk.post("hi")
         await talk.until(lambda: any(fact.kind == "task_posted" for fact in talk.world.facts))
         talk.post("end")
@@ -219,9 +218,9 @@ async def test_a_task_that_is_kept_outlives_its_orderer_and_people_are_told(sand
         assert talk.chat == ["✅ A background task is done: “rested”"]
 
 
-async def test_a_stop_ends_the_tasks_of_the_conversation(sandbox: MontySandbox) -> None:
+async def test_a_stop_ends_the_tasks_of_the_conversation() -> None:
     code = '    await Spawn("Researcher", "Wait")\n    await WaitForMessage("user")\n'
-    async with talking(ordering(code), Model(), sandbox) as talk:
+    async with talking(ordering(code), Model()) as talk:
         talk.post("hi")
         await talk.until(lambda: any(fact.kind == "task_posted" for fact in talk.world.facts))
         await talk.say("", kind="stop")
@@ -240,8 +239,8 @@ LISTENING = """
 """
 
 
-async def test_an_undo_ends_the_tasks_that_were_ordered_in_what_it_undoes(sandbox: MontySandbox) -> None:
-    async with talking(ordering(LISTENING), Model(), sandbox) as talk:
+async def test_an_undo_ends_the_tasks_that_were_ordered_in_what_it_undoes() -> None:
+    async with talking(ordering(LISTENING), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         talk.post("order")
@@ -251,8 +250,8 @@ async def test_an_undo_ends_the_tasks_that_were_ordered_in_what_it_undoes(sandbo
         assert (await talk.say("look"))[-1] == "[]"
 
 
-async def test_a_task_that_ended_in_what_is_undone_is_known_to_have_ended(sandbox: MontySandbox) -> None:
-    async with talking(ordering(LISTENING), Model(), sandbox) as talk:
+async def test_a_task_that_ended_in_what_is_undone_is_known_to_have_ended() -> None:
+    async with talking(ordering(LISTENING), Model()) as talk:
         await talk.say("hi")
         talk.post("order")
         await talk.until(lambda: any(fact.kind == "task_posted" for fact in talk.world.facts))
@@ -264,11 +263,11 @@ async def test_a_task_that_ended_in_what_is_undone_is_known_to_have_ended(sandbo
         assert (await talk.say("look"))[-1] == "[('task 1', 'completed')]"
 
 
-async def test_an_order_that_comes_again_is_recognised_by_the_tape(sandbox: MontySandbox) -> None:
+async def test_an_order_that_comes_again_is_recognised_by_the_tape() -> None:
     code = '    await Say("user", await Result(await Spawn("Researcher", "Study", ["tides"])))\n'
     kept: list[InboxEntry] = []
     world = World(())
-    async with talking(ordering(code), Model(), sandbox, world=world) as talk:
+    async with talking(ordering(code), Model(), world=world) as talk:
         hand_over = world.hand_over
 
         def keep(entry: InboxEntry) -> None:
@@ -287,8 +286,8 @@ async def test_an_order_that_comes_again_is_recognised_by_the_tape(sandbox: Mont
         assert len(world.facts) == before
 
 
-async def test_a_fork_does_not_wait_for_the_tasks_of_what_it_copies(sandbox: MontySandbox) -> None:
-    async with talking(ordering(LISTENING), Model(), sandbox) as talk:
+async def test_a_fork_does_not_wait_for_the_tasks_of_what_it_copies() -> None:
+    async with talking(ordering(LISTENING), Model()) as talk:
         await talk.say("hi")
         talk.post("order")
         await talk.until(lambda: any(fact.kind == "task_posted" for fact in talk.world.facts))
@@ -317,13 +316,11 @@ async def Ahead():
 
 
 @pytest.mark.parametrize(("playbook", "number"), [("Choose", 1), ("Ahead", 1)])
-async def test_a_task_asks_where_its_orderer_is_and_gets_the_answer(
-    playbook: str, number: int, sandbox: MontySandbox
-) -> None:
+async def test_a_task_asks_where_its_orderer_is_and_gets_the_answer(playbook: str, number: int) -> None:
     code = f'async def Main():\n    await Say("user", "went " + await Result(await Spawn("Guide", "{playbook}")))\n'
     guide = agent("Guide", python("Choose", public=True), python("Ahead", public=True), code=ASKING)
     main = agent("Main", python("Main", trigger="BGN When program starts"), code=code)
-    async with talking(program(main, guide), Model(), sandbox) as talk:
+    async with talking(program(main, guide), Model()) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(talk.world.offered))
         asked = talk.world.offered[-1]
@@ -335,9 +332,9 @@ async def test_a_task_asks_where_its_orderer_is_and_gets_the_answer(
         assert talk.chat == [f"Task {number} (Guide.Choose) asks: Which way?", "went right"]
 
 
-async def test_people_see_the_tasks_and_stop_one(sandbox: MontySandbox) -> None:
+async def test_people_see_the_tasks_and_stop_one() -> None:
     code = '    await Spawn("Researcher", "Wait")\n    await Result(await Spawn("Researcher", "Study", [1]))\n'
-    async with talking(ordering(code.replace("[1]", '["tides"]') + "    await Sleep(0)\n"), Model(), sandbox) as talk:
+    async with talking(ordering(code.replace("[1]", '["tides"]') + "    await Sleep(0)\n"), Model()) as talk:
         talk.post("hi")
         await talk.until(lambda: any(fact.kind == "task_taken" for fact in talk.world.facts))
         talk.post("stop 1", kind="tasks")
@@ -355,14 +352,14 @@ async def test_people_see_the_tasks_and_stop_one(sandbox: MontySandbox) -> None:
         ]
 
 
-async def test_a_conversation_without_a_gateway_refuses_tasks(sandbox: MontySandbox) -> None:
+async def test_a_conversation_without_a_gateway_refuses_tasks() -> None:
     code = """
     try:
         await Spawn("Researcher", "Wait")
     except Exception as error:
         await Say("user", str(error))
 """
-    async with talking(ordering(code), Model(), sandbox, tasks=None) as talk:
+    async with talking(ordering(code), Model(), tasks=None) as talk:
         await talk.say("hi")
         assert talk.chat == ["tasks need a gateway: here is one conversation alone"]
 
@@ -380,7 +377,7 @@ def test_what_is_known_of_tasks_is_in_snapshots() -> None:
     assert state_from(snapshot_of(state)) == state
 
 
-async def test_a_task_whose_playbook_is_gone_from_the_program_has_failed(sandbox: MontySandbox) -> None:
+async def test_a_task_whose_playbook_is_gone_from_the_program_has_failed() -> None:
     code = """
     name = await Spawn("Researcher", "Wait")
     try:
@@ -390,13 +387,13 @@ async def test_a_task_whose_playbook_is_gone_from_the_program_has_failed(sandbox
 """
     before = ordering(code)
     world = World(())
-    async with talking(before, Model(), sandbox, world=world) as talk:
+    async with talking(before, Model(), world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: any(fact.data.get("name") == "Sleep" for fact in world.facts))
     researcher = before.agents[1]
     left = tuple(playbook for playbook in researcher.playbooks if playbook.name != "Wait")
     after = replace(before, agents=(before.agents[0], replace(researcher, playbooks=left)), digest="2")
-    async with talking(after, Model(), sandbox, world=world) as talk:
+    async with talking(after, Model(), world=world) as talk:
         await talk.until(lambda: bool(talk.chat))
         (seen,) = talk.chat
     assert seen.startswith("task 1 (Researcher.Wait) failed: ")

@@ -261,8 +261,8 @@ TALKATIVE = """
 """
 
 
-async def test_what_a_task_has_said_in_what_is_undone_keeps_it_from_saying_nothing_more(sandbox: MontySandbox) -> None:
-    async with talking(ordering(TALKATIVE), Model(), sandbox, tasks=TaskLimits()) as talk:
+async def test_what_a_task_has_said_in_what_is_undone_keeps_it_from_saying_nothing_more() -> None:
+    async with talking(ordering(TALKATIVE), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(of_kind(talk, "task_posted")))
         await talk.settled()
@@ -280,9 +280,7 @@ def many(talk: Talk, kind: str, count: int) -> bool:
     return len(of_kind(talk, kind)) >= count
 
 
-async def test_words_for_which_an_agent_has_no_room_wait_for_nobody(
-    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_words_for_which_an_agent_has_no_room_wait_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runtime.agents.agent.QUEUE_CAPACITY", 5)
     code = f"""
     name = await Spawn("Researcher", "Chatter", within_s=1_000_000)
@@ -291,7 +289,7 @@ async def test_words_for_which_an_agent_has_no_room_wait_for_nobody(
         await Sleep(10)
     await Say("user", str([task["status"] for task in await Tasks()]))
 """
-    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(ordering(code), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(talk.chat))
         assert talk.chat == ["['working']"]
@@ -310,7 +308,7 @@ class Narrow(World):
         return await super().add(event)
 
 
-async def test_a_full_inbox_of_one_task_holds_up_no_word_for_another(sandbox: MontySandbox) -> None:
+async def test_a_full_inbox_of_one_task_holds_up_no_word_for_another() -> None:
     code = """
     one, two = await Spawn("Researcher", "Listen", within_s=1_000_000), await Spawn("Researcher", "Listen")
     await Tell(one, "come")
@@ -320,7 +318,7 @@ async def test_a_full_inbox_of_one_task_holds_up_no_word_for_another(sandbox: Mo
 """
     world = Narrow(())
     world.full = lambda event: event.kind == TASK_WORD and "come" in event.text
-    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits(), world=world) as talk:
+    async with talking(ordering(code), Model(), tasks=TaskLimits(), world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(talk.chat))
         assert talk.chat == ["[['orderer', 'Main', 'go']]"]
@@ -333,7 +331,7 @@ async def test_a_full_inbox_of_one_task_holds_up_no_word_for_another(sandbox: Mo
         assert talk.chat[1] == "[['orderer', 'Main', 'come']]"
 
 
-async def test_the_word_of_an_agent_that_is_let_go_is_still_brought(sandbox: MontySandbox) -> None:
+async def test_the_word_of_an_agent_that_is_let_go_is_still_brought() -> None:
     code = """
     name = await Spawn("Researcher", "Listen", within_s=1_000_000)
     await CreateAgent("Researcher")
@@ -345,7 +343,7 @@ async def test_the_word_of_an_agent_that_is_let_go_is_still_brought(sandbox: Mon
 """
     world = Narrow(())
     world.full = lambda event: event.kind == TASK_WORD
-    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits(), world=world) as talk:
+    async with talking(ordering(code), Model(), tasks=TaskLimits(), world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(talk.chat))
         assert talk.chat == ["gone"]
@@ -360,16 +358,14 @@ def ordered_so_far(talk: Talk, count: int) -> bool:
 
 @pytest.mark.parametrize("ordered", [0, 1])
 @pytest.mark.parametrize("kind", [TASK_WORD, TASK_OVER])
-async def test_people_hear_nothing_of_a_task_that_an_undo_has_ended(
-    kind: str, ordered: int, sandbox: MontySandbox
-) -> None:
+async def test_people_hear_nothing_of_a_task_that_an_undo_has_ended(kind: str, ordered: int) -> None:
     code = """
     while True:
         for message in await WaitForMessage("user"):
             if message["text"] == "order":
                 await Spawn("Researcher", "Rest", deliver="nobody")
 """
-    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(ordering(code), Model(), tasks=TaskLimits()) as talk:
         await talk.say("hi")
         await talk.say("well")
         for number in range(1, 3):  # the second time in what goes on from before the first one
@@ -389,9 +385,9 @@ async def test_people_hear_nothing_of_a_task_that_an_undo_has_ended(
         assert talk.chat == before
 
 
-async def test_a_task_of_a_client_speaks_with_the_client(sandbox: MontySandbox) -> None:
+async def test_a_task_of_a_client_speaks_with_the_client() -> None:
     task, client = SessionId("t1"), address_data(Address(CLIENT, "ci"))
-    async with talking(ordering("    pass\n"), Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(ordering("    pass\n"), Model(), tasks=TaskLimits()) as talk:
         due = talk.world.clock.now().timestamp() + 60
         order = TaskOrder(0, SessionId(""), "Researcher", "Asks", {}, due, 1, client, client, task)
         talk.post(str(order), at=address_of(task), kind=TASK)
@@ -422,7 +418,7 @@ async def test_people_hear_the_word_of_a_task_that_outlives_its_conversation(san
     assert seen == ["✉️ A background task says: “late news”", "✅ A background task is done: “done”"]
 
 
-async def test_a_copy_of_a_conversation_reaches_no_task_of_it(sandbox: MontySandbox) -> None:
+async def test_a_copy_of_a_conversation_reaches_no_task_of_it() -> None:
     code = """
     name = await Spawn("Researcher", "Listen", within_s=1_000_000)
     while True:
@@ -432,7 +428,7 @@ async def test_a_copy_of_a_conversation_reaches_no_task_of_it(sandbox: MontySand
         except Exception as error:
             await Say("user", str(error))
 """
-    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(ordering(code), Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(of_kind(talk, "task_posted")))
         await talk.settled()
@@ -487,10 +483,10 @@ WORKS = """
 @pytest.mark.parametrize(
     "researcher", [WAITS, WAITS_LATE, WORKS], ids=["that waits for it", "that waits for it later", "that never waits"]
 )
-async def test_steps_of_a_task_hear_a_word_once_and_answer_in_words(researcher: str, sandbox: MontySandbox) -> None:
+async def test_steps_of_a_task_hear_a_word_once_and_answer_in_words(researcher: str) -> None:
     made = await compiled(DESK.replace("{researcher}", researcher))
     model = Model(*[Reply("Well.")] * 3)
-    async with talking(made, model, sandbox, tasks=TaskLimits()) as talk:
+    async with talking(made, model, tasks=TaskLimits()) as talk:
         assert await talk.say("hi") == ["It came: all of it."]
         told = "Message from Desk (orderer): The deadline moved to Friday."
         asked = ["\n".join(message.content for message in prompt) for prompt in model.asked]
@@ -500,7 +496,7 @@ async def test_steps_of_a_task_hear_a_word_once_and_answer_in_words(researcher: 
         assert sorted(mid.partition(".")[0] for fact in taken for mid in fact.data["mids"]) == ["word", "word"]
 
 
-async def test_a_model_that_executes_a_playbook_sees_a_word_in_its_next_prompt(sandbox: MontySandbox) -> None:
+async def test_a_model_that_executes_a_playbook_sees_a_word_in_its_next_prompt() -> None:
     main = agent("Main", llm("Main", "01:QUE Order the research", "02:YLD for exit", begins=True))
     researcher = agent("Researcher", python("Report", public=True), code=RESEARCHER)
     model = Model(
@@ -510,7 +506,7 @@ async def test_a_model_that_executes_a_playbook_sees_a_word_in_its_next_prompt(s
         block('await Tell("task 1", "thanks")', 'await Yld("call")'),
         block('await Step("Main:02:YLD")', 'await Yld("exit")'),
     )
-    async with talking(program(main, researcher), model, sandbox, tasks=TaskLimits()) as talk:
+    async with talking(program(main, researcher), model, tasks=TaskLimits()) as talk:
         await talk.say("hi")
         prompts = ["\n".join(message.content for message in prompt) for prompt in model.asked]
         assert "While you were working, Researcher (task 1) said: half is done" in prompts[1]

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import TASK
 from runtime.stores.orders import TaskLimits, TaskOrder
 from tests.fakes.people.talk import Model, Talk, talking
@@ -27,9 +26,9 @@ def told(place: str) -> Program:
     return replace(program(store), metadata={"deliver": place} if place else {})
 
 
-async def seen(made: Program, sandbox: MontySandbox, *, event: str = "stock.low") -> list[tuple[str, Address | None]]:
+async def seen(made: Program, *, event: str = "stock.low") -> list[tuple[str, Address | None]]:
     """What is said, and where."""
-    async with talking(made, Model(), sandbox, tasks=TaskLimits(), task_places={"team": TEAM}) as talk:
+    async with talking(made, Model(), tasks=TaskLimits(), task_places={"team": TEAM}) as talk:
         order(talk, event)
         await talk.until(lambda: any(shown.text == "Order more?" for shown in talk.world.chat))
         return [(shown.text, shown.spec.address if shown.spec else None) for shown in talk.world.chat]
@@ -42,14 +41,14 @@ def order(talk: Talk, event: str) -> None:
     talk.post(str(letter), at=address_of(TASK_ID), kind=TASK)
 
 
-async def test_its_words_are_seen_in_the_place_and_its_questions_go_to_the_client(sandbox: MontySandbox) -> None:
-    assert await seen(told("team"), sandbox) == [("tea is low", TEAM), ("Order more?", SHOP)]
+async def test_its_words_are_seen_in_the_place_and_its_questions_go_to_the_client() -> None:
+    assert await seen(told("team")) == [("tea is low", TEAM), ("Order more?", SHOP)]
 
 
-async def test_a_task_that_a_client_orders_itself_stays_with_the_client(sandbox: MontySandbox) -> None:
-    assert await seen(told("team"), sandbox, event="") == [("tea is low", SHOP), ("Order more?", SHOP)]
+async def test_a_task_that_a_client_orders_itself_stays_with_the_client() -> None:
+    assert await seen(told("team"), event="") == [("tea is low", SHOP), ("Order more?", SHOP)]
 
 
 @pytest.mark.parametrize("place", ["", "elsewhere"])
-async def test_without_a_place_of_the_settings_nobody_sees_it(place: str, sandbox: MontySandbox) -> None:
-    assert await seen(told(place), sandbox) == [("tea is low", SHOP), ("Order more?", SHOP)]
+async def test_without_a_place_of_the_settings_nobody_sees_it(place: str) -> None:
+    assert await seen(told(place)) == [("tea is low", SHOP), ("Order more?", SHOP)]

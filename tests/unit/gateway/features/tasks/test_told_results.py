@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -18,11 +17,11 @@ async def Main():
 """
 
 
-async def test_a_model_that_is_told_a_result_tells_it_to_the_people(sandbox: MontySandbox) -> None:
+async def test_a_model_that_is_told_a_result_tells_it_to_the_people() -> None:
     researcher = agent("Researcher", python("Study", "topic", public=True), code=STUDY)
     main = agent("Main", python("Main", trigger="BGN When program starts"), llm("Chat", "01:QUE Say"), code=MAIN)
     model = Model(Reply("The study of the tides is done."))
-    async with talking(program(main, researcher), model, sandbox, tasks=TaskLimits()) as talk:
+    async with talking(program(main, researcher), model, tasks=TaskLimits()) as talk:
         await talk.say("hi")
         await talk.until(lambda: bool(talk.chat))
         assert talk.chat == ["The study of the tides is done."]

@@ -39,27 +39,27 @@ async def told(talk: Talk, text: str) -> list[str]:
     return shown
 
 
-async def test_who_wants_it_gets_a_voice_note_behind_the_text(sandbox: MontySandbox) -> None:
+async def test_who_wants_it_gets_a_voice_note_behind_the_text() -> None:
     model, speaker = Model(Reply("Hello **Ada**."), Reply("Fine.")), ScriptedSpeaker(ADA)
-    async with talking(CLERK, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
+    async with talking(CLERK, model, speaker=speaker, files=FilesAtHand()) as talk:
         assert await told(talk, "hi") == ["Hello **Ada**.", ""]
         assert notes(talk.world) == spoken("Hello Ada.")
         speaker.wants[ADA] = False
         assert await told(talk, "and now?") == ["Fine."]
 
 
-async def test_nobody_else_has_to_listen(sandbox: MontySandbox) -> None:
+async def test_nobody_else_has_to_listen() -> None:
     model, speaker = Model(Reply("Hello."), Reply("Hello all.")), ScriptedSpeaker(ADA)
-    async with talking(CLERK, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
+    async with talking(CLERK, model, speaker=speaker, files=FilesAtHand()) as talk:
         assert await talk.say("hi", name="Bob") == ["Hello."]
         assert await talk.say("hi", private=False) == ["Hello all."]
     assert speaker.spoke == []
 
 
-async def test_a_program_speaks_to_all_who_have_not_said_otherwise(sandbox: MontySandbox) -> None:
+async def test_a_program_speaks_to_all_who_have_not_said_otherwise() -> None:
     model, speaker = Model(Reply("Hello."), Reply("Hello all."), Reply("Good.")), ScriptedSpeaker()
     loud = replace(CLERK, metadata={**CLERK.metadata, "voice": True})
-    async with talking(loud, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
+    async with talking(loud, model, speaker=speaker, files=FilesAtHand()) as talk:
         await told(talk, "hi")
         await talk.say("hi", private=False)
         speaker.wants[ADA] = False
@@ -67,29 +67,29 @@ async def test_a_program_speaks_to_all_who_have_not_said_otherwise(sandbox: Mont
     assert speaker.spoke == ["Hello.", "Hello all."]
 
 
-async def test_a_table_alone_is_not_spoken_and_a_long_answer_is_cut(sandbox: MontySandbox) -> None:
+async def test_a_table_alone_is_not_spoken_and_a_long_answer_is_cut() -> None:
     model = Model(Reply("| a | b |\n|---|---|\n| 1 | 2 |"), Reply("One two. Three four."))
     speaker = ScriptedSpeaker(ADA, max_chars=12)
-    async with talking(CLERK, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
+    async with talking(CLERK, model, speaker=speaker, files=FilesAtHand()) as talk:
         assert len(await told(talk, "hi")) == 1
         await told(talk, "go on")
     assert speaker.spoke == ["One two."]
 
 
-async def test_a_service_that_fails_is_said_once_until_it_speaks_again(sandbox: MontySandbox) -> None:
+async def test_a_service_that_fails_is_said_once_until_it_speaks_again() -> None:
     model = Model(*(Reply(f"Answer {number}.") for number in range(5)))
     speaker = ScriptedSpeaker(ADA, fails=2)
     sorry = "I cannot speak at the moment, so I only write my answers."
-    async with talking(CLERK, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
+    async with talking(CLERK, model, speaker=speaker, files=FilesAtHand()) as talk:
         assert await told(talk, "0") == ["Answer 0.", sorry]
         assert await told(talk, "1") == ["Answer 1."]
         assert await told(talk, "2") == ["Answer 2.", ""]
 
 
-async def test_speaking_keeps_nobody_waiting(sandbox: MontySandbox) -> None:
+async def test_speaking_keeps_nobody_waiting() -> None:
     gate = anyio.Event()
     model, speaker = Model(Reply("One."), Reply("Two.")), ScriptedSpeaker(ADA, gate=gate)
-    async with talking(CLERK, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
+    async with talking(CLERK, model, speaker=speaker, files=FilesAtHand()) as talk:
         talk.post("hi")
         await talk.until(lambda: talk.chat == ["One."])
         talk.post("and?")
@@ -99,10 +99,10 @@ async def test_speaking_keeps_nobody_waiting(sandbox: MontySandbox) -> None:
     assert speaker.spoke == ["One.", "Two."]
 
 
-async def test_undo_takes_back_what_is_not_spoken_yet(sandbox: MontySandbox) -> None:
+async def test_undo_takes_back_what_is_not_spoken_yet() -> None:
     gate = anyio.Event()
     model, speaker = Model(Reply("One."), Reply("Two.")), ScriptedSpeaker(ADA, gate=gate)
-    async with talking(CLERK, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
+    async with talking(CLERK, model, speaker=speaker, files=FilesAtHand()) as talk:
         talk.post("hi")
         await talk.until(lambda: talk.chat == ["One."])
         talk.post("more")

@@ -18,9 +18,8 @@ from runtime.events.happening import BusEvent
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.sandbox.executor import Sandbox
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Reply, Talk, talking
+from tests.fakes.people.talk import Model, Reply, Talk, patient_workers, talking
 from tests.fakes.protocols.dap_client import DapClient, debugging
 
 GUIDE = """\
@@ -104,7 +103,6 @@ class Debugged:
 @asynccontextmanager
 async def debugged(
     program: Program,
-    sandbox: Sandbox,
     *replies: Reply | LLMError,
     world: World | None = None,
     waits: bool = False,
@@ -118,9 +116,9 @@ async def debugged(
     events: list[BusEvent] = []
     bus = Bus(SystemClock())
     bus.subscribe("debugger.*", events.append)
-    debugger = SessionDebugger(DebugAddress("127.0.0.1", 0, waits), {program.name: program}, sandbox, bus)
     model = model or Model(*replies)
-    async with anyio.create_task_group() as tasks:
+    async with patient_workers() as sandbox, anyio.create_task_group() as tasks:
+        debugger = SessionDebugger(DebugAddress("127.0.0.1", 0, waits), {program.name: program}, sandbox, bus)
         port = await tasks.start(debugger.serve)
         async with (
             talking(program, model, sandbox, world=world, debugger=debugger.watch, **more) as talk,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.protocols.dap_client import DapClient, Refused
 from tests.unit.gateway.observability.debugger.stand import (
@@ -25,11 +24,9 @@ from tests.unit.gateway.observability.debugger.stand import (
 from tests.unit.runtime.sessions.meetings.test_shared_state import talk_of
 
 
-async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, RETURN)
         scout, host = await at.editor.stack(thread)
         scopes = await at.editor.scopes(scout["id"])
@@ -45,19 +42,17 @@ async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(
             await at.editor.scopes(scout["id"])
 
 
-async def test_a_playbook_that_is_called_is_seen_with_its_arguments_alone(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_a_playbook_that_is_called_is_seen_with_its_arguments_alone(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, PICK - 3)
         scout, _ = await at.editor.stack(thread)
         assert await at.editor.scopes(scout["id"]) == {"Locals": {}, "Agent Scout": {"who": '"Ada"'}}
 
 
-async def test_values_are_unfolded_in_pages(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_values_are_unfolded_in_pages(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, RETURN)
         (scout, _) = await at.editor.stack(thread)
         scope = (await at.editor.request("scopes", frameId=scout["id"]))["scopes"][-1]
@@ -73,11 +68,9 @@ async def test_values_are_unfolded_in_pages(tmp_path: Path, sandbox: MontySandbo
             await at.editor.request("variables", variablesReference=scout["id"])
 
 
-async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, COUNT)
         (frame,) = await at.editor.stack(thread)
 
@@ -101,11 +94,9 @@ async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(
         assert (await at.editor.request("evaluate", expression="6 * 7"))["result"] == "42"
 
 
-async def test_a_breakpoint_holds_where_its_condition_does_and_as_often_as_is_wanted(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_a_breakpoint_holds_where_its_condition_does_and_as_often_as_is_wanted(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, ASKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS, ASKS) as at:
         await at.editor.begin()
         (bad,) = await at.editor.break_at(file, FIND, condition="name ==")
         assert (bad["verified"], "is not an expression" in bad["message"]) == (False, True)
@@ -118,11 +109,9 @@ async def test_a_breakpoint_holds_where_its_condition_does_and_as_often_as_is_wa
         assert await at.talk.say("again") == ["Who are you?"]
 
 
-async def test_a_condition_that_cannot_be_evaluated_is_told_and_does_not_hold(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_a_condition_that_cannot_be_evaluated_is_told_and_does_not_hold(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         await at.editor.break_at(file, FIND, condition="$nothing > 3")
         await at.talk.say("hi")
@@ -131,9 +120,9 @@ async def test_a_condition_that_cannot_be_evaluated_is_told_and_does_not_hold(
         assert told["output"].startswith("Host: condition $nothing > 3: NameError")
 
 
-async def test_a_log_point_speaks_and_what_agents_say_is_told_too(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_log_point_speaks_and_what_agents_say_is_told_too(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         await at.editor.break_at(file, TELL, logMessage="{$name} has {letters + 1} and {nothing}")
         await at.talk.say("hi")
@@ -144,9 +133,9 @@ async def test_a_log_point_speaks_and_what_agents_say_is_told_too(tmp_path: Path
         assert (await at.editor.until("output"))["output"] == "Host: Oslo, 3\n"
 
 
-async def test_the_pbasm_is_a_source_with_breakpoints_of_its_own(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_the_pbasm_is_a_source_with_breakpoints_of_its_own(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         await at.editor.begin(show="pbasm")
         sources = (await at.editor.request("loadedSources"))["sources"]
         assert {one.get("path") for one in sources} == {str(file), str(tmp_path / "letters.txt"), None}
@@ -167,11 +156,9 @@ async def test_the_pbasm_is_a_source_with_breakpoints_of_its_own(tmp_path: Path,
         assert [one["line"] for one in where["breakpoints"]] == [10, 11, 12]
 
 
-async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, RETURN)
         threads = {one["id"]: one["name"] for one in (await at.editor.request("threads"))["threads"]}
         assert list(threads.values()) == ["Host in test:1", "Scout in test:1"]
@@ -186,9 +173,9 @@ async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(
             await at.editor.stack(99)
 
 
-async def test_what_a_meeting_shares_is_a_scope_of_those_in_it(sandbox: MontySandbox) -> None:
+async def test_what_a_meeting_shares_is_a_scope_of_those_in_it() -> None:
     program = talk_of('await Share("board", [1, 2])\nawait Over()\nreturn 1', 'return "done"')
-    async with debugged(program, sandbox) as at:
+    async with debugged(program) as at:
         await at.editor.begin()
         await at.editor.request("setFunctionBreakpoints", breakpoints=[{"name": "Guest.Turn"}])
         at.talk.post("go")
@@ -215,9 +202,9 @@ async def scope(editor: DapClient, thread: int, name: str) -> int:
     return number
 
 
-async def test_a_changed_variable_is_what_the_next_steps_see(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_changed_variable_is_what_the_next_steps_see(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, COUNT)
         variables = await scope(at.editor, thread, "Agent Host")
         body = await at.editor.request(
@@ -240,13 +227,13 @@ async def test_a_changed_variable_is_what_the_next_steps_see(tmp_path: Path, san
         ]
 
 
-async def test_a_changed_variable_outlives_a_crash(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_changed_variable_outlives_a_crash(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, world=world) as at:
+    async with debugged(program, ASKS, NAMED, PICKS, world=world) as at:
         thread = await at.stand_at(file, TELL)
         variables = await scope(at.editor, thread, "Agent Host")
         await at.editor.request("setVariable", variablesReference=variables, name="place", value="'Bergen'")
-    async with debugged(program, sandbox, world=world) as at:
+    async with debugged(program, world=world) as at:
         await at.idle()
         assert at.talk.chat[-1] == "Bergen, 3"

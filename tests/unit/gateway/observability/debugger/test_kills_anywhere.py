@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.client import CompletionRequest
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model
 from tests.unit.gateway.observability.debugger.stand import ASK, ASKS, NAMED, PICKS, Debugged, debugged, guide_in
@@ -45,13 +44,13 @@ async def go_through(at: Debugged, stops: int) -> None:
 
 
 @pytest.mark.parametrize("stops", range(1, MOMENTS + 1))
-async def test_a_kill_at_this_moment_loses_nothing(stops: int, tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_kill_at_this_moment_loses_nothing(stops: int, tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, world=world, model=Guide()) as at:
+    async with debugged(program, world=world, model=Guide()) as at:
         await go_through(at, stops)
         stood, heard = at.talk.chat, at.talk.facts("in")
-    async with debugged(program, sandbox, world=world, model=Guide()) as at:
+    async with debugged(program, world=world, model=Guide()) as at:
         assert at.talk.chat == stood
         await at.idle()
         if not heard:

@@ -9,7 +9,6 @@ import anyio
 import pytest
 
 from runtime.core.address import Address
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Reply, block
 from tests.fakes.protocols.dap_client import Refused, debugging
@@ -30,9 +29,9 @@ from tests.unit.runtime.sessions.programs import agent, llm
 from tests.unit.runtime.sessions.programs import program as program_of
 
 
-async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, ASKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS, ASKS) as at:
         thread = await at.stand_at(file, FIND)
         at.talk.post("and one more thing")
         await at.talk.settled()
@@ -43,9 +42,9 @@ async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path, sa
         assert any("and one more thing" in str(fact) for fact in at.talk.facts("in"))
 
 
-async def test_the_sessions_of_others_go_on(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_the_sessions_of_others_go_on(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, ASKS) as at:
+    async with debugged(program, ASKS, NAMED, ASKS) as at:
         await at.stand_at(file, FIND)
         elsewhere = Address("test", "2")
         at.talk.post("hello", name="Bob", at=elsewhere)
@@ -57,9 +56,9 @@ async def test_the_sessions_of_others_go_on(tmp_path: Path, sandbox: MontySandbo
             await at.editor.request("continue", threadId=other)
 
 
-async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, ASKS) as at:
+    async with debugged(program, ASKS, NAMED, ASKS) as at:
         thread = await at.stand_at(file, FIND)
         at.talk.post("/stop", kind="stop")
         assert await at.editor.until("continued", lambda body: body["threadId"] == thread)
@@ -69,9 +68,9 @@ async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path
         assert "Oslo, 3" not in at.talk.chat
 
 
-async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         await at.editor.begin({file: [FIND, COUNT, TELL]})
         await at.talk.say("hi")
         at.talk.post("Ada")
@@ -83,18 +82,18 @@ async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path,
         assert [event.name for event in at.events] == ["debugger.attached", "debugger.detached"]
 
 
-async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         await at.stand_at(file, FIND)
         await at.editor.hang_up()
         await at.idle()
         assert at.talk.chat[-1] == "Oslo, 3"
 
 
-async def test_a_second_editor_is_told_that_there_is_one(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_second_editor_is_told_that_there_is_one(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         async with debugging(at.debugger.port) as second:
             with pytest.raises(Refused, match="another editor is debugging this gateway"):
@@ -106,28 +105,24 @@ async def test_a_second_editor_is_told_that_there_is_one(tmp_path: Path, sandbox
             await second.begin()
 
 
-async def test_nothing_is_lost_when_the_process_is_killed_while_a_session_stands(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_nothing_is_lost_when_the_process_is_killed_while_a_session_stands(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, world=world) as at:
+    async with debugged(program, ASKS, NAMED, PICKS, world=world) as at:
         await at.stand_at(file, RETURN)
         facts = len(world.facts)
     assert len(world.facts) == facts, "what stood was not told that the process ends"
-    async with debugged(program, sandbox, world=world) as at:
+    async with debugged(program, world=world) as at:
         await at.idle()
         assert at.talk.chat == ["Who are you?", "Oslo, 3"]
 
 
-async def test_a_restarted_process_stands_again_when_an_editor_comes_back(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_a_restarted_process_stands_again_when_an_editor_comes_back(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
     world = World(())
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS, world=world) as at:
+    async with debugged(program, ASKS, NAMED, PICKS, world=world) as at:
         await at.stand_at(file, COUNT)
-    async with debugged(program, sandbox, world=world, waits=True) as at:
+    async with debugged(program, world=world, waits=True) as at:
         await at.editor.begin({file: [COUNT, TELL]})
         stopped = await at.editor.stopped()
         assert stopped["reason"] == "entry"
@@ -139,11 +134,9 @@ async def test_a_restarted_process_stands_again_when_an_editor_comes_back(
         assert at.talk.chat == ["Who are you?", "Oslo, 3"]
 
 
-async def test_nothing_is_executed_before_the_editor_comes_that_is_waited_for(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_nothing_is_executed_before_the_editor_comes_that_is_waited_for(tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, waits=True) as at:
+    async with debugged(program, ASKS, waits=True) as at:
         at.talk.post("hi")
         await at.talk.settled()
         assert at.model.asked == []
@@ -159,11 +152,9 @@ async def test_nothing_is_executed_before_the_editor_comes_that_is_waited_for(
         assert at.talk.chat == ["Who are you?"]
 
 
-async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes_on(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes_on(tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         await at.talk.say("hi")
         thread = (await at.editor.request("threads"))["threads"][0]["id"]
@@ -181,10 +172,10 @@ async def test_a_waiting_agent_can_be_paused_and_does_nothing_more_until_it_goes
         assert at.talk.chat[-1] == "Oslo, 3"
 
 
-async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
     gate = anyio.Event()
-    async with debugged(program, sandbox, Reply(f"{' ' * 30}{ASKS.text}", gate=gate)) as at:
+    async with debugged(program, Reply(f"{' ' * 30}{ASKS.text}", gate=gate)) as at:
         await at.editor.begin()
         at.talk.post("hi")
         await at.model.writing.wait()
@@ -202,10 +193,10 @@ async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Pa
         assert at.talk.chat == ["Who are you?"]
 
 
-async def test_failures_refused_answers_and_calls_can_be_stood_at(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_failures_refused_answers_and_calls_can_be_stood_at(tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
     wrong = Reply("somewhere")
-    async with debugged(program, sandbox, ASKS, NAMED, wrong, wrong, wrong) as at:
+    async with debugged(program, ASKS, NAMED, wrong, wrong, wrong) as at:
         await at.editor.begin()
         await at.editor.request("setExceptionBreakpoints", filters=["failed", "rejected", "called"])
         at.talk.post("hi")
@@ -229,9 +220,9 @@ async def test_failures_refused_answers_and_calls_can_be_stood_at(tmp_path: Path
         await at.idle()
 
 
-async def test_a_playbook_is_stood_at_by_its_name_and_at_its_return(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_playbook_is_stood_at_by_its_name_and_at_its_return(tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
         body = await at.editor.request(
             "setFunctionBreakpoints", breakpoints=[{"name": "Scout.Find"}, {"name": "Letters"}, {"name": "Nobody"}]
@@ -251,10 +242,10 @@ async def test_a_playbook_is_stood_at_by_its_name_and_at_its_return(tmp_path: Pa
         await at.idle()
 
 
-async def test_statements_are_stood_at_one_by_one_where_that_is_wanted(sandbox: MontySandbox) -> None:
+async def test_statements_are_stood_at_one_by_one_where_that_is_wanted() -> None:
     chat = program_of(agent("Main", llm("Main", "01:QUE Greet the user", begins=True)))
     says = block('await Step("Main:01:QUE")', 'name = "Ada"', 'await Say("user", name)', 'await Yld("user")')
-    async with debugged(chat, sandbox, says) as at:
+    async with debugged(chat, says) as at:
         await at.editor.begin(stopOnEntry=True)
         at.talk.post("hi")
         thread = (await at.editor.stopped())["threadId"]
@@ -275,9 +266,9 @@ async def test_statements_are_stood_at_one_by_one_where_that_is_wanted(sandbox: 
         assert at.talk.chat == ["Ada"]
 
 
-async def test_the_end_of_the_gateway_lets_everything_go_on(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_the_end_of_the_gateway_lets_everything_go_on(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         await at.stand_at(file, FIND)
         at.debugger.close()
         await at.editor.until("terminated")
@@ -285,14 +276,12 @@ async def test_the_end_of_the_gateway_lets_everything_go_on(tmp_path: Path, sand
         assert at.talk.chat[-1] == "Oslo, 3"
 
 
-async def test_a_model_that_answers_while_a_session_stands_is_not_too_slow(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_a_model_that_answers_while_a_session_stands_is_not_too_slow(tmp_path: Path) -> None:
     """The rest of the answer is read as it comes: here it comes only while the session stands."""
     file, program = await guide_in(tmp_path)
     gate = anyio.Event()
     both = Reply(f"[1] {NAMED.text}\n[2] It is a pleasure to meet you, and what a day it is today.", gate=gate)
-    async with debugged(program, sandbox, ASKS, both, PICKS) as at:
+    async with debugged(program, ASKS, both, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         hung_up = at.model.hung_up
         gate.set()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Reply, block
 from tests.unit.gateway.observability.debugger.stand import (
     ASK,
@@ -26,9 +25,9 @@ from tests.unit.runtime.sessions.programs import agent, llm
 from tests.unit.runtime.sessions.programs import program as program_of
 
 
-async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         (found,) = await at.editor.begin({file: [FIND]})
         assert found["verified"] is True
         assert await at.talk.say("hi") == ["Who are you?"]
@@ -43,9 +42,9 @@ async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path, sandbo
         assert at.talk.chat[-1] == "Oslo, 3"
 
 
-async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, FIND)
         seen = []
         for _ in range(3):
@@ -58,9 +57,9 @@ async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path
         await at.idle()
 
 
-async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         host = await at.stand_at(file, FIND)
         await at.editor.request("stepIn", threadId=host)
         scout = (await at.editor.stopped())["threadId"]
@@ -81,12 +80,10 @@ async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path
         assert at.talk.chat[-1] == "Oslo, 3"
 
 
-async def test_calls_of_python_are_stood_at_in_the_file_that_was_imported(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_calls_of_python_are_stood_at_in_the_file_that_was_imported(tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
     letters = tmp_path / "letters.txt"
-    async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
+    async with debugged(program, ASKS, NAMED, PICKS) as at:
         found = await at.editor.begin({letters: [3, 5]})
         assert [(one["verified"], one["line"]) for one in found] == [(True, 3), (True, 5)]
         await at.talk.say("hi")
@@ -109,9 +106,9 @@ async def test_calls_of_python_are_stood_at_in_the_file_that_was_imported(
         await at.idle()
 
 
-async def test_breakpoints_are_moved_to_the_nearest_step(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_breakpoints_are_moved_to_the_nearest_step(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox) as at:
+    async with debugged(program) as at:
         found = await at.editor.begin({file: [ASK + 1, 14, 999]})
         assert [one["line"] for one in found] == [ASK, 20, RETURN]
         assert all(one["verified"] and "moved to line" in one["message"] for one in found)
@@ -120,10 +117,10 @@ async def test_breakpoints_are_moved_to_the_nearest_step(tmp_path: Path, sandbox
         assert "belongs to no program that is served here" in nowhere["message"]
 
 
-async def test_where_there_are_no_steps_each_statement_is_one(sandbox: MontySandbox) -> None:
+async def test_where_there_are_no_steps_each_statement_is_one() -> None:
     chat = program_of(agent("Main", llm("Main", begins=True)))
     says = block('greeting = "Hello"', 'await Say("user", greeting)', 'await Yld("user")')
-    async with debugged(chat, sandbox, says) as at:
+    async with debugged(chat, says) as at:
         await at.editor.begin(stopOnEntry=True)
         at.talk.post("hi")
         thread = (await at.editor.stopped())["threadId"]
@@ -160,11 +157,11 @@ LISTS = Reply('{"dishes": ["soup", "pie"]}')
 SERVES = (Reply("soup"), Reply("[1] The best pie!\n[2] pie"))
 
 
-async def test_steps_of_a_loop_are_stood_at_in_every_round(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_steps_of_a_loop_are_stood_at_in_every_round(tmp_path: Path) -> None:
     file = tmp_path / "menu.pb"
     file.write_text(MENU)
     program = (await compile_program([file], lowerer=RulesLowerer())).program
-    async with debugged(program, sandbox, LISTS, *SERVES) as at:
+    async with debugged(program, LISTS, *SERVES) as at:
         await at.editor.begin({file: [PRAISE, DISH]})
         at.talk.post("hi")
         thread = (await at.editor.stopped())["threadId"]
@@ -202,7 +199,7 @@ SALE = """\
 PRICE = 8
 
 
-async def test_a_step_to_which_a_correction_goes_back_is_stood_at_again(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_step_to_which_a_correction_goes_back_is_stood_at_again(tmp_path: Path) -> None:
     file = tmp_path / "sale.pb"
     file.write_text(SALE)
     program = (await compile_program([file], lowerer=RulesLowerer())).program
@@ -213,7 +210,7 @@ async def test_a_step_to_which_a_correction_goes_back_is_stood_at_again(tmp_path
         Reply("Where to, then?"),
         Reply('{"does": "answer", "street": "Main Street"}'),
     )
-    async with debugged(program, sandbox, *replies) as at:
+    async with debugged(program, *replies) as at:
         await at.editor.begin()
         await at.editor.break_at(file, PRICE)
         await at.talk.say("hi")
@@ -231,14 +228,12 @@ async def test_a_step_to_which_a_correction_goes_back_is_stood_at_again(tmp_path
         assert at.talk.chat == ["How many?", "Where to?", "Where to, then?", "6 to Main Street"]
 
 
-async def test_a_free_step_is_stood_at_before_its_statements_are_asked_for(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_a_free_step_is_stood_at_before_its_statements_are_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "dance.pb"
     file.write_text("# Dancer\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Frobnicate\n- End program\n")
     program = (await compile_program([file], lowerer=RulesLowerer())).program
     dances = block('steps = "left, right"', 'await Say("user", steps)')
-    async with debugged(program, sandbox, dances) as at:
+    async with debugged(program, dances) as at:
         await at.editor.begin({file: [7]})
         at.talk.post("hi")
         thread = (await at.editor.stopped())["threadId"]

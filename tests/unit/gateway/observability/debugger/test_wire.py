@@ -48,9 +48,9 @@ HOSTILE = (
 )
 
 
-async def test_what_is_not_the_protocol_is_told_so_and_hung_up_on(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_what_is_not_the_protocol_is_told_so_and_hung_up_on(tmp_path: Path) -> None:
     file, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox, ASKS) as at:
+    async with debugged(program, ASKS) as at:
         await at.editor.begin({file: [1]})
         for hostile in HOSTILE:
             async with debugging(at.debugger.port) as stranger:
@@ -64,9 +64,9 @@ async def test_what_is_not_the_protocol_is_told_so_and_hung_up_on(tmp_path: Path
         assert at.talk.chat == ["Who are you?"]
 
 
-async def test_requests_are_refused_with_a_reason_and_do_no_harm(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_requests_are_refused_with_a_reason_and_do_no_harm(tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox) as at:
+    async with debugged(program) as at:
         with pytest.raises(Refused, match="begins with `initialize`"):
             await at.editor.request("threads")
         with pytest.raises(Refused, match="counted from 1"):
@@ -112,9 +112,9 @@ async def test_an_editor_that_reads_nothing_is_given_up() -> None:
                     await wire.write()
 
 
-async def test_only_so_many_may_be_connected_at_once(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_only_so_many_may_be_connected_at_once(tmp_path: Path) -> None:
     _, program = await guide_in(tmp_path)
-    async with debugged(program, sandbox) as at:
+    async with debugged(program) as at:
         await at.editor.begin()
         async with AsyncExitStack() as silent:
             for _ in range(MAX_CONNECTIONS - 1):

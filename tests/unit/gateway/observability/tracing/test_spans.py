@@ -23,7 +23,6 @@ from runtime.core.errors import ContextTooLong, LLMUnavailable
 from runtime.events.frames import FrameAbout, FrameCompleted, FrameOpened, FrameRestored, FrameWaiting, StepExecuted
 from runtime.events.happening import BusEvent, Happening
 from runtime.llm.client import Usage
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.span_tree import Replay, Seen, traces
 from tests.fakes.people.remote_stand import in_memory, standing
 from tests.fakes.people.talk import Model, Reply, block, talking
@@ -114,18 +113,16 @@ SECOND_TURN = block(
 )
 
 
-async def shopping(sandbox: MontySandbox, **options: Any) -> list[Seen]:
+async def shopping(**options: Any) -> list[Seen]:
     model = Model(dataclasses.replace(FIRST_TURN, usage=Usage(100, 20, 80, 0.5)), SECOND_TURN)
-    async with talking(SHOP, model, sandbox) as talk:
+    async with talking(SHOP, model) as talk:
         await talk.say("hello there")
         await talk.say("some query")
     return told(talk.events, **options)
 
 
-async def test_a_trace_is_what_happens_until_people_are_waited_for_and_is_linked_to_the_one_before(
-    sandbox: MontySandbox,
-) -> None:
-    spans = await shopping(sandbox)
+async def test_a_trace_is_what_happens_until_people_are_waited_for_and_is_linked_to_the_one_before() -> None:
+    spans = await shopping()
     assert traces(spans) == [
         """\
 test · invoke_workflow
@@ -148,10 +145,10 @@ test · invoke_workflow
     assert first.trace != second.trace
 
 
-async def test_a_program_that_has_ended_has_not_failed(sandbox: MontySandbox) -> None:
+async def test_a_program_that_has_ended_has_not_failed() -> None:
     closes = program(agent("Shop", llm("Main", "01:YLD for exit", begins=True)))
     ends = block('await Step("Main:01:YLD")', 'await Yld("exit")')
-    async with talking(closes, Model(ends), sandbox) as talk:
+    async with talking(closes, Model(ends)) as talk:
         await talk.say("hello")
         await talk.until(lambda: bool(talk.named("frame.returned") or talk.named("frame.failed")))
     (main,) = [span for span in told(talk.events) if span.name == "Shop.Main"]
@@ -159,9 +156,9 @@ async def test_a_program_that_has_ended_has_not_failed(sandbox: MontySandbox) ->
     assert main.marks == ("step.executed", "turn.completed")
 
 
-async def test_what_a_reply_does_while_it_is_read_is_not_time_of_the_model(sandbox: MontySandbox) -> None:
+async def test_what_a_reply_does_while_it_is_read_is_not_time_of_the_model() -> None:
     naps = block('await Step("Main:01:QUE")', "await Sleep(30)", 'await Say("user", "What?")', 'await Yld("user")')
-    async with talking(SHOP, Model(naps), sandbox) as talk:
+    async with talking(SHOP, Model(naps)) as talk:
         talk.post("hello there")
         await talk.until(lambda: bool(talk.named("llm.answered")))
     (chat,) = [span for span in told(talk.events) if span.name == "chat scripted"]
@@ -169,12 +166,10 @@ async def test_what_a_reply_does_while_it_is_read_is_not_time_of_the_model(sandb
     assert chat.attributes["parley.waited_s"] < 30
 
 
-async def test_a_reply_that_breaks_off_has_failed_and_the_one_that_is_asked_for_again_has_not(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_reply_that_breaks_off_has_failed_and_the_one_that_is_asked_for_again_has_not() -> None:
     half = Reply('```python\nawait Step("Main:01:QUE")\nx = 5\nawait Say("user", "All o', LLMUnavailable("cut off"))
     whole = block("# resume: 2", 'await Say("user", "All of it.")', 'await Yld("user")')
-    async with talking(CHAT, Model(half, whole), sandbox) as talk:
+    async with talking(CHAT, Model(half, whole)) as talk:
         assert await talk.say("hello") == ["All of it."]
     first, second = [span for span in told(talk.events) if span.name == "chat scripted"]
     assert (first.failed, first.attributes["error.type"]) == (True, "LLMUnavailable")
@@ -185,12 +180,12 @@ async def test_a_reply_that_breaks_off_has_failed_and_the_one_that_is_asked_for_
 
 
 @pytest.mark.parametrize("refused", [False, True], ids=["the past is long", "the model finds it too long"])
-async def test_a_summary_that_fails_has_a_span_that_failed(sandbox: MontySandbox, refused: bool) -> None:
+async def test_a_summary_that_fails_has_a_span_that_failed(refused: bool) -> None:
     turn = block('await Step("Main:01:QUE")', f'await Say("user", "{"x" * 600}")', 'await Yld("user")')
     long = [ContextTooLong("4,096 tokens")] if refused else []
     model = Model(turn, turn, *long, LLMUnavailable("it is away"), turn)
     budget: dict[str, Any] = {} if refused else {"transcript_chars": 1_000}
-    async with talking(CHAT, model, sandbox, **budget) as talk:
+    async with talking(CHAT, model, **budget) as talk:
         for number in range(3):
             await talk.say(f"message {number}")
     chats = [span for span in told(talk.events) if span.name == "chat scripted"]
@@ -201,8 +196,8 @@ async def test_a_summary_that_fails_has_a_span_that_failed(sandbox: MontySandbox
     assert [span.failed for span in chats].count(True) == 1 + len(long)
 
 
-async def test_spans_say_who_talks_with_whom_and_what_it_took(sandbox: MontySandbox) -> None:
-    spans = await shopping(sandbox)
+async def test_spans_say_who_talks_with_whom_and_what_it_took() -> None:
+    spans = await shopping()
     (main, _), (chat, _) = [[span for span in spans if span.name == name] for name in ("Shop.Main", "chat scripted")]
     session = main.attributes["session.id"]
     assert main.attributes == {
@@ -236,11 +231,11 @@ async def test_spans_say_who_talks_with_whom_and_what_it_took(sandbox: MontySand
     }
 
 
-async def test_nothing_of_what_was_said_is_told_unless_it_is_wanted(sandbox: MontySandbox) -> None:
+async def test_nothing_of_what_was_said_is_told_unless_it_is_wanted() -> None:
     said = ("hello there", "some query", "What?", "walrus", "nothing at x", "HandleQuery(", '"x"')
-    quiet = str(await shopping(sandbox))
+    quiet = str(await shopping())
     assert [text for text in said if text in quiet] == []
-    spans = await shopping(sandbox, content=True, secrets=["walrus"])
+    spans = await shopping(content=True, secrets=["walrus"])
     told = "\n".join(f"{span.attributes} {span.text}" for span in spans)
     assert [text for text in said if text not in told] == ["walrus"]
     assert "the secret word is ********" in told
@@ -249,11 +244,11 @@ async def test_nothing_of_what_was_said_is_told_unless_it_is_wanted(sandbox: Mon
     assert call.attributes["output.value"] == '"nothing at x"'
 
 
-async def test_calls_of_tools_on_servers_are_spans_below_their_callers(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_calls_of_tools_on_servers_are_spans_below_their_callers(tmp_path: Path) -> None:
     weather = in_memory(tmp_path)
     code = 'async def Main():\n    await Weather.forecast(city="Oslo")\n    await Weather.nothing()'
     shop = program(agent("Shop", python("Main", trigger="BGN When program starts"), code=code), weather)
-    async with standing() as stand, talking(shop, Model(), sandbox, servers=stand.pool) as talk:
+    async with standing() as stand, talking(shop, Model(), servers=stand.pool) as talk:
         await talk.say("go")
     assert traces(told(talk.events)) == [
         """\
@@ -282,12 +277,10 @@ async def Order():
 )
 
 
-async def test_whoever_goes_on_elsewhere_links_to_the_first_span_without_having_been_told_where_it_is(
-    sandbox: MontySandbox,
-) -> None:
-    async with talking(WAITER, Model(), sandbox) as talk:
+async def test_whoever_goes_on_elsewhere_links_to_the_first_span_without_having_been_told_where_it_is() -> None:
+    async with talking(WAITER, Model()) as talk:
         await talk.say("one")
-    async with talking(WAITER, Model(), sandbox, world=talk.world) as later:
+    async with talking(WAITER, Model(), world=talk.world) as later:
         await later.say("two")
     (session,) = {event.data["session_id"] for event in talk.named("session.started")}
     before, after = told(talk.events), told(later.events)
@@ -306,9 +299,9 @@ test · invoke_workflow
     assert {span.links for span in after if span.links} == {((first.trace, first.span),)}
 
 
-async def test_a_stopped_call_ends_its_spans_and_what_it_left(sandbox: MontySandbox) -> None:
+async def test_a_stopped_call_ends_its_spans_and_what_it_left() -> None:
     model = Model(dataclasses.replace(FIRST_TURN, gate=None), LLMUnavailable("away"))
-    async with talking(SHOP, model, sandbox) as talk:
+    async with talking(SHOP, model) as talk:
         await talk.say("hello")
         await talk.say("more")
     spans = told(talk.events)
@@ -384,9 +377,7 @@ def test_the_end_of_the_process_ends_every_span() -> None:
     assert [span.name for span in process.hear([])] == ["Shop.Main", "Shop.Main", "Shop", "test"]
 
 
-async def test_a_message_is_followed_through_its_handler_to_a_tool_of_a_server(
-    tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_a_message_is_followed_through_its_handler_to_a_tool_of_a_server(tmp_path: Path) -> None:
     query = replace(llm("HandleQuery", "01:EXE Look", "02:RET"), triggers=triggers("EVT When the user asks something"))
     code = 'async def FetchData(city):\n    return (await Weather.forecast(city=city))["sky"]'
     shop = program(agent("Shop", query, python("FetchData", "city"), code=code), in_memory(tmp_path))
@@ -409,7 +400,7 @@ async def test_a_message_is_followed_through_its_handler_to_a_tool_of_a_server(
             "await Return()",
         ),
     )
-    async with standing() as stand, talking(shop, model, sandbox, servers=stand.pool) as talk:
+    async with standing() as stand, talking(shop, model, servers=stand.pool) as talk:
         assert await talk.say("How is the weather?") == ["clear"]
     (tree,) = traces(told(talk.events))
     found = [line for line in tree.splitlines() if line.lstrip().partition(" ")[0] not in ("chat", "show")]

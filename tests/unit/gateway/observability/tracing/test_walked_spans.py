@@ -12,7 +12,6 @@ from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.llm.client import Usage
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.span_tree import told_again, traces
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.gateway.observability.test_figures import gauges, values
@@ -49,9 +48,9 @@ async def _said(talk: Talk) -> None:
 
 
 async def test_a_reply_that_answers_several_steps_is_one_span_that_ends_before_its_playbook_does(
-    tmp_path: Path, sandbox: MontySandbox
+    tmp_path: Path,
 ) -> None:
-    async with talking(await _shop(tmp_path), Model(HELLO, WELL), sandbox) as talk:
+    async with talking(await _shop(tmp_path), Model(HELLO, WELL)) as talk:
         await _said(talk)
     spans = told(talk.events)
     assert traces(spans) == [
@@ -79,18 +78,16 @@ shop · invoke_workflow
 
 
 @pytest.mark.parametrize("ends", ["Return $mood", "End program"])
-async def test_what_a_reply_cost_is_told_also_where_its_rest_is_not_wanted(
-    ends: str, tmp_path: Path, sandbox: MontySandbox
-) -> None:
-    async with talking(await _shop(tmp_path, ends), Model(HELLO, WELL), sandbox) as talk:
+async def test_what_a_reply_cost_is_told_also_where_its_rest_is_not_wanted(ends: str, tmp_path: Path) -> None:
+    async with talking(await _shop(tmp_path, ends), Model(HELLO, WELL)) as talk:
         await _said(talk)
     told_of = [(event.data["purpose"], event.data["tokens_in"]) for event in talk.named("llm.answered")]
     assert told_of == [("execute", 100), ("execute", 50)]
 
 
-async def test_a_wrong_answer_is_told_and_counted_as_a_refusal(tmp_path: Path, sandbox: MontySandbox) -> None:
+async def test_a_wrong_answer_is_told_and_counted_as_a_refusal(tmp_path: Path) -> None:
     model = Model(HELLO, Reply('[1] {"does": "answer", "mood": "fine"}\n[3] perhaps'), Reply("no"))
-    async with talking(await _shop(tmp_path), model, sandbox) as talk:
+    async with talking(await _shop(tmp_path), model) as talk:
         await _said(talk)
     (refused,) = talk.named("step.rejected")
     assert refused.data["rule"] == "answer"
@@ -99,8 +96,8 @@ async def test_a_wrong_answer_is_told_and_counted_as_a_refusal(tmp_path: Path, s
     assert found["rejections_total answer"] == 1
 
 
-async def test_steps_and_turns_are_counted(tmp_path: Path, sandbox: MontySandbox) -> None:
-    async with talking(await _shop(tmp_path), Model(HELLO, WELL), sandbox) as talk:
+async def test_steps_and_turns_are_counted(tmp_path: Path) -> None:
+    async with talking(await _shop(tmp_path), Model(HELLO, WELL)) as talk:
         await _said(talk)
     assert [event.data["step"] for event in talk.named("step.executed")] == [
         "Main:01:QUE",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
 
@@ -28,16 +27,14 @@ LOOPED = main("- While there is no milk, at most 3 times", '  - Say "Buy milk."'
         (LOOPED, ["no", "no", "yes"], ["Buy milk.", "Buy milk.", "Bye."]),
     ],
 )
-async def test_the_answer_to_the_opposite_is_turned_round(
-    program: str, answers: list[str], seen: list[str], sandbox: MontySandbox
-) -> None:
-    async with walking(program, *map(chosen, answers), sandbox=sandbox, questions_alone=True) as walk:
+async def test_the_answer_to_the_opposite_is_turned_round(program: str, answers: list[str], seen: list[str]) -> None:
+    async with walking(program, *map(chosen, answers), questions_alone=True) as walk:
         assert await walk.say("hi") == seen
         assert len(walk.model.asked) == len(answers)
 
 
 @pytest.mark.parametrize(("alone", "read"), [(True, "there is such an order"), (False, "there is no such order")])
-async def test_only_a_small_model_reads_the_positive(alone: bool, read: str, sandbox: MontySandbox) -> None:
-    async with walking(SAID, chosen("yes") if alone else "yes", sandbox=sandbox, questions_alone=alone) as walk:
+async def test_only_a_small_model_reads_the_positive(alone: bool, read: str) -> None:
+    async with walking(SAID, chosen("yes") if alone else "yes", questions_alone=alone) as walk:
         assert await walk.say("hi") == ["Found." if alone else "None."]
         assert f'is it true that "{read}"?' in walk.asked(0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
 ASKS = ("- Ask the user for the $day:str", "- $left = Book(day=$day)", '- Say "{left}"', "- End program")
@@ -25,10 +24,10 @@ def chosen(answer: str) -> str:
 
 
 @pytest.mark.parametrize("alone", [False, True])
-async def test_a_value_that_a_call_needs_cannot_be_skipped(alone: bool, sandbox: MontySandbox) -> None:
+async def test_a_value_that_a_call_needs_cannot_be_skipped(alone: bool) -> None:
     understood = ('{"day": null}', chosen("skip")) if alone else ("instead: skip",)
     replies = ("Which day?", *understood, "I need a day.", '{"day": "Monday"}')
-    async with walking(booking("str"), *replies, sandbox=sandbox, questions_alone=alone) as walk:
+    async with walking(booking("str"), *replies, questions_alone=alone) as walk:
         await walk.say("hi")
         assert await walk.say("I keep that to myself") == ["I need a day.", *(["Which day?"] if alone else [])]
         assert "tell them kindly that you need their day to go on" in walk.asked()
@@ -36,9 +35,9 @@ async def test_a_value_that_a_call_needs_cannot_be_skipped(alone: bool, sandbox:
         assert walk.called == [("Book", {"day": "Monday"})]
 
 
-async def test_who_refuses_again_and_again_ends_the_step(sandbox: MontySandbox) -> None:
+async def test_who_refuses_again_and_again_ends_the_step() -> None:
     refusals = [one for _ in range(3) for one in ("instead: skip", "I need a day.")]
-    async with walking(booking("str"), "Which day?", *refusals, "instead: skip", sandbox=sandbox) as walk:
+    async with walking(booking("str"), "Which day?", *refusals, "instead: skip") as walk:
         await walk.say("hi")
         for _ in range(3):
             assert await walk.say("no") == ["I need a day."]
@@ -48,22 +47,22 @@ async def test_who_refuses_again_and_again_ends_the_step(sandbox: MontySandbox) 
 
 
 @pytest.mark.parametrize("kind", ["str | None", "Optional[str]", "Any", "object", "str = None"])
-async def test_a_value_that_a_call_can_do_without_is_skipped(kind: str, sandbox: MontySandbox) -> None:
-    async with walking(booking(kind), "Which day?", "instead: skip", sandbox=sandbox) as walk:
+async def test_a_value_that_a_call_can_do_without_is_skipped(kind: str) -> None:
+    async with walking(booking(kind), "Which day?", "instead: skip") as walk:
         await walk.say("hi")
         assert await walk.say("I would rather not tell") == ["booked for None"]
 
 
-async def test_a_value_that_no_call_takes_is_skipped(sandbox: MontySandbox) -> None:
+async def test_a_value_that_no_call_takes_is_skipped() -> None:
     steps = ("- Ask the user for the $day:str", '- Say "Fine."', "- End program")
-    async with walking(booking("str", *steps), "Which day?", "instead: skip", sandbox=sandbox) as walk:
+    async with walking(booking("str", *steps), "Which day?", "instead: skip") as walk:
         await walk.say("hi")
         assert await walk.say("I would rather not tell") == ["Fine."]
 
 
-async def test_no_call_is_made_without_a_value_that_it_needs(sandbox: MontySandbox) -> None:
+async def test_no_call_is_made_without_a_value_that_it_needs() -> None:
     steps = ("- Set $day to null", "- $left = Book(day=$day)", '- Say "{left}"', "- End program")
-    async with walking(booking("str", *steps), sandbox=sandbox) as walk:
+    async with walking(booking("str", *steps)) as walk:
         said = await walk.say("hi")
         assert not any("booked" in text for text in said)
         assert any("Book takes day as str, and it was not given" in str(fact.data) for fact in walk.talk.world.facts)

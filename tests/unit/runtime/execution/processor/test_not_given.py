@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from runtime.core.texts import load_texts
-from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
 ASKED = "- Ask the user for their $phone:str"
@@ -22,36 +21,36 @@ SKIPS = "I'd rather not say", '{"does": "skip"}'
         ('Say "Phone: {phone:>12}"', "Phone: not given"),
     ],
 )
-async def test_exact_words_say_that_a_value_was_not_given(words: str, said: str, sandbox: MontySandbox) -> None:
+async def test_exact_words_say_that_a_value_was_not_given(words: str, said: str) -> None:
     steps = (ASKED, "- Set $code to 7", f"- {words}", "- End program")
     text, skips = SKIPS
-    async with walking(main(*steps), "Your phone?", skips, sandbox=sandbox) as walk:
+    async with walking(main(*steps), "Your phone?", skips) as walk:
         await walk.say("hi")
         assert await walk.say(text) == [said]
 
 
-async def test_within_a_text_that_is_put_together_nothing_stands_for_it(sandbox: MontySandbox) -> None:
+async def test_within_a_text_that_is_put_together_nothing_stands_for_it() -> None:
     text, skips = SKIPS
     steps = (ASKED, '- Set $line to "Phone: " + $phone', '- Say "[{line}]"', "- End program")
-    async with walking(main(*steps), "Your phone?", skips, sandbox=sandbox) as walk:
+    async with walking(main(*steps), "Your phone?", skips) as walk:
         await walk.say("hi")
         assert await walk.say(text) == ["[Phone: ]"]
 
 
-async def test_words_of_a_model_are_filled_in_likewise_and_it_is_told_so(sandbox: MontySandbox) -> None:
+async def test_words_of_a_model_are_filled_in_likewise_and_it_is_told_so() -> None:
     text, skips = SKIPS
     steps = (ASKED, "- Tell the user what we noted as $phone", "- End program")
-    async with walking(main(*steps), "Your phone?", skips, "We noted: {phone}.", sandbox=sandbox) as walk:
+    async with walking(main(*steps), "Your phone?", skips, "We noted: {phone}.") as walk:
         await walk.say("hi")
         assert await walk.say(text) == ["We noted: not given."]
         assert "$phone (not given)" in walk.asked()
 
 
-async def test_it_is_said_in_the_language_of_the_settings(sandbox: MontySandbox, tmp_path: Path) -> None:
+async def test_it_is_said_in_the_language_of_the_settings(tmp_path: Path) -> None:
     (tmp_path / "de.toml").write_text('[session]\nnot_given = "keine Angabe"\n', encoding="utf-8")
     text, skips = SKIPS
     steps = (ASKED, '- Say "Telefon: {phone}"', "- End program")
     texts = load_texts("de", tmp_path)
-    async with walking(main(*steps), "Ihr Telefon?", skips, sandbox=sandbox, texts=texts) as walk:
+    async with walking(main(*steps), "Ihr Telefon?", skips, texts=texts) as walk:
         await walk.say("hallo")
         assert await walk.say(text) == ["Telefon: keine Angabe"]

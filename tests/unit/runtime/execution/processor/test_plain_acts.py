@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from runtime.language.vocabulary.phrase import phrase
-from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking
 
 NAMED = main("- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
@@ -62,8 +61,8 @@ def test_words_that_may_be_an_answer_are_no_plain_act(message: str) -> None:
     ("message", "said"),
     [("Yes, a lot!", "true"), ("Sure, let's go", "true"), ("No, just me", "false"), ("Not really", "false")],
 )
-async def test_a_plain_yes_or_no_is_taken_without_a_model(message: str, said: str, sandbox: MontySandbox) -> None:
-    async with walking(MILK, "Milk?", sandbox=sandbox, questions_alone=True) as walk:
+async def test_a_plain_yes_or_no_is_taken_without_a_model(message: str, said: str) -> None:
+    async with walking(MILK, "Milk?", questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say(message) == [f"{said}!"]
 
@@ -77,23 +76,23 @@ async def test_a_plain_yes_or_no_is_taken_without_a_model(message: str, said: st
         *("I didn't get that", "Ok so how much is it"),
     ],
 )
-async def test_a_yes_or_no_with_a_second_thought_is_for_the_model(message: str, sandbox: MontySandbox) -> None:
+async def test_a_yes_or_no_with_a_second_thought_is_for_the_model(message: str) -> None:
     reply = '{"answer": "yes"}'
-    async with walking(MILK, "Milk?", reply, sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(MILK, "Milk?", reply, questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say(message) == ["true!"]
         assert "Is that a yes or a no?" in walk.asked()
 
 
-async def test_the_last_words_are_said_again_without_a_model(sandbox: MontySandbox) -> None:
-    async with walking(NAMED, "Your name?", sandbox=sandbox, questions_alone=True) as walk:
+async def test_the_last_words_are_said_again_without_a_model() -> None:
+    async with walking(NAMED, "Your name?", questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say("Sorry, what did you say?") == ["Your name?"]
 
 
-async def test_who_plainly_asks_for_a_person_starts_the_playbook_for_that(sandbox: MontySandbox) -> None:
+async def test_who_plainly_asks_for_a_person_starts_the_playbook_for_that() -> None:
     program = NAMED + main(more=HANDS_OVER).partition("### Steps")[2]
-    async with walking(program, "Your name?", sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(program, "Your name?", questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say("I would rather talk to a real person, please.") == ["A colleague comes."]
 
@@ -106,54 +105,52 @@ async def test_who_plainly_asks_for_a_person_starts_the_playbook_for_that(sandbo
         ("Do you want a real person or the agent?", "a real person"),
     ],
 )
-async def test_words_that_the_question_itself_offers_are_for_the_model(
-    asked: str, said: str, sandbox: MontySandbox
-) -> None:
-    async with walking(NAMED, asked, f'{{"name": "{said}"}}', sandbox=sandbox, questions_alone=True) as walk:
+async def test_words_that_the_question_itself_offers_are_for_the_model(asked: str, said: str) -> None:
+    async with walking(NAMED, asked, f'{{"name": "{said}"}}', questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say(said) == [f"{said}!"]
 
 
-async def test_whether_a_talk_with_an_end_of_its_own_is_over_is_for_the_model(sandbox: MontySandbox) -> None:
+async def test_whether_a_talk_with_an_end_of_its_own_is_over_is_for_the_model() -> None:
     steps = ("- Help the user choose a wine until they are content", '- Say "Cheers"', "- End program")
-    async with walking(main(*steps), "Red?", '{"answer": "done"}', sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(main(*steps), "Red?", '{"answer": "done"}', questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say("Never mind") == ["Cheers"]
 
 
-async def test_a_trigger_that_somebody_sets_off_is_no_call_for_a_person(sandbox: MontySandbox) -> None:
+async def test_a_trigger_that_somebody_sets_off_is_no_call_for_a_person() -> None:
     orders = HANDS_OVER.replace("the user asks for a human being", "someone wants to order tea")
     program = NAMED + main(more=orders).partition("### Steps")[2]
     replies = ("Your name?", '{"answer": "none"}', "I am sorry, there is nobody.")
-    async with walking(program, *replies, sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(program, *replies, questions_alone=True) as walk:
         await walk.say("hi")
         said = ["I am sorry, there is nobody.", "Your name?"]
         assert await walk.say("I would rather talk to a real person, please.") == said
 
 
-async def test_a_yes_or_no_question_takes_never_mind_to_the_model(sandbox: MontySandbox) -> None:
-    async with walking(MILK, "Milk?", '{"answer": "no"}', sandbox=sandbox, questions_alone=True) as walk:
+async def test_a_yes_or_no_question_takes_never_mind_to_the_model() -> None:
+    async with walking(MILK, "Milk?", '{"answer": "no"}', questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say("Never mind") == ["false!"]
 
 
-async def test_the_old_value_is_not_shown_where_a_new_one_is_read(sandbox: MontySandbox) -> None:
+async def test_the_old_value_is_not_shown_where_a_new_one_is_read() -> None:
     asks = main('- Set $name to "Grace"', "- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
-    async with walking(asks, "Your name?", '{"name": "Ada"}', sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(asks, "Your name?", '{"name": "Ada"}', questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say("I am Ada") == ["Ada!"]
         assert "Grace" not in walk.asked()
 
 
-async def test_what_is_added_behind_an_example_and_a_label_before_it_are_left_out(sandbox: MontySandbox) -> None:
+async def test_what_is_added_behind_an_example_and_a_label_before_it_are_left_out() -> None:
     written = '(To Host:) "What is your name? Because I am curious."'
-    async with walking(NAMED, written, sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(NAMED, written, questions_alone=True) as walk:
         assert await walk.say("hi") == ["What is your name?"]
 
 
-async def test_a_reply_that_repeats_the_person_is_written_anew(sandbox: MontySandbox) -> None:
+async def test_a_reply_that_repeats_the_person_is_written_anew() -> None:
     replies = ("Your name?", '{"name": null}', '{"answer": "question"}', "My dog is ill.", "Oh, poor dog!")
-    async with walking(NAMED, *replies, sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(NAMED, *replies, questions_alone=True) as walk:
         await walk.say("hi")
         assert await walk.say("My dog is ill.") == ["Oh, poor dog!", "Your name?"]
 
@@ -166,21 +163,21 @@ TAKES_BACK = main(
 )
 
 
-async def test_a_correction_that_names_its_value_is_no_answer(sandbox: MontySandbox) -> None:
+async def test_a_correction_that_names_its_value_is_no_answer() -> None:
     wrote = "Sorry, no, my order number is 124."
     replies = ("Which order?", '{"order_id": "123"}', "Why?", f'{{"reason": "{wrote}"}}', '{"order_id": "124"}')
     more = ("Order 124 then.", "Why?", '{"reason": "broken"}')
-    async with walking(TAKES_BACK, *replies, *more, sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(TAKES_BACK, *replies, *more, questions_alone=True) as walk:
         await walk.say("hi")
         await walk.say("The order is 123")
         assert await walk.say(wrote) == ["Order 124 then.", "Why?"]
         assert (await walk.say("it is broken"))[-1] == "124: broken!"
 
 
-async def test_an_answer_that_names_another_value_only_in_passing_stays_one(sandbox: MontySandbox) -> None:
+async def test_an_answer_that_names_another_value_only_in_passing_stays_one() -> None:
     wrote = "No, my order is broken"
     replies = ("Which order?", '{"order_id": "123"}', "Why?", f'{{"reason": "{wrote}"}}', '{"order_id": "broken"}')
-    async with walking(TAKES_BACK, *replies, sandbox=sandbox, questions_alone=True) as walk:
+    async with walking(TAKES_BACK, *replies, questions_alone=True) as walk:
         await walk.say("hi")
         await walk.say("The order is 123")
         assert await walk.say(wrote) == [f"123: {wrote}!"]

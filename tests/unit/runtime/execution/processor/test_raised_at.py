@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from runtime.execution.calls.remote import call_of, with_calls
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.execution.processor.walking import Walk, compiled, main, walking
 
@@ -41,8 +40,8 @@ def logged(walk: Walk) -> list[object]:
     return [event.data["raised_at"] for event in walk.talk.named("playbook.failed")]
 
 
-async def test_a_failure_names_the_innermost_playbook_and_the_lines_that_led_to_it(sandbox: MontySandbox) -> None:
-    async with walking(main("- Set $rate to 0", "- $rate:float = Ship([])", code=SHIP), sandbox=sandbox) as walk:
+async def test_a_failure_names_the_innermost_playbook_and_the_lines_that_led_to_it() -> None:
+    async with walking(main("- Set $rate to 0", "- $rate:float = Ship([])", code=SHIP)) as walk:
         [said] = await walk.say("hi")
     assert said == "⚠️ Weigh failed: division by zero. Write again to start over."
     assert [fact.data.get("where") for fact in walk.talk.world.facts if fact.kind == "ret"] == [
@@ -52,22 +51,22 @@ async def test_a_failure_names_the_innermost_playbook_and_the_lines_that_led_to_
     assert [list(event.data["lines"]) for event in walk.talk.named("playbook.failed")] == [LINES]
 
 
-async def test_a_failure_in_a_step_of_another_agent_names_that_step(sandbox: MontySandbox) -> None:
+async def test_a_failure_in_a_step_of_another_agent_names_that_step() -> None:
     till = "# Till\n## Pay\npublic: true\n### Steps\n- Set $sum to 3\n- Set $rest to $sum / 0\n- Return $rest\n"
-    async with walking(main("- $rest:float = Till.Pay()", more=till), sandbox=sandbox) as walk:
+    async with walking(main("- $rest:float = Till.Pay()", more=till)) as walk:
         [said] = await walk.say("hi")
     assert said.startswith("⚠️ Pay failed: ")
     assert logged(walk) == ["Till: Pay:02:EXE"]
 
 
-async def test_an_exception_that_replaces_a_caught_one_was_raised_where_it_was_raised(sandbox: MontySandbox) -> None:
-    async with walking(main("- $rate:float = ShipOrPay([])", code=SHIP), sandbox=sandbox) as walk:
+async def test_an_exception_that_replaces_a_caught_one_was_raised_where_it_was_raised() -> None:
+    async with walking(main("- $rate:float = ShipOrPay([])", code=SHIP)) as walk:
         [said] = await walk.say("hi")
     assert said == "⚠️ ShipOrPay failed: nothing to pay. Write again to start over."
     assert logged(walk) == ["Host: ShipOrPay, test.pb:22 in ShipOrPay"]
 
 
-async def test_the_same_failure_caught_once_and_raised_later_is_told_of_its_last_place(sandbox: MontySandbox) -> None:
+async def test_the_same_failure_caught_once_and_raised_later_is_told_of_its_last_place() -> None:
     code = (
         SHIP
         + "\n\n@playbook\nasync def Retry(parcels: list) -> float:\n"
@@ -77,12 +76,12 @@ async def test_the_same_failure_caught_once_and_raised_later_is_told_of_its_last
             "    except PlaybookError:\n        return await Weigh(parcels)\n"
         )
     )
-    async with walking(main("- $rate:float = Retry([])", code=code), sandbox=sandbox) as walk:
+    async with walking(main("- $rate:float = Retry([])", code=code)) as walk:
         await walk.say("hi")
     assert logged(walk) == [f"Host: Weigh, {LINES[-1]}"]
 
 
-async def test_a_failure_from_before_a_rest_is_told_of_the_same_place(sandbox: MontySandbox) -> None:
+async def test_a_failure_from_before_a_rest_is_told_of_the_same_place() -> None:
     code = SHIP + (
         "\n\n@playbook\nasync def Retry(parcels: list) -> float:\n"
         '    """Waits in the middle of a failure."""\n'
@@ -90,7 +89,7 @@ async def test_a_failure_from_before_a_rest_is_told_of_the_same_place(sandbox: M
         "    except PlaybookError:\n        await Say('user', 'Go on?')\n"
         "        await WaitForMessage('user')\n        raise\n"
     )
-    async with walking(main("- $rate:float = Retry([])", code=code), sandbox=sandbox, idle_s=0.001) as walk:
+    async with walking(main("- $rate:float = Retry([])", code=code), idle_s=0.001) as walk:
         assert await walk.say("hi") == ["Go on?"]
         await walk.talk.rested()
         [said] = await walk.say("yes")
@@ -157,10 +156,10 @@ STEPS = "## Two($kind:str) -> str\n### Steps\n- $found:str = Three($kind)\n- Ret
     ],
 )
 async def test_an_exception_keeps_type_text_and_place_from_python_through_steps_to_python_and_a_restart(
-    kind: str, said: str, place: str, sandbox: MontySandbox
+    kind: str, said: str, place: str
 ) -> None:
     made = main(f'- $found:str = Zero("{kind}")', code=f"import asyncio\n{CHAIN}", more=STEPS)
-    async with walking(made, sandbox=sandbox, idle_s=0.001) as walk:
+    async with walking(made, idle_s=0.001) as walk:
         assert await walk.say("hi") == [said]
         await walk.talk.rested()
         [failed] = await walk.say("go on")
@@ -168,14 +167,14 @@ async def test_an_exception_keeps_type_text_and_place_from_python_through_steps_
     assert str(logged(walk)[0]).endswith(place)
 
 
-async def test_a_failure_of_an_extension_names_its_lines(sandbox: MontySandbox) -> None:
+async def test_a_failure_of_an_extension_names_its_lines() -> None:
     async def weigh() -> float:
         raise LookupError("no scales")
 
     calls = {"Weigh": call_of("Weigh", weigh)}
     text = main("- $rate:float = Weigh()")
     made = with_calls(await compiled(text), calls)
-    async with talking(made, Model(), sandbox, calls=calls) as talk:
+    async with talking(made, Model(), calls=calls) as talk:
         [said] = await talk.say("hi")
     [failed] = talk.named("playbook.failed")
     assert said.startswith("⚠️ Weigh failed: no scales")

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.models.answers import Rules
 from tests.fakes.people.talk import talking
 from tests.language.test_meeting_patterns import Reader
@@ -102,12 +101,10 @@ SPINS: Mapping[str, tuple[Rules, Sequence[str]]] = {
 
 
 @pytest.mark.parametrize("case", SPINS, ids=str)
-async def test_a_loop_that_only_others_can_end_says_after_two_rounds_that_it_waits_for_nobody(
-    case: str, sandbox: MontySandbox
-) -> None:
+async def test_a_loop_that_only_others_can_end_says_after_two_rounds_that_it_waits_for_nobody(case: str) -> None:
     rules, steps = SPINS[case]
     model = Reader(rules)
-    async with talking(await compiled(main(*steps, code=CODE, more=MORE)), model, sandbox) as talk:
+    async with talking(await compiled(main(*steps, code=CODE, more=MORE)), model) as talk:
         said = await talk.say("go")
     assert "without waiting for anybody" in said[-1]
     assert "Let each round wait, such as \u201cWait for the user\u201d" in said[-1]
@@ -115,9 +112,9 @@ async def test_a_loop_that_only_others_can_end_says_after_two_rounds_that_it_wai
     assert [event.data["raised_at"] for event in talk.named("playbook.failed")][-1].startswith("Host: Main:0")
 
 
-async def test_the_failure_names_the_loop_and_its_line(sandbox: MontySandbox) -> None:
+async def test_the_failure_names_the_loop_and_its_line() -> None:
     steps = ("- Set $n to 3", "- Repeat until the user is happy", "  - Tell the user a joke")
-    async with talking(await compiled(main(*steps)), Reader(NEVER), sandbox) as talk:
+    async with talking(await compiled(main(*steps)), Reader(NEVER)) as talk:
         assert (await talk.say("go"))[-1] == (
             "⚠️ Main failed: “Repeat until the user is happy” went round twice without waiting for anybody, and only "
             "others can end it. Let each round wait, such as “Wait for the user”, or say how often it goes "
@@ -141,34 +138,32 @@ async def test_the_failure_names_the_loop_and_its_line(sandbox: MontySandbox) ->
         ("- Set $n to $n + 1", "- Go back to step 2 if $n < 100"),
     ],
 )
-async def test_a_loop_that_computes_goes_round_as_often_as_it_says(
-    steps: tuple[str, ...], sandbox: MontySandbox
-) -> None:
-    async with walking(main("- Set $n to 0", *steps, '- Say "{n}"', "- End program"), sandbox=sandbox) as walk:
+async def test_a_loop_that_computes_goes_round_as_often_as_it_says(steps: tuple[str, ...]) -> None:
+    async with walking(main("- Set $n to 0", *steps, '- Say "{n}"', "- End program")) as walk:
         assert await walk.say("go") == ["100"]
 
 
-async def test_a_loop_with_a_model_for_each_item_waits_for_nobody(sandbox: MontySandbox) -> None:
+async def test_a_loop_with_a_model_for_each_item_waits_for_nobody() -> None:
     steps = ("- For each $a in [1, 2, 3, 4, 5]", "  - Tell the user a joke", "- End program")
-    async with talking(await compiled(main(*steps)), Reader(NEVER), sandbox) as talk:
+    async with talking(await compiled(main(*steps)), Reader(NEVER)) as talk:
         assert await talk.say("go") == ["A joke."] * 5
 
 
-async def test_a_draft_is_made_better_until_a_model_is_content(sandbox: MontySandbox) -> None:
+async def test_a_draft_is_made_better_until_a_model_is_content() -> None:
     steps = ("- Until the draft is good", "  - $draft:str = a better draft", '- Say "{draft}"', "- End program")
     drafts = iter(range(1, 10))
     rules = {
         "choose: .*the draft is good": lambda prompt: "yes" if prompt.known("draft") == "draft 7" else "no",
         "give: ": lambda _: f'{{"draft": "draft {next(drafts)}"}}',
     }
-    async with talking(await compiled(main(*steps)), Reader(rules), sandbox) as talk:
+    async with talking(await compiled(main(*steps)), Reader(rules)) as talk:
         assert await talk.say("go") == ["draft 7"]
 
 
-async def test_a_model_is_not_asked_for_ever_whether_its_own_work_is_done(sandbox: MontySandbox) -> None:
+async def test_a_model_is_not_asked_for_ever_whether_its_own_work_is_done() -> None:
     steps = ("- Set $n to 0", "- Until the draft is good", "  - Set $n to $n + 1")
     model = Reader(NEVER)
-    async with talking(await compiled(main(*steps)), model, sandbox) as talk:
+    async with talking(await compiled(main(*steps)), model) as talk:
         [said] = await talk.say("go")
     assert "went round 100 times without waiting for anybody, and a model still says that it goes on" in said
     assert len(model.asked) < 110
@@ -182,16 +177,16 @@ async def test_a_model_is_not_asked_for_ever_whether_its_own_work_is_done(sandbo
         ("- Until the user is happy, at most 5 times", "  - Tell the user a joke"),
     ],
 )
-async def test_a_loop_that_hears_somebody_or_has_a_limit_goes_on(steps: tuple[str, ...], sandbox: MontySandbox) -> None:
+async def test_a_loop_that_hears_somebody_or_has_a_limit_goes_on(steps: tuple[str, ...]) -> None:
     program = await compiled(main(*steps, '- Say "Bye."', code=CODE))
-    async with talking(program, Reader(NEVER), sandbox) as talk:
+    async with talking(program, Reader(NEVER)) as talk:
         said = await talk.say("go")
         for _ in range(4):
             said += await talk.say("No.")
     assert said[:5] == ["A joke."] * 5
 
 
-async def test_rounds_are_counted_over_a_restart(sandbox: MontySandbox) -> None:
+async def test_rounds_are_counted_over_a_restart() -> None:
     steps = (
         "- Repeat until the user is happy",
         "  - Tell the user a joke",
@@ -200,7 +195,7 @@ async def test_rounds_are_counted_over_a_restart(sandbox: MontySandbox) -> None:
         "    - Wait for the user",
     )
     program = await compiled(main("- Set $n to 0", *steps))
-    async with talking(program, Reader(NEVER), sandbox, idle_s=0.001) as talk:
+    async with talking(program, Reader(NEVER), idle_s=0.001) as talk:
         assert await talk.say("go") == ["A joke."]
         await talk.rested()
         assert len(await talk.say("go on")) == 3, "two rounds and the failure"

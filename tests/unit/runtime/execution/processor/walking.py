@@ -69,7 +69,9 @@ class Walk:
 
 
 @asynccontextmanager
-async def walking(text: str, *replies: str | Reply | LLMError, sandbox: Sandbox, **more: Any) -> AsyncIterator[Walk]:
+async def walking(
+    text: str, *replies: str | Reply | LLMError, sandbox: Sandbox | None = None, **more: Any
+) -> AsyncIterator[Walk]:
     """Walk a program. `more` are fields of the surroundings."""
     model = Model(*(Reply(one) if isinstance(one, str) else one for one in replies))
     async with talking(await compiled(text), model, sandbox, **more) as talk:

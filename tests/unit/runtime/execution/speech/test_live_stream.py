@@ -10,14 +10,8 @@ import anyio
 import pytest
 
 from runtime.core.ids import StreamId
-from runtime.execution.frames.loop import MAX_HASTE_S, FrameLoop, RepeatedPauses
+from runtime.execution.frames.loop import MAX_HASTE_S, RepeatedPauses
 from runtime.execution.speech.live_stream import LiveStream, SpokenText
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    return "asyncio", {"loop_factory": FrameLoop}
-
 
 WORDS = ["Once ", "upon ", "a ", "time ", "there ", "was."]
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -33,14 +32,14 @@ def going(*lines: str, end: str = 'await Yld("user")') -> Reply:
     return block('await Step("Main:01:EXE")', *lines, end)
 
 
-async def test_a_long_result_is_shown_by_name_and_loaded_on_demand(sandbox: MontySandbox) -> None:
+async def test_a_long_result_is_shown_by_name_and_loaded_on_demand() -> None:
     model = Model(
         going("await Fetch()", end='await Yld("call")'),
         going('await Say("user", f"{len(_)} {_[:9]}")', end='await Yld("user")'),
         going('await LoadArtifact("report")', end='await Yld("call")'),
         going('await Say("user", "read")'),
     )
-    async with talking(made(), model, sandbox) as talk:
+    async with talking(made(), model) as talk:
         await talk.say("hi")
         name = model.told(1).partition('LoadArtifact("')[2].partition('"')[0]
         assert name.startswith("a_")
@@ -50,13 +49,13 @@ async def test_a_long_result_is_shown_by_name_and_loaded_on_demand(sandbox: Mont
         assert talk.chat == ["1016 All about"]
 
 
-async def test_code_has_an_artifact_whole_under_its_name_and_the_model_sees_its_summary(sandbox: MontySandbox) -> None:
+async def test_code_has_an_artifact_whole_under_its_name_and_the_model_sees_its_summary() -> None:
     model = Model(
         going("text = await Fetch()", 'await SaveArtifact("$report", "what is known of Oslo", text)'),
         going('await LoadArtifact("report")', end='await Yld("call")'),
         going('await Say("user", f"{len(report)} {report == text}")'),
     )
-    async with talking(made(), model, sandbox) as talk:
+    async with talking(made(), model) as talk:
         await talk.say("hi")
         assert await talk.say("and?") == ["1016 True"]
     assert "$report = artifact of 1,018 characters: what is known of Oslo" in model.told(1)
@@ -64,19 +63,19 @@ async def test_code_has_an_artifact_whole_under_its_name_and_the_model_sees_its_
     assert f'LoadArtifact gave "{LONG}"' in model.told(2)
 
 
-async def test_an_artifact_that_is_not_there_is_an_error_that_names_those_that_are(sandbox: MontySandbox) -> None:
+async def test_an_artifact_that_is_not_there_is_an_error_that_names_those_that_are() -> None:
     model = Model(
         going('await SaveArtifact("report", "long", "x" * 600)', 'await LoadArtifact("nothing")'),
         block("# resume: 3", 'await Yld("user")'),
     )
-    async with talking(made(), model, sandbox) as talk:
+    async with talking(made(), model) as talk:
         await talk.say("hi")
     assert "there is no artifact 'nothing'; there are report" in model.told(1)
 
 
-async def test_the_last_result_is_a_variable_and_private_ones_are_not_shown(sandbox: MontySandbox) -> None:
+async def test_the_last_result_is_a_variable_and_private_ones_are_not_shown() -> None:
     model = Model(going("await Short()", 'await Var("_secret", 7)', 'await Say("user", f"{_} {_secret}")'), going())
-    async with talking(made(), model, sandbox) as talk:
+    async with talking(made(), model) as talk:
         assert await talk.say("hi") == ["sun 7"]
         await talk.say("on")
     assert "Variables: $startup_message" in model.told(1)
@@ -101,12 +100,10 @@ def beside(folder: Path, code: str, says: str) -> Program:
         ("", "'' is not in the folder of the program"),
     ],
 )
-async def test_only_files_that_the_program_names_are_loaded(
-    path: str, answer: str, tmp_path: Path, sandbox: MontySandbox
-) -> None:
+async def test_only_files_that_the_program_names_are_loaded(path: str, answer: str, tmp_path: Path) -> None:
     lines = f"try:\n    text = await LoadFile({path!r})\nexcept Exception as error:\n    text = str(error)"
     model = Model(going(lines, 'await Say("user", text)'))
-    async with talking(beside(tmp_path, CODE, "../notes.txt /etc/passwd"), model, sandbox) as talk:
+    async with talking(beside(tmp_path, CODE, "../notes.txt /etc/passwd"), model) as talk:
         (said,) = await talk.say("hi")
     assert answer in said
 
@@ -131,7 +128,7 @@ async def Hide():
 )
 
 
-async def test_agents_are_made_with_their_variables_and_called_by_their_numbers(sandbox: MontySandbox) -> None:
+async def test_agents_are_made_with_their_variables_and_called_by_their_numbers() -> None:
     model = Model(
         going(
             'one = await CreateAgent("Player", mark="x")',
@@ -141,7 +138,7 @@ async def test_agents_are_made_with_their_variables_and_called_by_their_numbers(
             'await Say("user", f"{one} {two} {idle} {moves}")',
         )
     )
-    async with talking(PLAYERS, model, sandbox) as talk:
+    async with talking(PLAYERS, model) as talk:
         assert await talk.say("hi") == ["agent 1001 agent 1002 agent 1001 ['x to 5', 'o to 1']"]
         [here] = await talk.say("", kind="who")
         assert here.split("\n") == ["- Ada", "- Main (agent)", "- Player (agent 1001)", "- Player (agent 1002)"]
@@ -154,13 +151,13 @@ async def test_agents_are_made_with_their_variables_and_called_by_their_numbers(
 
 
 @pytest.mark.parametrize("name", ["Player", "agent Player", "agent 1001", " Player "])
-async def test_an_agent_is_called_by_its_class_as_it_is_spoken_to(name: str, sandbox: MontySandbox) -> None:
+async def test_an_agent_is_called_by_its_class_as_it_is_spoken_to(name: str) -> None:
     lines = (
         'one = await CreateAgent("Player", mark="x")',
         'await CreateAgent("Player", mark="o")',
         f'await Say("user", await CallAgent("{name}", "Move", [5]))',
     )
-    async with talking(PLAYERS, Model(going(*lines)), sandbox) as talk:
+    async with talking(PLAYERS, Model(going(*lines))) as talk:
         assert await talk.say("hi") == ["x to 5"]
 
 
@@ -176,16 +173,14 @@ async def test_an_agent_is_called_by_its_class_as_it_is_spoken_to(name: str, san
         ),
     ],
 )
-async def test_what_is_wrong_about_an_agent_is_an_error_that_says_so(
-    line: str, error: str, sandbox: MontySandbox
-) -> None:
+async def test_what_is_wrong_about_an_agent_is_an_error_that_says_so(line: str, error: str) -> None:
     model = Model(going(line), block("# resume: 2", 'await Yld("user")'))
-    async with talking(PLAYERS, model, sandbox) as talk:
+    async with talking(PLAYERS, model) as talk:
         await talk.say("hi")
     assert error in model.told(1)
 
 
-async def test_an_agent_that_is_at_work_is_not_idle(sandbox: MontySandbox) -> None:
+async def test_an_agent_that_is_at_work_is_not_idle() -> None:
     code = """
 async def Move(square):
     await WaitForMessage("user")
@@ -201,21 +196,19 @@ async def Hide():
             'await Say("user", both[1])',
         )
     )
-    async with talking(busy, model, sandbox) as talk:
+    async with talking(busy, model) as talk:
         assert await talk.say("hi") == []
         assert await talk.say("go on") == ["agent 1002"]
 
 
-async def told_to_the_user(code: str, sandbox: MontySandbox) -> list[str]:
+async def told_to_the_user(code: str) -> list[str]:
     """What an author's code says that is begun with the program."""
     begins = python("Main", trigger="BGN When program starts")
-    async with talking(program(agent("Main", begins, code=code)), Model(), sandbox) as talk:
+    async with talking(program(agent("Main", begins, code=code)), Model()) as talk:
         return await talk.say("hi")
 
 
-async def test_a_loop_that_saves_without_an_end_is_stopped_by_an_error_and_names_stay_writable(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_loop_that_saves_without_an_end_is_stopped_by_an_error_and_names_stay_writable() -> None:
     code = """
 async def Main():
     try:
@@ -227,7 +220,7 @@ async def Main():
     await Say("user", f"{await LoadArtifact('a_0')} {await LoadArtifact('a_199')}")
     await EndProgram()
 """
-    said = await told_to_the_user(code, sandbox)
+    said = await told_to_the_user(code)
     assert said == [
         "200: 'a_200' was not saved: 200 artifacts are kept already, the limit of a session; replace one by saving "
         "under its name",
@@ -235,7 +228,7 @@ async def Main():
     ]
 
 
-async def test_artifacts_have_so_many_bytes_together_whatever_agent_saves_them(sandbox: MontySandbox) -> None:
+async def test_artifacts_have_so_many_bytes_together_whatever_agent_saves_them() -> None:
     code = """
 async def Main():
     await SaveArtifact("half", "half of it", "é" * 1_250_000)
@@ -249,7 +242,7 @@ async def Main():
     await SaveArtifact("rest", "the rest", "x" * 2_500_000)
     await EndProgram()
 """
-    said = await told_to_the_user(code, sandbox)
+    said = await told_to_the_user(code)
     assert said == [
         "'rest' was not saved: it has 2,500,002 bytes as JSON, and a session may keep 5,000,000 in artifacts, of which "
         "2,500,002 are taken; send large results as files",
@@ -257,7 +250,7 @@ async def Main():
     ]
 
 
-async def test_a_model_sees_that_there_is_no_room_for_an_artifact(sandbox: MontySandbox) -> None:
+async def test_a_model_sees_that_there_is_no_room_for_an_artifact() -> None:
     code = (
         'async def Fetch():\n    await SaveArtifact("kept", "much", "x" * 4_999_900)\n\nasync def Short():\n    pass\n'
     )
@@ -265,6 +258,6 @@ async def test_a_model_sees_that_there_is_no_room_for_an_artifact(sandbox: Monty
         going("await Fetch()", 'await SaveArtifact("more", "all", "x" * 200)'),
         block("# resume: 3", 'await Say("user", "too much")', 'await Yld("user")'),
     )
-    async with talking(made(code), model, sandbox) as talk:
+    async with talking(made(code), model) as talk:
         assert await talk.say("hi") == ["too much"]
     assert "'more' was not saved: it has 202 bytes" in model.told(1)

@@ -6,7 +6,6 @@ import anyio
 from msgspec.structs import replace
 
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
@@ -79,9 +78,9 @@ class Hall:
         return [line.rpartition(": ")[2] for line in lines if "in meeting 100" in line and "Notice" not in line]
 
 
-async def test_agents_hear_each_other_together_five_seconds_after_the_first(sandbox: MontySandbox) -> None:
+async def test_agents_hear_each_other_together_five_seconds_after_the_first() -> None:
     hall = Hall(3)
-    async with talking(hall.program, hall.model, sandbox, world=hall.world) as talk:
+    async with talking(hall.program, hall.model, world=hall.world) as talk:
         await hall.begin(talk)
         await hall.hears(talk, "one")
         await hall.clock.advance(3)
@@ -94,9 +93,9 @@ async def test_agents_hear_each_other_together_five_seconds_after_the_first(sand
         assert hall.told(1) == ["one", "two", "three"]
 
 
-async def test_who_is_named_hears_within_half_a_second_also_what_waited_before(sandbox: MontySandbox) -> None:
+async def test_who_is_named_hears_within_half_a_second_also_what_waited_before() -> None:
     hall = Hall(3)
-    async with talking(hall.program, hall.model, sandbox, world=hall.world) as talk:
+    async with talking(hall.program, hall.model, world=hall.world) as talk:
         await hall.begin(talk)
         await hall.hears(talk, "one", "Poet, what do you say?")
         await hall.clock.advance(0.4)
@@ -107,16 +106,14 @@ async def test_who_is_named_hears_within_half_a_second_also_what_waited_before(s
         assert hall.told(1) == ["one", "Poet, what do you say?"]
 
 
-async def test_what_waited_in_the_middle_of_its_time_is_there_after_a_restart_and_in_order(
-    sandbox: MontySandbox,
-) -> None:
+async def test_what_waited_in_the_middle_of_its_time_is_there_after_a_restart_and_in_order() -> None:
     hall = Hall(3)
-    async with talking(hall.program, hall.model, sandbox, world=hall.world) as talk:
+    async with talking(hall.program, hall.model, world=hall.world) as talk:
         await hall.begin(talk)
         await hall.hears(talk, "one", "two")
         await hall.clock.advance(2)
         assert len(hall.model.asked) == 1
-    async with talking(hall.program, hall.model, sandbox, world=hall.world) as talk:
+    async with talking(hall.program, hall.model, world=hall.world) as talk:
         await hall.asked(2)
         await hall.hears(talk, "three")
         await hall.clock.advance(5)
@@ -124,9 +121,9 @@ async def test_what_waited_in_the_middle_of_its_time_is_there_after_a_restart_an
         assert [hall.told(1), hall.told(2)] == [["one", "two"], ["three"]]
 
 
-async def test_while_all_wait_in_a_meeting_time_passes_and_nobody_looks(sandbox: MontySandbox) -> None:
+async def test_while_all_wait_in_a_meeting_time_passes_and_nobody_looks() -> None:
     hall = Hall(1)
-    async with talking(hall.program, hall.model, sandbox, world=hall.world, idle_s=1e9) as talk:
+    async with talking(hall.program, hall.model, world=hall.world, idle_s=1e9) as talk:
         await hall.begin(talk)
         await hall.settle()
         facts = len(hall.world.facts)
@@ -147,7 +144,7 @@ async def Join():
 """
 
 
-async def test_python_is_given_together_what_agents_say_within_the_same_times(sandbox: MontySandbox) -> None:
+async def test_python_is_given_together_what_agents_say_within_the_same_times() -> None:
     hall = Hall(0)
     (host, _) = hall.program.agents
     both = program(host, agent("Poet", python("Join", meeting=True), code=POET))
@@ -156,7 +153,7 @@ async def test_python_is_given_together_what_agents_say_within_the_same_times(sa
         facts = [fact.data for fact in hall.world.facts if fact.kind == "res" and fact.data["name"] == "Var"]
         return [batch for batch in facts[-1]["set"]["batches"] if batch] if facts else []
 
-    async with talking(both, hall.model, sandbox, world=hall.world) as talk:
+    async with talking(both, hall.model, world=hall.world) as talk:
         talk.post("go")
         while not talk.facts("meeting_active"):
             await hall.settle()

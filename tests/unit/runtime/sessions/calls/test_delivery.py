@@ -35,15 +35,15 @@ def growth(talk: Talk) -> list[str]:
     return list(dict.fromkeys(shown.texts))
 
 
-async def test_a_stream_grows_by_at_least_so_many_characters(sandbox: MontySandbox) -> None:
-    async with talking(with_people(WORDS, human("Alice", streaming_chunk_size=7)), Model(), sandbox) as talk:
+async def test_a_stream_grows_by_at_least_so_many_characters() -> None:
+    async with talking(with_people(WORDS, human("Alice", streaming_chunk_size=7)), Model()) as talk:
         assert await talk.say("go") == ["one two three four"]
     assert growth(talk)[0] in ("one two ", "one two three four")
     assert all(len(more) - len(text) >= 4 for text, more in zip(growth(talk), growth(talk)[1:], strict=False))
 
 
-async def test_what_is_said_buffered_does_not_grow(sandbox: MontySandbox) -> None:
-    async with talking(with_people(WORDS, human("Alice", delivery_channel="buffered")), Model(), sandbox) as talk:
+async def test_what_is_said_buffered_does_not_grow() -> None:
+    async with talking(with_people(WORDS, human("Alice", delivery_channel="buffered")), Model()) as talk:
         assert await talk.say("go") == ["one two three four"]
     assert growth(talk) == ["one two three four"]
 
@@ -60,7 +60,7 @@ class Still:
         self.world.clock = self.clock  # type: ignore[assignment]
 
 
-async def test_buffered_sentences_are_shown_together_when_their_time_is_over(sandbox: MontySandbox) -> None:
+async def test_buffered_sentences_are_shown_together_when_their_time_is_over() -> None:
     code = """
 async def Main():
     await Say("user", "one")
@@ -71,7 +71,7 @@ async def Main():
     await Sleep(30)
 """
     still = Still()
-    async with talking(with_people(code, BUFFERED), Model(), sandbox, world=still.world) as talk:
+    async with talking(with_people(code, BUFFERED), Model(), world=still.world) as talk:
         talk.post("go")
         await talk.settled()
         await still.clock.advance(3.9)
@@ -84,7 +84,7 @@ async def Main():
         assert talk.chat == ["one\n\ntwo", "three"]
 
 
-async def test_what_is_held_is_shown_at_once_when_the_agent_waits_or_returns(sandbox: MontySandbox) -> None:
+async def test_what_is_held_is_shown_at_once_when_the_agent_waits_or_returns() -> None:
     code = """
 async def Main():
     await Say("user", "one")
@@ -93,13 +93,13 @@ async def Main():
     await Say("user", "three")
 """
     still = Still()
-    async with talking(with_people(code, BUFFERED), Model(), sandbox, world=still.world) as talk:
+    async with talking(with_people(code, BUFFERED), Model(), world=still.world) as talk:
         assert await talk.say("go") == ["one\n\ntwo"]
         assert await talk.say("on") == ["three"]
         assert still.clock.monotonic() == 0
 
 
-async def test_what_is_held_is_shown_at_once_when_the_person_writes(sandbox: MontySandbox) -> None:
+async def test_what_is_held_is_shown_at_once_when_the_person_writes() -> None:
     code = """
 async def Main():
     await Say("user", "one")
@@ -108,7 +108,7 @@ async def Main():
     await WaitForMessage("user")
 """
     still = Still()
-    async with talking(with_people(code, BUFFERED), Model(), sandbox, world=still.world) as talk:
+    async with talking(with_people(code, BUFFERED), Model(), world=still.world) as talk:
         talk.post("go")
         await talk.settled()
         await still.clock.settle()
@@ -119,11 +119,11 @@ async def Main():
     assert talk.chat == ["one", "two"]
 
 
-async def test_what_a_model_says_buffered_is_shown_when_it_yields(sandbox: MontySandbox) -> None:
+async def test_what_a_model_says_buffered_is_shown_when_it_yields() -> None:
     reply = block('await Step("Main:01:QUE")', 'await Say("user", "One.")', 'await Say("user", "Two.")')
     reply = replace(reply, text=reply.text.replace("\n```", '\nawait Yld("user")\n```'))
     clerk = agent("Clerk", llm("Main", "01:QUE Say", begins=True))
-    async with talking(program(clerk, BUFFERED), Model(reply), sandbox, world=Still().world) as talk:
+    async with talking(program(clerk, BUFFERED), Model(reply), world=Still().world) as talk:
         assert await talk.say("go") == ["One.\n\nTwo."]
     assert growth(talk) == ["One.\n\nTwo."]
 
@@ -137,9 +137,9 @@ async def Main():
 """
 
 
-async def test_a_question_or_a_file_comes_behind_what_was_said_before_it(sandbox: MontySandbox) -> None:
+async def test_a_question_or_a_file_comes_behind_what_was_said_before_it() -> None:
     clerk, files = agent("Clerk", MAIN, code=ASKS), FilesAtHand()
-    async with talking(program(clerk, BUFFERED), Model(), sandbox, world=Still().world, files=files) as talk:
+    async with talking(program(clerk, BUFFERED), Model(), world=Still().world, files=files) as talk:
         assert await talk.say("go") == ["There are two.", "", "Think well.", "Which?"]
 
 
@@ -155,14 +155,14 @@ async def Shout(message):
 """
 
 
-async def test_a_handler_is_given_each_message_instead_of_the_chat(sandbox: MontySandbox) -> None:
+async def test_a_handler_is_given_each_message_instead_of_the_chat() -> None:
     clerk = agent("Clerk", MAIN, python("Shout", "message"), code=HANDLED)
     custom = human("Alice", delivery_channel="custom", delivery_handler="Shout")
-    async with talking(program(clerk, custom), Model(), sandbox) as talk:
+    async with talking(program(clerk, custom), Model()) as talk:
         assert await talk.say("go") == ["Clerk to Alice: A CAT"]
 
 
-async def test_a_handler_of_another_agent_runs_there_and_its_failure_is_the_speakers(sandbox: MontySandbox) -> None:
+async def test_a_handler_of_another_agent_runs_there_and_its_failure_is_the_speakers() -> None:
     code = """
 async def Main():
     await WaitForMessage("Alice")
@@ -179,12 +179,12 @@ async def Main():
         human("Alice", person="test:Ada", delivery_channel="custom", custom_handler="Office.Post"),
         human("Bob", person="test:Bo"),
     )
-    async with talking(program_, Model(), sandbox) as talk:
+    async with talking(program_, Model()) as talk:
         await talk.say("go", name="Bo")
         assert await talk.say("here", name="Ada") == ["no stamps for Alice"]
 
 
-async def test_people_who_share_a_conversation_see_what_one_of_them_wants(sandbox: MontySandbox) -> None:
+async def test_people_who_share_a_conversation_see_what_one_of_them_wants() -> None:
     code = """
 async def words(*parts):
     for part in parts:
@@ -196,13 +196,13 @@ async def Main():
     await WaitForMessage("user")
 """
     slow, quick = human("Alice", delivery_channel="buffered"), human("Bob", streaming_chunk_size=4)
-    async with talking(with_people(code, slow, quick), Model(), sandbox) as talk:
+    async with talking(with_people(code, slow, quick), Model()) as talk:
         await talk.say("go", name="Alice", private=False)
         assert await talk.say("hi", name="Bob", private=False) == ["one two three"]
     assert len(growth(talk)) > 1 or talk.named("stream.started")
 
 
-async def test_in_company_what_is_said_to_one_mentions_them_and_the_stream_is_the_text(sandbox: MontySandbox) -> None:
+async def test_in_company_what_is_said_to_one_mentions_them_and_the_stream_is_the_text() -> None:
     said = ('await Say("Bo", "come here")', 'await Say("Bo", "@Bo, now")', 'await Say("user", "All.")')
     model = Model(
         block('await Step("Main:01:QUE")', 'await Yld("user")'),
@@ -210,7 +210,7 @@ async def test_in_company_what_is_said_to_one_mentions_them_and_the_stream_is_th
         block('await Yld("user")'),
     )
     clerk = agent("Clerk", llm("Main", "01:QUE Say", begins=True))
-    async with talking(program(clerk), model, sandbox) as talk:
+    async with talking(program(clerk), model) as talk:
         await talk.say("go", private=False)
         assert await talk.say("hi", name="Bo", private=False) == ["@Bo come here", "@Bo, now", "All."]
         specs = [shown.spec for shown in talk.world.chat]
@@ -218,20 +218,20 @@ async def test_in_company_what_is_said_to_one_mentions_them_and_the_stream_is_th
     assert [event.data["corrected"] for event in talk.named("stream.completed")] == [False] * 3
 
 
-async def test_in_private_nobody_is_mentioned(sandbox: MontySandbox) -> None:
+async def test_in_private_nobody_is_mentioned() -> None:
     code = 'async def Main():\n    await Say("Ada", "come here")'
-    async with talking(with_people(code), Model(), sandbox) as talk:
+    async with talking(with_people(code), Model()) as talk:
         assert await talk.say("go") == ["come here"]
 
 
-async def test_a_mention_is_of_whom_it_is_said_to_where_several_show_the_name(sandbox: MontySandbox) -> None:
+async def test_a_mention_is_of_whom_it_is_said_to_where_several_show_the_name() -> None:
     code = """
 async def Main():
     while True:
         for message in await WaitForMessage("*"):
             await Say(message["sender"], "you")
 """
-    async with talking(with_people(code), Model(), sandbox) as talk:
+    async with talking(with_people(code), Model()) as talk:
         await talk.say("go", name="Ada", private=False)
         assert await talk.say("I", name="ada", private=False) == ["@ada (2) you"]
         spec = talk.world.chat[0].spec
@@ -309,21 +309,21 @@ async def Join():
         ("none", []),
     ],
 )
-async def test_a_person_sees_of_a_meeting_what_they_want(wanted: str, seen: list[str], sandbox: MontySandbox) -> None:
+async def test_a_person_sees_of_a_meeting_what_they_want(wanted: str, seen: list[str]) -> None:
     host = agent("Host", MAIN, python("Talk", meeting=True, required_attendees=["Guest"]), code=MEETING)
     guest = agent("Guest", python("Join", meeting=True), code=GUEST)
     alice = human("Alice", meeting_notifications=wanted)
-    async with talking(program(host, guest, alice), Model(), sandbox) as talk:
+    async with talking(program(host, guest, alice), Model()) as talk:
         await talk.say("go", name="Zoe")
         assert await talk.say("on", name="Zoe") == seen
 
 
-async def test_who_wants_nothing_of_meetings_is_not_mentioned_where_another_sees_it(sandbox: MontySandbox) -> None:
+async def test_who_wants_nothing_of_meetings_is_not_mentioned_where_another_sees_it() -> None:
     code = MEETING.replace("Alice should know this.", "@Alice and @Bob")
     host = agent("Host", MAIN, python("Talk", meeting=True, required_attendees=["Guest"]), code=code)
     guest = agent("Guest", python("Join", meeting=True), code=GUEST)
     people = human("Alice", meeting_notifications="none"), human("Bob", meeting_notifications="targeted")
-    async with talking(program(host, guest, *people), Model(), sandbox) as talk:
+    async with talking(program(host, guest, *people), Model()) as talk:
         await talk.say("go", name="Alice", private=False)
         assert await talk.say("on", name="Bob", private=False) == ["@Alice and @Bob"]
         spec = talk.world.chat[0].spec
@@ -331,7 +331,7 @@ async def test_who_wants_nothing_of_meetings_is_not_mentioned_where_another_sees
     assert dict(spec.people) == {"Bob": "test:Bob"}
 
 
-async def test_what_was_shown_early_leaves_no_timer_behind(sandbox: MontySandbox) -> None:
+async def test_what_was_shown_early_leaves_no_timer_behind() -> None:
     code = """
 async def Main():
     for number in range(5):
@@ -339,7 +339,7 @@ async def Main():
         await WaitForMessage("user")
 """
     still = Still()
-    async with talking(with_people(code, BUFFERED), Model(), sandbox, world=still.world) as talk:
+    async with talking(with_people(code, BUFFERED), Model(), world=still.world) as talk:
         before = None
         for number in range(4):
             assert await talk.say("on") == [str(number)]

@@ -39,7 +39,7 @@ def playing(code: str) -> Program:
     return program(host, agent("Player", *can, code=PLAYER))
 
 
-async def test_who_is_let_go_makes_room_for_another(sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_is_let_go_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "MAX_AGENTS", 4)
     code = """
     await CreateAgent("Player")
@@ -57,7 +57,7 @@ async def test_who_is_let_go_makes_room_for_another(sandbox: MontySandbox, monke
     except Exception as error:
         await Say("user", str(error))
 """
-    async with talking(playing(code), Model(), sandbox) as talk:
+    async with talking(playing(code), Model()) as talk:
         assert await talk.say("hi") == ["9 players, the last one agent 1010", "a session has 4 agents at most"]
 
 
@@ -74,7 +74,7 @@ async def test_who_is_let_go_makes_room_for_another(sandbox: MontySandbox, monke
         ),
     ],
 )
-async def test_who_is_needed_stays(code: str, why: str, sandbox: MontySandbox) -> None:
+async def test_who_is_needed_stays(code: str, why: str) -> None:
     tried = f"""
     await CreateAgent("Player")
     await CreateAgent("Player")
@@ -83,7 +83,7 @@ async def test_who_is_needed_stays(code: str, why: str, sandbox: MontySandbox) -
     except Exception as error:
         await Say("user", str(error))
 """
-    async with talking(playing(tried), Model(), sandbox) as talk:
+    async with talking(playing(tried), Model()) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(talk.chat))
         assert talk.chat == [why]
@@ -102,11 +102,11 @@ GOING = """
 """
 
 
-async def test_who_was_let_go_does_not_come_back_with_a_restart(sandbox: MontySandbox) -> None:
+async def test_who_was_let_go_does_not_come_back_with_a_restart() -> None:
     world = World(())
-    async with talking(playing(GOING), Model(), sandbox, world=world) as talk:
+    async with talking(playing(GOING), Model(), world=world) as talk:
         await talk.say("hi")
-    async with talking(playing(GOING), Model(), sandbox, world=world) as talk:
+    async with talking(playing(GOING), Model(), world=world) as talk:
         assert await talk.say("still there?") == ["still there?"]
         (living,) = talk.registry._conversations.values()
         assert isinstance(living.conversation, ConversationTask)

@@ -26,9 +26,9 @@ def talkative(code: str) -> Case:
     return Case(program(agent("Shop", MAIN, code=f"async def Main():\n{code}")), ((),), ("go", "on"), ())
 
 
-async def test_a_line_names_who_wrote_it_with_values_by_name(sandbox: MontySandbox) -> None:
+async def test_a_line_names_who_wrote_it_with_values_by_name() -> None:
     case = talkative('    await Log("sold", pieces=3, to={"city": "Oslo"})\n    await Say("user", "done")')
-    async with talking(case.program, Model(), sandbox) as talk:
+    async with talking(case.program, Model()) as talk:
         assert (await talk.say("go"))[0] == "done"
     (event,) = talk.named("program.logged")
     assert event.data == {
@@ -43,10 +43,10 @@ async def test_a_line_names_who_wrote_it_with_values_by_name(sandbox: MontySandb
     }
 
 
-async def test_a_model_writes_lines_too(sandbox: MontySandbox) -> None:
+async def test_a_model_writes_lines_too() -> None:
     model = Model(block('await Step("Main:01:QUE")', 'await Log("asked", who="Ada")', 'await Yld("user")'))
     shop = program(agent("Main", llm("Main", "01:QUE Log who asked; YLD for user", begins=True)))
-    async with talking(shop, model, sandbox) as talk:
+    async with talking(shop, model) as talk:
         await talk.say("go")
     assert [event.data["values"] for event in talk.named("program.logged")] == [{"who": "Ada"}]
     assert '`await Log("text", name=value)`' in model.asked[0][0].content
@@ -61,9 +61,9 @@ async def test_a_model_writes_lines_too(sandbox: MontySandbox) -> None:
         ('Log("a", what=object())', "a value that Log was given is not data"),
     ],
 )
-async def test_what_cannot_be_written_is_an_error_of_the_call(call: str, error: str, sandbox: MontySandbox) -> None:
+async def test_what_cannot_be_written_is_an_error_of_the_call(call: str, error: str) -> None:
     code = f'    try:\n        await {call}\n    except PlaybookError as error:\n        await Say("user", str(error))'
-    async with talking(talkative(code).program, Model(), sandbox) as talk:
+    async with talking(talkative(code).program, Model()) as talk:
         assert (await talk.say("go"))[0].startswith(error)
         assert not talk.named("program.logged")
 
@@ -91,10 +91,10 @@ async def test_a_line_is_never_written_twice_when_the_process_dies_at_any_point(
     await dying_at_each_point(run, check)
 
 
-async def test_what_an_agent_says_is_routed_with_its_own_words_for_whom_it_is(sandbox: MontySandbox) -> None:
+async def test_what_an_agent_says_is_routed_with_its_own_words_for_whom_it_is() -> None:
     case = talkative('    await Say("Clerk", "three words here")\n    await Say("user", "done")')
     both = program(*case.program.agents, agent("Clerk", python("Idle"), code="async def Idle():\n    pass"))
-    async with talking(both, Model(), sandbox) as talk:
+    async with talking(both, Model()) as talk:
         await talk.say("go")
     routed = [event.data for event in talk.named("message.routed")]
     assert [(data["sender_id"], data["receiver_spec"], data["message_length"]) for data in routed] == [
@@ -167,7 +167,7 @@ async def test_a_question_is_not_answered_by_a_reminder(sandbox: MontySandbox) -
     assert sleepers.chat[2:] == ["Yes", "reminder: water the plants"]
 
 
-async def test_a_model_is_told_of_its_reminder(sandbox: MontySandbox) -> None:
+async def test_a_model_is_told_of_its_reminder() -> None:
     playbook = llm("Main", "01:QUE Remind yourself", "02:YLD for user", "03:QUE Say", "04:YLD for exit", begins=True)
     model = Model(
         block(
@@ -183,7 +183,7 @@ async def test_a_model_is_told_of_its_reminder(sandbox: MontySandbox) -> None:
             'await Yld("exit")',
         ),
     )
-    async with talking(program(agent("Keeper", playbook)), model, sandbox) as talk:
+    async with talking(program(agent("Keeper", playbook)), model) as talk:
         talk.post("hi")
         await talk.until(lambda: talk.chat == ["Call Bob!"])
     assert "Reminder that you set: call Bob" in model.told(1)

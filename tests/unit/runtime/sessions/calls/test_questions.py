@@ -37,8 +37,8 @@ def choice(talk: Talk, index: int) -> str:
     return talk.world.offered[-1].choices[index].id
 
 
-async def test_a_question_offers_its_choices_and_a_press_answers_it(sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox) as talk:
+async def test_a_question_offers_its_choices_and_a_press_answers_it() -> None:
+    async with talking(approval(), Model()) as talk:
         assert await talk.say("go") == ["Ship it?"]
         (offered,) = talk.world.offered
         assert [c.label for c in offered.choices] == ["Yes", "No"]
@@ -52,8 +52,8 @@ async def test_a_question_offers_its_choices_and_a_press_answers_it(sandbox: Mon
 @pytest.mark.parametrize(
     ("words", "answer"), [("2", "No"), ("1.", "Yes"), ("yes", "Yes"), ("NO ", "No"), ("No, thanks!", "No")]
 )
-async def test_words_answer_too_by_number_or_by_label(words: str, answer: str, sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox) as talk:
+async def test_words_answer_too_by_number_or_by_label(words: str, answer: str) -> None:
+    async with talking(approval(), Model()) as talk:
         await talk.say("go")
         assert await talk.say(words) == [f"answer: {answer}"]
         assert talk.world.settled_texts == [f"Ship it?\n\n✓ {answer}"]
@@ -87,21 +87,21 @@ def test_words_that_fit_several_options_or_another_number_mean_none() -> None:
     assert option_of("disapprove", ["Approve", "Reject"]) == "disapprove"
 
 
-async def test_what_is_no_option_is_asked_back_and_the_choices_stay_even_after_a_restart(sandbox: MontySandbox) -> None:
+async def test_what_is_no_option_is_asked_back_and_the_choices_stay_even_after_a_restart() -> None:
     back = ["Please choose one of these: Yes, No."]
-    async with talking(approval(), Model(), sandbox) as talk:
+    async with talking(approval(), Model()) as talk:
         await talk.say("go")
         assert await talk.say("Is it vegan?") == back
         assert await talk.say("", files=[Attachment("a.txt", "text/plain", "file:a", 1)]) == back
         assert talk.world.settled == []
-    async with talking(approval(), Model(), sandbox, world=talk.world) as later:
+    async with talking(approval(), Model(), world=talk.world) as later:
         assert await later.say("maybe") == back
         assert await later.say("No", kind="choice", choice=choice(talk, 1)) == ["answer: No"]
 
 
-async def test_what_was_said_before_a_question_does_not_answer_it(sandbox: MontySandbox) -> None:
+async def test_what_was_said_before_a_question_does_not_answer_it() -> None:
     before = 'await Say("user", "first"); await Sleep(20)'
-    async with talking(approval(before=before), Model(), sandbox, world=still()) as talk:
+    async with talking(approval(before=before), Model(), world=still()) as talk:
         await after(talk, "first", "go")
         talk.post("yes")
         await talk.settled()
@@ -112,9 +112,9 @@ async def test_what_was_said_before_a_question_does_not_answer_it(sandbox: Monty
         assert await talk.say("no") == ["answer: No"]
 
 
-async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so(sandbox: MontySandbox) -> None:
+async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so() -> None:
     closed = "That question is no longer open."
-    async with talking(approval(), Model(), sandbox) as talk:
+    async with talking(approval(), Model()) as talk:
         await talk.say("go")
         first = choice(talk, 0)
         talk.post("Yes", kind="choice", choice=first)
@@ -124,8 +124,8 @@ async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so(sa
         assert await talk.say("x", kind="choice", choice=first.rpartition(".")[0] + ".9") == [closed]
 
 
-async def test_an_answer_from_elsewhere_counts_once_and_a_late_one_is_told_to_nobody(sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox) as talk:
+async def test_an_answer_from_elsewhere_counts_once_and_a_late_one_is_told_to_nobody() -> None:
+    async with talking(approval(), Model()) as talk:
         await talk.say("go")
         first = choice(talk, 0)
         assert await talk.say("yes", name="Olga", kind=ANSWER, choice=first) == ["answer: Yes"]
@@ -135,30 +135,30 @@ async def test_an_answer_from_elsewhere_counts_once_and_a_late_one_is_told_to_no
         assert len(talk.facts("in")) == 1  # no agent hears the late one
 
 
-async def test_an_answer_from_elsewhere_does_not_stand_in_for_somebody(sandbox: MontySandbox) -> None:
-    async with talking(approval('"Ship it?", ["Yes", "No"], of="Ada"'), Model(), sandbox) as talk:
+async def test_an_answer_from_elsewhere_does_not_stand_in_for_somebody() -> None:
+    async with talking(approval('"Ship it?", ["Yes", "No"], of="Ada"'), Model()) as talk:
         await talk.say("go")
         assert await talk.say("Yes", name="Olga", kind=ANSWER, choice=choice(talk, 0)) == []
         assert await talk.say("No", kind="choice", choice=choice(talk, 1)) == ["answer: No"]
 
 
-async def test_answer_from_a_form_is_for_the_question_below_which_it_was_asked_for(sandbox: MontySandbox) -> None:
+async def test_answer_from_a_form_is_for_the_question_below_which_it_was_asked_for() -> None:
     code = """
 async def Main():
     one, two = await asyncio.gather(Ask("One?"), Ask("Two?"))
     await Say("user", f"{one} and {two}")
 """
     both = program(agent("Main", python("Main", trigger="BGN When program starts"), code="import asyncio\n" + code))
-    async with talking(both, Model(), sandbox) as talk:
+    async with talking(both, Model()) as talk:
         await talk.say("go")
         first, second = (page.choices[0].id for page in talk.world.offered)
         await talk.say("for two", choice=second)
         assert await talk.say("for one", choice=first) == ["for one and for two"]
 
 
-async def test_a_question_for_one_person_takes_only_their_answer(sandbox: MontySandbox) -> None:
+async def test_a_question_for_one_person_takes_only_their_answer() -> None:
     ada = '"Ship it?", ["Yes", "No"], of="Ada"'
-    async with talking(approval(ada), Model(), sandbox) as talk:
+    async with talking(approval(ada), Model()) as talk:
         await talk.say("go")
         refused = ["This question is for Ada."]
         assert await talk.say("No", kind="choice", choice=choice(talk, 1), name="Bo") == refused
@@ -166,58 +166,58 @@ async def test_a_question_for_one_person_takes_only_their_answer(sandbox: MontyS
         assert await talk.say("Yes", kind="choice", choice=choice(talk, 0)) == ["answer: Yes"]
 
 
-async def test_a_question_for_somebody_who_is_not_here_fails_with_who_is(sandbox: MontySandbox) -> None:
-    async with talking(approval('"Ship it?", ["Yes"], of="Zoe"'), Model(), sandbox) as talk:
+async def test_a_question_for_somebody_who_is_not_here_fails_with_who_is() -> None:
+    async with talking(approval('"Ship it?", ["Yes"], of="Zoe"'), Model()) as talk:
         (said,) = await talk.say("go")
     assert "nobody called 'Zoe' is here; here are Ada" in said
 
 
 @pytest.mark.parametrize("asked", ["Ada", "Ada (1)"])
-async def test_a_question_stays_with_who_had_the_name_first(asked: str, sandbox: MontySandbox) -> None:
+async def test_a_question_stays_with_who_had_the_name_first(asked: str) -> None:
     before = 'await WaitForMessage("user")'
-    async with talking(approval(f'"Ship it?", ["Yes"], of="{asked}"', before), Model(), sandbox) as talk:
+    async with talking(approval(f'"Ship it?", ["Yes"], of="{asked}"', before), Model()) as talk:
         await talk.say("go", name="Ada")
         assert await talk.say("I am Ada, too", name="ada") == ["Ship it?"]
         assert await talk.say("Yes", name="ada") == ["This question is for Ada (1)."]
         assert await talk.say("Yes", name="Ada") == ["answer: Yes"]
 
 
-async def test_of_two_of_one_name_all_see_whom_a_question_is_for(sandbox: MontySandbox) -> None:
+async def test_of_two_of_one_name_all_see_whom_a_question_is_for() -> None:
     before = 'await WaitForMessage("user")'
-    async with talking(approval('"Ship it?", ["Yes"], of="Ada"', before), Model(), sandbox) as talk:
+    async with talking(approval('"Ship it?", ["Yes"], of="Ada"', before), Model()) as talk:
         await talk.say("go", name="Ada", private=False)
         assert await talk.say("I am Ada, too", name="ada", private=False) == ["@Ada (1) Ship it?"]
         people = talk.world.offered[-1].people
         assert (people["Ada (1)"], "Ada" in people) == ("test:Ada", False)
 
 
-async def test_a_question_for_an_id_is_for_nobody_who_shows_it_as_a_name(sandbox: MontySandbox) -> None:
+async def test_a_question_for_an_id_is_for_nobody_who_shows_it_as_a_name() -> None:
     before = 'await WaitForMessage("user")'
-    async with talking(approval('"Ship it?", ["Yes"], of="test:Ada"', before), Model(), sandbox) as talk:
+    async with talking(approval('"Ship it?", ["Yes"], of="test:Ada"', before), Model()) as talk:
         await talk.say("my name is her id", name="test:Ada")
         assert await talk.say("go", name="Ada") == ["Ship it?"]
         assert await talk.say("Yes", name="test:Ada") == ["This question is for Ada."]
         assert await talk.say("Yes", name="Ada") == ["answer: Yes"]
 
 
-async def test_an_answer_of_thousands_of_digits_is_an_answer(sandbox: MontySandbox) -> None:
-    async with talking(approval('"How many?"'), Model(), sandbox) as talk:
+async def test_an_answer_of_thousands_of_digits_is_an_answer() -> None:
+    async with talking(approval('"How many?"'), Model()) as talk:
         await talk.say("go")
         assert await talk.say("1" * 5000) == [f"answer: {'1' * 5000}"]
 
 
 @pytest.mark.parametrize("index", ["1" * 5000, "\u00b2", "-1", "", "2", "free"])
-async def test_a_forged_press_presses_nothing(index: str, sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox) as talk:
+async def test_a_forged_press_presses_nothing(index: str) -> None:
+    async with talking(approval(), Model()) as talk:
         await talk.say("go")
         forged = choice(talk, 0)[:-1] + index
         assert await talk.say("x", kind="choice", choice=forged) == ["That question is no longer open."]
         assert await talk.say("Yes") == ["answer: Yes"]
 
 
-async def test_pressing_again_and_again_is_answered_once(sandbox: MontySandbox) -> None:
+async def test_pressing_again_and_again_is_answered_once() -> None:
     ada = '"Ship it?", ["Yes", "No"], of="Ada"'
-    async with talking(approval(ada), Model(), sandbox) as talk:
+    async with talking(approval(ada), Model()) as talk:
         await talk.say("go")
         for _ in range(3):
             await talk.say("No", kind="choice", choice=choice(talk, 1), name="Bo")
@@ -229,36 +229,36 @@ async def test_pressing_again_and_again_is_answered_once(sandbox: MontySandbox) 
 
 
 @pytest.mark.parametrize("options", ["[]", "['a', 'a']", "['']", "'Yes'", "['x' * 201]"])
-async def test_options_that_cannot_be_offered_are_refused(options: str, sandbox: MontySandbox) -> None:
-    async with talking(approval(f'"Well?", {options}'), Model(), sandbox) as talk:
+async def test_options_that_cannot_be_offered_are_refused(options: str) -> None:
+    async with talking(approval(f'"Well?", {options}'), Model()) as talk:
         (said,) = await talk.say("go")
     assert "option" in said
     assert not talk.world.offered
 
 
-async def test_a_question_without_options_offers_room_for_a_free_answer(sandbox: MontySandbox) -> None:
-    async with talking(approval('"What is it about?"'), Model(), sandbox) as talk:
+async def test_a_question_without_options_offers_room_for_a_free_answer() -> None:
+    async with talking(approval('"What is it about?"'), Model()) as talk:
         assert await talk.say("go") == ["What is it about?"]
         (offered,) = talk.world.offered
         assert [(c.label, c.free) for c in offered.choices] == [("", True)]
         press = offered.choices[0].id
         assert await talk.say("", kind="choice", choice=press) == ["That question is no longer open."]
-    async with talking(approval('"What is it about?"'), Model(), sandbox, world=talk.world) as later:
+    async with talking(approval('"What is it about?"'), Model(), world=talk.world) as later:
         assert await later.say("1. Tax\n2. Law") == ["answer: 1. Tax\n2. Law"]
         assert [c.free for c in later.world.settled[-1].choices] == [True]
 
 
-async def test_a_question_survives_a_restart_and_is_not_asked_again(sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox) as talk:
+async def test_a_question_survives_a_restart_and_is_not_asked_again() -> None:
+    async with talking(approval(), Model()) as talk:
         await talk.say("go")
         press = choice(talk, 0)
-    async with talking(approval(), Model(), sandbox, world=talk.world) as later:
+    async with talking(approval(), Model(), world=talk.world) as later:
         assert await later.say("Yes", kind="choice", choice=press) == ["answer: Yes"]
     assert later.chat == ["Ship it?", "answer: Yes"]
 
 
-async def test_a_question_keeps_its_choices_while_its_session_rests(sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox, idle_s=0.001) as talk:
+async def test_a_question_keeps_its_choices_while_its_session_rests() -> None:
+    async with talking(approval(), Model(), idle_s=0.001) as talk:
         await talk.say("go")
         await talk.rested()
         assert talk.world.settled == []
@@ -267,11 +267,9 @@ async def test_a_question_keeps_its_choices_while_its_session_rests(sandbox: Mon
 
 
 @pytest.mark.parametrize("closing", ["choice", "message", "stop"])
-async def test_choices_that_a_crash_left_under_a_closed_question_go_after_it(
-    closing: str, sandbox: MontySandbox
-) -> None:
+async def test_choices_that_a_crash_left_under_a_closed_question_go_after_it(closing: str) -> None:
     world = World(())
-    async with talking(approval(), Model(), sandbox, world=world) as talk:
+    async with talking(approval(), Model(), world=world) as talk:
         await talk.say("go")
         world.reached = False
         talk.post("Yes", choice=choice(talk, 0), kind=closing)
@@ -279,17 +277,17 @@ async def test_choices_that_a_crash_left_under_a_closed_question_go_after_it(
         await talk.until(lambda: len(talk.chat) == 2)
         assert world.settled == []
     world.reached = True
-    async with talking(approval(), Model(), sandbox, world=world):
+    async with talking(approval(), Model(), world=world):
         await world.idle.wait()
         assert [settled.parts for settled in world.settled] == [{0: "0"}]
         assert world.settled_texts == ["Ship it?" if closing == "stop" else "Ship it?\n\n✓ Yes"]
-    async with talking(approval(), Model(), sandbox, world=world) as later:
+    async with talking(approval(), Model(), world=world) as later:
         await later.say("and then")
         assert len(world.settled) == 1
 
 
-async def test_a_stop_takes_the_choices_away(sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox) as talk:
+async def test_a_stop_takes_the_choices_away() -> None:
+    async with talking(approval(), Model()) as talk:
         await talk.say("go")
         press = choice(talk, 0)
         await talk.say("", kind="stop")
@@ -297,7 +295,7 @@ async def test_a_stop_takes_the_choices_away(sandbox: MontySandbox) -> None:
         assert await talk.say("Yes", kind="choice", choice=press) == ["That question is no longer open."]
 
 
-async def test_a_press_is_for_the_question_and_not_for_who_waits_for_messages(sandbox: MontySandbox) -> None:
+async def test_a_press_is_for_the_question_and_not_for_who_waits_for_messages() -> None:
     code = """
 import asyncio
 
@@ -306,13 +304,13 @@ async def Main():
     await Say("user", f"{answer}, {messages[0]['text']}")
 """
     both = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(both, Model(), sandbox) as talk:
+    async with talking(both, Model()) as talk:
         await talk.say("go")
         assert await talk.say("Yes", kind="choice", choice=choice(talk, 0)) == []
         assert await talk.say("and so on") == ["Yes, and so on"]
 
 
-async def test_a_model_asks_in_a_condition(sandbox: MontySandbox) -> None:
+async def test_a_model_asks_in_a_condition() -> None:
     main = program(agent("Main", llm("Main", "01:QUE Ask", "02:YLD for user", begins=True)))
     asking = block(
         'await Step("Main:01:QUE")',
@@ -320,13 +318,13 @@ async def test_a_model_asks_in_a_condition(sandbox: MontySandbox) -> None:
         'await Step("Main:02:YLD")',
         'await Yld("user")',
     )
-    async with talking(main, Model(asking), sandbox) as talk:
+    async with talking(main, Model(asking)) as talk:
         assert await talk.say("go") == ["Ship it?"]
         assert await talk.say("Yes", kind="choice", choice=choice(talk, 0)) == ["Shipped."]
 
 
-async def test_a_press_without_a_session_is_told_so(sandbox: MontySandbox) -> None:
-    async with talking(approval(), Model(), sandbox) as talk:
+async def test_a_press_without_a_session_is_told_so() -> None:
+    async with talking(approval(), Model()) as talk:
         talk.post("Yes", kind="choice", choice="0.1.0")
         await talk.rested()
         assert talk.chat == ["That question is no longer open."]
@@ -365,8 +363,8 @@ def still() -> World:
     return world
 
 
-async def test_several_people_are_asked_and_each_answers_once(sandbox: MontySandbox) -> None:
-    async with talking(together(), Model(), sandbox, world=still()) as talk:
+async def test_several_people_are_asked_and_each_answers_once() -> None:
+    async with talking(together(), Model(), world=still()) as talk:
         await gathered(talk)
         yes, no = talk.world.offered[-1].choices
         await after(talk, "This question is for Ada, Bo.", "", kind="choice", choice=yes.id, name="Cy")
@@ -379,8 +377,8 @@ async def test_several_people_are_asked_and_each_answers_once(sandbox: MontySand
     assert text.endswith("?\n\n✓ Yes, by Bo\n✓ No, by Ada")
 
 
-async def test_who_has_not_answered_when_the_time_is_over_is_missing(sandbox: MontySandbox) -> None:
-    async with talking(together(), Model(), sandbox, world=still()) as talk:
+async def test_who_has_not_answered_when_the_time_is_over_is_missing() -> None:
+    async with talking(together(), Model(), world=still()) as talk:
         clock = talk.world.clock
         assert isinstance(clock, FakeClock)
         await gathered(talk)
@@ -391,15 +389,15 @@ async def test_who_has_not_answered_when_the_time_is_over_is_missing(sandbox: Mo
         await talk.until(lambda: talk.chat[-1] == "{'Ada': 'No'}")
 
 
-async def test_one_person_who_does_not_answer_in_time_gives_none(sandbox: MontySandbox) -> None:
+async def test_one_person_who_does_not_answer_in_time_gives_none() -> None:
     code = 'async def Main():\n    await Say("user", str(await Ask("Shall we?", ["Yes"], of="Ada", within_s=5)))'
     main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(main, Model(), sandbox) as talk:
+    async with talking(main, Model()) as talk:
         talk.post("go")
         await talk.until(lambda: talk.chat == ["Shall we?", "None"])
 
 
-async def test_a_question_for_nobody_or_for_one_person_twice_is_refused(sandbox: MontySandbox) -> None:
+async def test_a_question_for_nobody_or_for_one_person_twice_is_refused() -> None:
     code = """
 async def Main():
     for of in ([], ["Ada", "test:Ada"]):
@@ -409,15 +407,13 @@ async def Main():
             await Say("user", str(error))
 """
     main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(main, Model(), sandbox) as talk:
+    async with talking(main, Model()) as talk:
         nobody = "Ask needs somebody to ask: of=[] names nobody"
         assert await talk.say("go") == [nobody, "Ask needs different people, not Ada, test:Ada"]
 
 
 @pytest.mark.parametrize("of", [', of="Ada"', ', of=["Ada", "Bob"]', ""], ids=["one", "several", "whoever is here"])
-async def test_words_to_another_person_answer_no_question_and_are_heard_by_the_next_wait(
-    of: str, sandbox: MontySandbox
-) -> None:
+async def test_words_to_another_person_answer_no_question_and_are_heard_by_the_next_wait(of: str) -> None:
     code = f"""
 async def Main():
     await WaitForMessage("user")
@@ -427,7 +423,7 @@ async def Main():
     await WaitForMessage("user")
 """
     talks = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         await talk.say("hello", name="Bob", private=False)
         await talk.say("go", private=False)
         assert await talk.say("@Bob can you look?", private=False) == []
@@ -440,9 +436,7 @@ async def Main():
 
 
 @pytest.mark.parametrize("of", ['of="Ada"', 'of=["Ada"]', "of=None"], ids=["one", "several", "whoever is here"])
-async def test_what_was_written_before_a_question_does_not_answer_it_and_is_heard_by_the_next_wait(
-    of: str, sandbox: MontySandbox
-) -> None:
+async def test_what_was_written_before_a_question_does_not_answer_it_and_is_heard_by_the_next_wait(of: str) -> None:
     code = f"""
 async def Main():
     await Sleep(60)
@@ -454,26 +448,26 @@ async def Main():
     main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
     world, clock = World(()), FakeClock()
     world.clock = clock  # type: ignore[assignment]
-    async with talking(main, Model(), sandbox, world=world) as talk:
+    async with talking(main, Model(), world=world) as talk:
         await post(talk, "go")
         assert await post(talk, "yes") == []
         await clock.advance(60)
-    async with talking(main, Model(), sandbox, world=world) as talk:
+    async with talking(main, Model(), world=world) as talk:
         assert talk.chat == ["Ship it?"]
         assert (await post(talk, "no"))[-1].endswith("No'} ['yes']" if "[" in of else "No ['yes']")
 
 
 @pytest.mark.parametrize("words", ["@Bobby is my name", "@Ada it is", "@nobody", "not @Bob"])
-async def test_words_that_begin_with_no_other_persons_name_answer(words: str, sandbox: MontySandbox) -> None:
-    async with talking(approval('"Who?", of="Ada"', 'await WaitForMessage("user")'), Model(), sandbox) as talk:
+async def test_words_that_begin_with_no_other_persons_name_answer(words: str) -> None:
+    async with talking(approval('"Who?", of="Ada"', 'await WaitForMessage("user")'), Model()) as talk:
         await talk.say("hello", name="Bob", private=False)
         await talk.say("go", private=False)
         assert await talk.say(words, private=False) == [f"answer: {words}"]
 
 
-async def test_a_person_may_be_the_option_that_is_chosen(sandbox: MontySandbox) -> None:
-    async with talking(approval('"Who?", ["@Bob", "@Ada"], of="Ada"', 'await WaitForMessage("user")'), Model(),
-                       sandbox) as talk:  # fmt: skip
+async def test_a_person_may_be_the_option_that_is_chosen() -> None:
+    whom = approval('"Who?", ["@Bob", "@Ada"], of="Ada"', 'await WaitForMessage("user")')
+    async with talking(whom, Model()) as talk:
         await talk.say("hello", name="Bob", private=False)
         await talk.say("go", private=False)
         assert await talk.say("@bob", private=False) == ["answer: @Bob"]

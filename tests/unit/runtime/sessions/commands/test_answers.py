@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 WORKER = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
 
 
-async def test_who_asks_is_answered_alone_and_what_was_done_is_told_to_all(sandbox: MontySandbox) -> None:
+async def test_who_asks_is_answered_alone_and_what_was_done_is_told_to_all() -> None:
     model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Hi.")', 'await Yld("user")'))
-    async with talking(WORKER, model, sandbox) as talk:
+    async with talking(WORKER, model) as talk:
         await talk.say("go", private=False)
         for kind, text in (
             ("status", ""),
@@ -30,9 +29,9 @@ async def test_who_asks_is_answered_alone_and_what_was_done_is_told_to_all(sandb
             assert talk.world.specs[-1].alone == "", kind
 
 
-async def test_in_private_and_to_other_programs_nothing_is_answered_alone(sandbox: MontySandbox) -> None:
+async def test_in_private_and_to_other_programs_nothing_is_answered_alone() -> None:
     model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Hi.")', 'await Yld("user")'))
-    async with talking(WORKER, model, sandbox) as talk:
+    async with talking(WORKER, model) as talk:
         await talk.say("", kind="status", private=False)  # before there is a session
         assert talk.world.specs[-1].alone == "test:Ada"
         await talk.say("go")
@@ -42,11 +41,9 @@ async def test_in_private_and_to_other_programs_nothing_is_answered_alone(sandbo
         assert talk.world.specs[-1].alone == ""
 
 
-async def test_people_who_show_the_same_name_are_listed_by_the_names_that_tell_them_apart(
-    sandbox: MontySandbox,
-) -> None:
+async def test_people_who_show_the_same_name_are_listed_by_the_names_that_tell_them_apart() -> None:
     model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Hi.")', 'await Yld("user")'))
-    async with talking(WORKER, model, sandbox) as talk:
+    async with talking(WORKER, model) as talk:
         await talk.say("go", private=False)
         [listed] = await talk.say("", kind="who", private=False, person_id="test:other")
         assert listed.split("\n") == ["- Ada (1)", "- Ada (2)", "- Worker (agent)"]

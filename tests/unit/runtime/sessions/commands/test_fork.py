@@ -11,7 +11,6 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.errors import OutcomeUncertain
 from runtime.core.texts import english
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Reply, Talk, talking
@@ -34,8 +33,8 @@ async def fork(talk: Talk, title: str = "", **more: Any) -> Address:
     return place
 
 
-async def test_a_fork_goes_on_from_here_and_the_original_stays(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_a_fork_goes_on_from_here_and_the_original_stays() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         place = await fork(talk, "Another way")
@@ -47,8 +46,8 @@ async def test_a_fork_goes_on_from_here_and_the_original_stays(sandbox: MontySan
         assert seen_at(talk, ADDRESS)[-1] == "2: two instead"
 
 
-async def test_both_places_say_where_the_other_is(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_both_places_say_where_the_other_is() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one *more*")
         place = await fork(talk, "Another [way](x)")
@@ -60,8 +59,8 @@ async def test_both_places_say_where_the_other_is(sandbox: MontySandbox) -> None
         assert seen_at(talk, place) == [FIRST.format(text="one \\*more\\*") + f" [Where it began](at:{ADDRESS.key})"]
 
 
-async def test_the_fork_is_recorded_with_what_it_goes_on_from(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_the_fork_is_recorded_with_what_it_goes_on_from() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         place = await fork(talk)
         original, copy = talk.world._records.values()
@@ -74,17 +73,17 @@ async def test_the_fork_is_recorded_with_what_it_goes_on_from(sandbox: MontySand
         )
 
 
-async def test_without_a_title_it_is_called_after_what_was_said_last(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_without_a_title_it_is_called_after_what_was_said_last() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("what about Thursday?")
         place = await fork(talk)
         assert talk.world.threads[place] == "Fork: what about Thursday?"
 
 
-async def test_the_model_and_the_people_of_the_original_are_known_in_the_fork(sandbox: MontySandbox) -> None:
+async def test_the_model_and_the_people_of_the_original_are_known_in_the_fork() -> None:
     model = Model(turn("Hello."), turn("Noted: secret."), turn("Secret, of course."))
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         await talk.say("hi")
         await talk.say("remember: secret", name="Bob")
         place = await fork(talk)
@@ -96,8 +95,8 @@ async def test_the_model_and_the_people_of_the_original_are_known_in_the_fork(sa
     assert "remember: secret" in asked
 
 
-async def test_an_open_question_is_asked_in_the_fork_as_well(sandbox: MontySandbox) -> None:
-    async with talking(asker(), Model(), sandbox) as talk:
+async def test_an_open_question_is_asked_in_the_fork_as_well() -> None:
+    async with talking(asker(), Model()) as talk:
         await talk.say("hi")
         old = press(talk, 0)
         place = await fork(talk)
@@ -107,11 +106,11 @@ async def test_an_open_question_is_asked_in_the_fork_as_well(sandbox: MontySandb
         assert await talk.say("Yes", kind="choice", choice=old) == ["answer: Yes"]
 
 
-async def test_while_agents_are_at_work_the_copy_goes_on_from_the_last_rest(sandbox: MontySandbox) -> None:
+async def test_while_agents_are_at_work_the_copy_goes_on_from_the_last_rest() -> None:
     gate = anyio.Event()
     long = Reply('```python\nawait Step("Main:01:QUE")\nawait Say("user", "Done.")\nawait Yld("user")\n```', gate=gate)
     model = Model(turn("Hello."), long, turn("In the fork."))
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         await talk.say("hi")
         talk.post("something long")
         await model.writing.wait()
@@ -127,11 +126,11 @@ async def test_while_agents_are_at_work_the_copy_goes_on_from_the_last_rest(sand
     assert ("something long" in asked, "meanwhile" in asked) == (False, True)
 
 
-async def test_before_anything_came_to_rest_there_is_nothing_to_fork(sandbox: MontySandbox) -> None:
+async def test_before_anything_came_to_rest_there_is_nothing_to_fork() -> None:
     long = Reply('```python\nawait Step("Main:01:QUE")\n# hm', gate=anyio.Event())
     model = Model(long)
     nothing = "There is nothing to continue yet. Write first, or wait for the answer."
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         talk.post("hi")
         await model.writing.wait()
         talk.post("", kind=FORK_WANTED)
@@ -139,14 +138,14 @@ async def test_before_anything_came_to_rest_there_is_nothing_to_fork(sandbox: Mo
         assert talk.world.threads == {}
 
 
-async def test_where_there_is_no_session_there_is_nothing_to_fork(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_where_there_is_no_session_there_is_nothing_to_fork() -> None:
+    async with talking(counter(), Model()) as talk:
         [text] = await talk.say("", kind=FORK_WANTED)
         assert text.startswith("There is nothing to continue yet")
 
 
-async def test_two_forks_at_once_are_two_places(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_two_forks_at_once_are_two_places() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         talk.post("", kind=FORK_WANTED)
         await talk.say("", kind=FORK_WANTED, name="Bob")
@@ -156,8 +155,8 @@ async def test_two_forks_at_once_are_two_places(sandbox: MontySandbox) -> None:
             assert seen_at(talk, place)[-1] == "1: x"
 
 
-async def test_a_fork_can_be_forked_and_undone_to_before_it_was_one(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_a_fork_can_be_forked_and_undone_to_before_it_was_one() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         place = await fork(talk)
@@ -173,8 +172,8 @@ async def test_a_fork_can_be_forked_and_undone_to_before_it_was_one(sandbox: Mon
         assert seen_at(talk, place)[-1] == "3: more"
 
 
-async def test_undoing_the_original_leaves_the_fork_as_it_is(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_undoing_the_original_leaves_the_fork_as_it_is() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         place = await fork(talk)
@@ -184,10 +183,10 @@ async def test_undoing_the_original_leaves_the_fork_as_it_is(sandbox: MontySandb
         assert await talk.say("first") == ["1: first"]
 
 
-async def test_where_no_thread_can_be_had_that_is_told_and_all_stays(sandbox: MontySandbox) -> None:
+async def test_where_no_thread_can_be_had_that_is_told_and_all_stays() -> None:
     world = World(())
     world.has_threads = False
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         await talk.say("hi")
         [text] = await talk.say("", kind=FORK_WANTED)
         assert text.startswith("I cannot open a thread here")
@@ -201,14 +200,14 @@ class Away(World):
         raise OutcomeUncertain("the platform did not answer")
 
 
-async def test_a_platform_that_does_not_answer_is_told_of(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox, world=Away(())) as talk:
+async def test_a_platform_that_does_not_answer_is_told_of() -> None:
+    async with talking(counter(), Model(), world=Away(())) as talk:
         await talk.say("hi")
         [text] = await talk.say("", kind=FORK_WANTED)
         assert "second place for this conversation: the platform did not answer" in text
 
 
-async def test_whoever_spoke_in_the_new_place_first_makes_way_for_the_fork(sandbox: MontySandbox) -> None:
+async def test_whoever_spoke_in_the_new_place_first_makes_way_for_the_fork() -> None:
     class Slow(World):
         """Somebody speaks in what was opened before the fork begins there."""
 
@@ -218,7 +217,7 @@ async def test_whoever_spoke_in_the_new_place_first_makes_way_for_the_fork(sandb
             talk.post("anybody here?", at=opened)
             return opened
 
-    async with talking(counter(), Model(), sandbox, world=Slow(())) as talk:
+    async with talking(counter(), Model(), world=Slow(())) as talk:
         await talk.say("hi")
         await talk.say("one")
         place = await fork(talk)
@@ -226,17 +225,15 @@ async def test_whoever_spoke_in_the_new_place_first_makes_way_for_the_fork(sandb
         assert seen_at(talk, place)[-1] == "2: two"
 
 
-async def test_an_event_that_names_nothing_begins_nothing(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_an_event_that_names_nothing_begins_nothing() -> None:
+    async with talking(counter(), Model()) as talk:
         assert await talk.say("nonsense", kind="fork") == [LOST]
         [entry] = talk.world.discarded
         assert entry.event.text == "nonsense"
 
 
 @pytest.mark.parametrize("exchanges", ["1", "2"])
-async def test_the_result_of_a_fork_comes_back_also_when_something_was_undone_there(
-    exchanges: str, sandbox: MontySandbox
-) -> None:
+async def test_the_result_of_a_fork_comes_back_also_when_something_was_undone_there(exchanges: str) -> None:
     code = """
 async def Main():
     while True:
@@ -246,7 +243,7 @@ async def Main():
                 await EndProgram()
 """
     ender = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(ender, Model(), sandbox) as talk:
+    async with talking(ender, Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         place = await fork(talk)
@@ -258,8 +255,8 @@ async def Main():
         assert merged["last"] > merged["first"] > 0
 
 
-async def test_what_is_undone_in_a_fork_is_not_marked_where_it_was_said(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_what_is_undone_in_a_fork_is_not_marked_where_it_was_said() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one", message_id="one")
         place = await fork(talk)
@@ -269,8 +266,8 @@ async def test_what_is_undone_in_a_fork_is_not_marked_where_it_was_said(sandbox:
         assert talk.world.marks == [("two", "stopped")]
 
 
-async def test_nothing_comes_of_a_fork_that_is_undone_as_a_whole(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_nothing_comes_of_a_fork_that_is_undone_as_a_whole() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         place = await fork(talk)
@@ -283,23 +280,23 @@ async def test_nothing_comes_of_a_fork_that_is_undone_as_a_whole(sandbox: MontyS
 
 
 @pytest.mark.parametrize("title", ["\u200b", "\u202e \u2066", "\x00", "***", " \n\t", "\u200d"])
-async def test_a_title_that_nobody_can_see_is_none(title: str, sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_a_title_that_nobody_can_see_is_none(title: str) -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         place = await fork(talk, title)
         assert talk.world.threads[place] == "Fork: one"
 
 
-async def test_a_title_keeps_what_can_be_seen(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_a_title_keeps_what_can_be_seen() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         family = "👩\u200d👧"
         assert talk.world.threads[await fork(talk, f"\u202e{family}\x07 a\nb *c*")] == f"{family} a b c"
 
 
-async def test_a_fork_lives_on_when_one_from_a_deleted_session_would_begin_there(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_a_fork_lives_on_when_one_from_a_deleted_session_would_begin_there() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         place = await fork(talk)
@@ -311,8 +308,8 @@ async def test_a_fork_lives_on_when_one_from_a_deleted_session_would_begin_there
         assert talk.named("session.failed") == []
 
 
-async def test_a_fork_from_a_deleted_session_begins_nothing_and_says_why(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_a_fork_from_a_deleted_session_begins_nothing_and_says_why() -> None:
+    async with talking(counter(), Model()) as talk:
         origin = "gone 5 " + json.dumps([[ADDRESS.platform, ADDRESS.conversation, ADDRESS.thread], ""])
         assert await talk.say(origin, kind="fork") == [LOST]
         assert [entry.event.text for entry in talk.world.discarded] == [origin]

@@ -75,9 +75,9 @@ async def order(talk: Talk, kind: str, text: str = "", **more: Any) -> list[str]
     return timeless(await talk.say(text, kind=kind, **more))
 
 
-async def test_where_no_meeting_goes_on_that_is_said(sandbox: MontySandbox) -> None:
+async def test_where_no_meeting_goes_on_that_is_said() -> None:
     code = "async def Main():\n    await WaitForMessage('user')\n"
-    async with talking(program(agent("Alone", MAIN, code=code)), Model(), sandbox) as talk:
+    async with talking(program(agent("Alone", MAIN, code=code)), Model()) as talk:
         await talk.say("go")
         for kind, text in [("meeting", ""), ("meeting", "end"), ("meeting", "100"), ("invite", "Guest")]:
             assert await order(talk, kind, text) == ["There is no meeting right now."]
@@ -85,17 +85,17 @@ async def test_where_no_meeting_goes_on_that_is_said(sandbox: MontySandbox) -> N
 
 
 @pytest.mark.parametrize("kind", ["agents", "meeting", "invite", "leave"])
-async def test_where_nothing_runs_that_is_said(kind: str, sandbox: MontySandbox) -> None:
-    async with talking(planning(), Model(), sandbox) as talk:
+async def test_where_nothing_runs_that_is_said(kind: str) -> None:
+    async with talking(planning(), Model()) as talk:
         talk.post("", kind=kind)
         await talk.rested()
         assert (talk.chat, len(talk.world.dismissed)) == (["Nothing is running."], 1)
         assert talk.world.discarded == []
 
 
-async def test_a_meeting_is_shown_with_who_is_in_it_since_when_and_what_they_share(sandbox: MontySandbox) -> None:
+async def test_a_meeting_is_shown_with_who_is_in_it_since_when_and_what_they_share() -> None:
     attendees = {"required_attendees": ["Guest"], "optional_attendees": ["Ada"]}
-    async with talking(planning(**attendees), Model(), sandbox) as talk:
+    async with talking(planning(**attendees), Model()) as talk:
         await talk.say("go")
         shown = await talk.say("", kind="meeting")
         assert all(re.search(r" · \d+ (s|min)$", line) for line in shown[0].split("\n")[:4])
@@ -118,15 +118,15 @@ async def test_a_meeting_is_shown_with_who_is_in_it_since_when_and_what_they_sha
 USAGE = "/meeting · /meeting 100 · /meeting [100] end · /meeting [100] set NAME VALUE"
 
 
-async def test_what_people_say_in_a_meeting_is_counted(sandbox: MontySandbox) -> None:
-    async with talking(planning(optional_attendees=["Ada"]), Model(), sandbox) as talk:
+async def test_what_people_say_in_a_meeting_is_counted() -> None:
+    async with talking(planning(optional_attendees=["Ada"]), Model()) as talk:
         await talk.say("go")
         await talk.say("hello all")
         assert (await order(talk, "meeting"))[0].endswith("\n\nMessages so far: 1")
 
 
-async def test_of_several_meetings_one_is_named_by_its_number(sandbox: MontySandbox) -> None:
-    async with talking(TWO, Model(), sandbox) as talk:
+async def test_of_several_meetings_one_is_named_by_its_number() -> None:
+    async with talking(TWO, Model()) as talk:
         await talk.say("go")
         assert await order(talk, "meeting") == [
             "There are several meetings. /meeting NUMBER shows one of them.\n"
@@ -142,8 +142,8 @@ async def test_of_several_meetings_one_is_named_by_its_number(sandbox: MontySand
         assert (await order(talk, "meeting"))[0].startswith("**Meeting 101: Dinner**")
 
 
-async def test_who_takes_part_ends_a_meeting_and_its_program_goes_on(sandbox: MontySandbox) -> None:
-    async with talking(planning(optional_attendees=["Ada", "Guest"]), Model(), sandbox) as talk:
+async def test_who_takes_part_ends_a_meeting_and_its_program_goes_on() -> None:
+    async with talking(planning(optional_attendees=["Ada", "Guest"]), Model()) as talk:
         await talk.say("go", private=False)
         seen = await order(talk, "meeting", "end", private=False)
         assert [text for text in seen if text != "Meeting has ended"] == ["Meeting 100 has ended.", "it is over: 1200"]
@@ -156,9 +156,9 @@ async def test_who_takes_part_ends_a_meeting_and_its_program_goes_on(sandbox: Mo
     ids=["a stranger to it", "whoever is alone with the agents", "an owner"],
 )
 async def test_who_is_not_in_a_meeting_ends_it_only_in_private_or_as_an_owner(
-    more: dict[str, Any], ended: bool, sandbox: MontySandbox
+    more: dict[str, Any], ended: bool
 ) -> None:
-    async with talking(planning(required_attendees=["Guest"]), Model(), sandbox) as talk:
+    async with talking(planning(required_attendees=["Guest"]), Model()) as talk:
         await talk.say("go", private=False)
         seen = await order(talk, "meeting", "100 end", name="Bo", **({"private": False} | more))
         refused = "Only people in meeting 100 and my owners may do that."
@@ -167,8 +167,8 @@ async def test_who_is_not_in_a_meeting_ends_it_only_in_private_or_as_an_owner(
         assert bool(talk.facts("meeting_end")) is ended
 
 
-async def test_two_people_who_end_a_meeting_at_once_end_it_once(sandbox: MontySandbox) -> None:
-    async with talking(TWO, Model(), sandbox) as talk:
+async def test_two_people_who_end_a_meeting_at_once_end_it_once() -> None:
+    async with talking(TWO, Model()) as talk:
         await talk.say("go")
         talk.post("100 end", kind="meeting")
         await talk.say("100 end", kind="meeting", name="Bo")
@@ -177,8 +177,8 @@ async def test_two_people_who_end_a_meeting_at_once_end_it_once(sandbox: MontySa
         assert "There is no meeting 100. Current meetings: 101 (Dinner)." in talk.chat
 
 
-async def test_an_agent_class_is_invited_and_comes(sandbox: MontySandbox) -> None:
-    async with talking(planning(required_attendees=["Guest"]), Model(), sandbox) as talk:
+async def test_an_agent_class_is_invited_and_comes() -> None:
+    async with talking(planning(required_attendees=["Guest"]), Model()) as talk:
         await talk.say("go")
         assert await order(talk, "invite", "Cook") == ["Cook is invited to meeting 100."]
         assert await order(talk, "invite", "cook to meeting 100") == ["Cook is already in meeting 100."]
@@ -189,8 +189,8 @@ async def test_an_agent_class_is_invited_and_comes(sandbox: MontySandbox) -> Non
     assert "Cook (agent 1002) has joined the meeting" in told
 
 
-async def test_a_person_is_invited_by_name_and_comes(sandbox: MontySandbox) -> None:
-    async with talking(planning(required_attendees=["Guest"]), Model(), sandbox) as talk:
+async def test_a_person_is_invited_by_name_and_comes() -> None:
+    async with talking(planning(required_attendees=["Guest"]), Model()) as talk:
         await talk.say("go")
         await talk.say("", kind="who", name="Bo")
         assert "Bo is invited to meeting 100." in await order(talk, "invite", "@Bo")
@@ -206,13 +206,13 @@ class PatientClock(TurboClock):
         await super().sleep_until(monotonic_s)
 
 
-async def test_who_does_not_answer_is_not_invited_twice(sandbox: MontySandbox) -> None:
+async def test_who_does_not_answer_is_not_invited_twice() -> None:
     code = "async def Main():\n    await WaitForMessage('user')\n"
     busy = agent("Busy", MAIN, python("Join", meeting=True), code=code + GUEST)
     said = planning(required_attendees=["Guest"])
     world = World(())
     world.clock = PatientClock()
-    async with talking(program(*said.agents, busy), Model(), sandbox, world=world) as talk:
+    async with talking(program(*said.agents, busy), Model(), world=world) as talk:
         await talk.say("go")
         for kind, text in [("invite", "Busy"), ("invite", "Busy"), ("meeting", "")]:
             talk.post(text, kind=kind)
@@ -232,14 +232,14 @@ async def test_who_does_not_answer_is_not_invited_twice(sandbox: MontySandbox) -
         ("Cook to 107", "There is no meeting 107. Current meetings: 100 (Plan)."),
     ],
 )
-async def test_an_invitation_that_cannot_be_says_why(text: str, answer: str, sandbox: MontySandbox) -> None:
-    async with talking(planning(required_attendees=["Guest"]), Model(), sandbox) as talk:
+async def test_an_invitation_that_cannot_be_says_why(text: str, answer: str) -> None:
+    async with talking(planning(required_attendees=["Guest"]), Model()) as talk:
         await talk.say("go")
         assert await order(talk, "invite", text) == [answer]
 
 
-async def test_a_person_leaves_a_meeting_and_the_others_are_told(sandbox: MontySandbox) -> None:
-    async with talking(planning(optional_attendees=["Ada", "Guest"]), Model(), sandbox) as talk:
+async def test_a_person_leaves_a_meeting_and_the_others_are_told() -> None:
+    async with talking(planning(optional_attendees=["Ada", "Guest"]), Model()) as talk:
         await talk.say("go")
         assert (await order(talk, "leave", "107"))[-1] == "There is no meeting 107. Current meetings: 100 (Plan)."
         assert "You have left meeting 100." in await order(talk, "leave")
@@ -250,16 +250,16 @@ async def test_a_person_leaves_a_meeting_and_the_others_are_told(sandbox: MontyS
     assert told.count("Ada has left the meeting") == 2
 
 
-async def test_who_is_in_one_of_two_meetings_leaves_that_one_and_not_the_other(sandbox: MontySandbox) -> None:
-    async with talking(TWO, Model(), sandbox) as talk:
+async def test_who_is_in_one_of_two_meetings_leaves_that_one_and_not_the_other() -> None:
+    async with talking(TWO, Model()) as talk:
         await talk.say("go")
         await talk.say("Ada to 101", kind="invite")
         assert await order(talk, "leave", "100") == ["You are not in meeting 100."]
         assert "You have left meeting 101." in await order(talk, "leave", "meeting 101")
 
 
-async def test_a_person_who_takes_part_shares_values_as_agents_do(sandbox: MontySandbox) -> None:
-    async with talking(planning(optional_attendees=["Ada"]), Model(), sandbox) as talk:
+async def test_a_person_who_takes_part_shares_values_as_agents_do() -> None:
+    async with talking(planning(optional_attendees=["Ada"]), Model()) as talk:
         await talk.say("go")
         answer = await order(talk, "meeting", "set budget 900")
         assert answer == ["budget = `900` in meeting 100 · version 2"]
@@ -273,7 +273,7 @@ async def test_a_person_who_takes_part_shares_values_as_agents_do(sandbox: Monty
         assert "it is over: 900" in await order(talk, "meeting", "end")
 
 
-async def test_agents_are_listed_with_what_they_do_and_for_how_long(sandbox: MontySandbox) -> None:
+async def test_agents_are_listed_with_what_they_do_and_for_how_long() -> None:
     said = planning(required_attendees=["Guest"])
     asking = """
 async def Main():
@@ -283,7 +283,7 @@ async def Main():
     free = "async def Main():\n    await WaitForMessage('user')\n"
     others = {"Asker": asking, "Waiter": waiting, "Free": free, "Done": "async def Main(): pass\n"}
     agents = [agent(name, MAIN, code=code) for name, code in others.items()]
-    async with talking(program(*said.agents, *agents), Model(), sandbox) as talk:
+    async with talking(program(*said.agents, *agents), Model()) as talk:
         await talk.say("go")
         shown = await talk.say("", kind="agents")
         assert all(re.search(r" · \d+ (s|min|h|d)$", line) for line in shown[0].split("\n"))
@@ -299,8 +299,8 @@ async def Main():
     }
 
 
-async def test_a_name_with_marks_of_formatting_is_shown_as_it_is_written(sandbox: MontySandbox) -> None:
-    async with talking(planning(optional_attendees=["Ada"]), Model(), sandbox) as talk:
+async def test_a_name_with_marks_of_formatting_is_shown_as_it_is_written() -> None:
+    async with talking(planning(optional_attendees=["Ada"]), Model()) as talk:
         await talk.say("go")
         await talk.say("", kind="who", name="[Bo](http://evil)")
         [answer] = await order(talk, "invite", "Zoe")
@@ -309,18 +309,16 @@ async def test_a_name_with_marks_of_formatting_is_shown_as_it_is_written(sandbox
         assert "[Bo](" not in (await order(talk, "meeting"))[0]
 
 
-async def test_agents_that_were_stopped_are_shown_so(sandbox: MontySandbox) -> None:
+async def test_agents_that_were_stopped_are_shown_so() -> None:
     code = "async def Main():\n    await WaitForMessage('user')\n"
-    async with talking(program(agent("Alone", MAIN, code=code)), Model(), sandbox) as talk:
+    async with talking(program(agent("Alone", MAIN, code=code)), Model()) as talk:
         await talk.say("go")
         await talk.say("", kind="stop")
         assert await order(talk, "agents") == ["- Alone: stopped"]
 
 
 @pytest.mark.parametrize(("private", "to"), [(False, ["", "Ada"]), (True, ["", ""])])
-async def test_what_is_said_to_one_of_several_people_is_shown_with_their_name(
-    private: bool, to: list[str], sandbox: MontySandbox
-) -> None:
+async def test_what_is_said_to_one_of_several_people_is_shown_with_their_name(private: bool, to: list[str]) -> None:
     code = """
 async def Main():
     for _ in range(2):
@@ -328,7 +326,7 @@ async def Main():
     await Say("user", "to whoever is here")
     await Say("Ada", "to one of you")
 """
-    async with talking(program(agent("Host", MAIN, code=code)), Model(), sandbox) as talk:
+    async with talking(program(agent("Host", MAIN, code=code)), Model()) as talk:
         await talk.say("go", private=private)
         await talk.say("hello", private=private)
         await talk.say("hi", name="Bo", private=private)
@@ -345,23 +343,23 @@ async def test_in_the_place_of_a_meeting_an_order_means_that_one_and_is_answered
         assert "Meeting 100 has ended." in await there(talk, "end", kind="meeting")
 
 
-async def test_after_a_restart_a_meeting_is_as_it_was_with_what_it_shares_and_since_when(sandbox: MontySandbox) -> None:
+async def test_after_a_restart_a_meeting_is_as_it_was_with_what_it_shares_and_since_when() -> None:
     said = planning(optional_attendees=["Ada", "Guest"])
-    async with talking(said, Model(), sandbox) as talk:
+    async with talking(said, Model()) as talk:
         await talk.say("go")
         await talk.say("set budget 900", kind="meeting")
         before = await talk.say("", kind="meeting")
-    async with talking(said, Model(), sandbox, world=talk.world) as talk:
+    async with talking(said, Model(), world=talk.world) as talk:
         assert await talk.say("", kind="meeting") == before
         assert "it is over: 900" in await order(talk, "meeting", "end")
 
 
-async def test_a_program_that_cannot_go_on_shows_its_meeting_and_takes_nobody_into_it(sandbox: MontySandbox) -> None:
+async def test_a_program_that_cannot_go_on_shows_its_meeting_and_takes_nobody_into_it() -> None:
     said = planning(required_attendees=["Guest"])
-    async with talking(said, Model(), sandbox) as talk:
+    async with talking(said, Model()) as talk:
         await talk.say("go")
     gone = program(agent("Host", MAIN, code="async def Main(): pass\n"), digest="2")
-    async with talking(gone, Model(), sandbox, world=talk.world) as talk:
+    async with talking(gone, Model(), world=talk.world) as talk:
         for kind, text in [("invite", "Cook"), ("leave", "")]:
             assert (await order(talk, kind, text))[0].startswith("⚠️ ")
         assert (await order(talk, "meeting"))[0].startswith("**Meeting 100: Plan**")

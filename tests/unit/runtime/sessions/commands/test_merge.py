@@ -44,8 +44,8 @@ async def ended(talk: Talk, *said: str) -> Address:
     return place
 
 
-async def test_the_result_of_a_fork_comes_back_as_one_message_with_its_range(sandbox: MontySandbox) -> None:
-    async with talking(ender(), Model(), sandbox) as talk:
+async def test_the_result_of_a_fork_comes_back_as_one_message_with_its_range() -> None:
+    async with talking(ender(), Model()) as talk:
         await ended(talk, "two")
         assert seen_at(talk, ADDRESS)[-1] == RESULT.format(text="heard end")
         (merged,) = [fact for fact in talk.world.facts if fact.kind == "merged"]
@@ -56,7 +56,7 @@ async def test_the_result_of_a_fork_comes_back_as_one_message_with_its_range(san
     assert tape_owner(merged.tape) != merged.data["session"]
 
 
-async def test_the_agent_of_the_original_knows_of_it_with_the_next_message(sandbox: MontySandbox) -> None:
+async def test_the_agent_of_the_original_knows_of_it_with_the_next_message() -> None:
     chat = program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user unless told to end", begins=True)))
 
     def said(text: str, end: str = 'await Yld("user")') -> tuple[str, ...]:
@@ -67,7 +67,7 @@ async def test_the_agent_of_the_original_knows_of_it_with_the_next_message(sandb
         block(*said("In the copy", 'await Yld("exit")')),
         block(*said("I know")),
     )
-    async with talking(chat, model, sandbox) as talk:
+    async with talking(chat, model) as talk:
         await talk.say("hi")
         place = await fork(talk)
         await talk.say("what then?", at=place)
@@ -75,15 +75,15 @@ async def test_the_agent_of_the_original_knows_of_it_with_the_next_message(sandb
     assert "has ended. Said last there: In the copy" in model.told(2)
 
 
-async def test_a_conversation_that_is_no_fork_gives_nothing_back(sandbox: MontySandbox) -> None:
-    async with talking(ender(), Model(), sandbox) as talk:
+async def test_a_conversation_that_is_no_fork_gives_nothing_back() -> None:
+    async with talking(ender(), Model()) as talk:
         await talk.say("hi")
         assert await talk.say("end") == ["heard end"]
         assert talk.facts("merged", "returned") == []
 
 
-async def test_where_nobody_is_any_more_a_result_is_let_go(sandbox: MontySandbox) -> None:
-    async with talking(ender(), Model(), sandbox) as talk:
+async def test_where_nobody_is_any_more_a_result_is_let_go() -> None:
+    async with talking(ender(), Model()) as talk:
         await talk.say("hi")
         place = await fork(talk)
         await talk.say("end")
@@ -94,8 +94,8 @@ async def test_where_nobody_is_any_more_a_result_is_let_go(sandbox: MontySandbox
         assert talk.world.discarded == []
 
 
-async def test_a_fork_of_a_fork_gives_back_to_the_fork(sandbox: MontySandbox) -> None:
-    async with talking(ender(), Model(), sandbox) as talk:
+async def test_a_fork_of_a_fork_gives_back_to_the_fork() -> None:
+    async with talking(ender(), Model()) as talk:
         await talk.say("hi")
         first = await fork(talk)
         await talk.say("deeper", at=first)

@@ -10,7 +10,6 @@ from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, SessionId
 from runtime.execution.calls.remote import call_of, with_calls
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.commands.alter import VariableAlteration
 from runtime.sessions.commands.fork import ForkOrigin
 from runtime.stores.inbox import ALTERED, FORK
@@ -42,8 +41,8 @@ def rest_before(talk: Talk, words: str) -> int:
     raise AssertionError(words)
 
 
-async def test_a_copy_goes_on_from_the_past_and_the_original_does_not_know(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_a_copy_goes_on_from_the_past_and_the_original_does_not_know() -> None:
+    async with talking(counter(), Model()) as talk:
         for words in ("hi", "one", "two"):
             await talk.say(words)
         shown = seen_at(talk, ADDRESS)
@@ -54,11 +53,11 @@ async def test_a_copy_goes_on_from_the_past_and_the_original_does_not_know(sandb
         assert seen_at(talk, ADDRESS) == shown
 
 
-async def test_what_is_said_to_a_copy_no_extension_hears(sandbox: MontySandbox) -> None:
+async def test_what_is_said_to_a_copy_no_extension_hears() -> None:
     heard: list[str] = []
     watching = ChannelExtension("watch", on_message=[lambda message: heard.append(message.content)])
     extended = ExtendedChannels([watching], Bus(FakeClock()))
-    async with anyio.create_task_group() as tasks, talking(counter(), Model(), sandbox, extended=extended) as talk:
+    async with anyio.create_task_group() as tasks, talking(counter(), Model(), extended=extended) as talk:
         tasks.start_soon(extended.run)
         for words in ("hi", "one"):
             await talk.say(words)
@@ -70,8 +69,8 @@ async def test_what_is_said_to_a_copy_no_extension_hears(sandbox: MontySandbox) 
     assert not any("not for others" in words for words in heard)
 
 
-async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_stays(sandbox: MontySandbox) -> None:
-    async with talking(keeper(), Model(), sandbox) as talk:
+async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_stays() -> None:
+    async with talking(keeper(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         await copied(talk, rest_before(talk, "one"))
@@ -87,11 +86,11 @@ async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_
         assert await talk.say("two") == ["2: two"]
 
 
-async def test_a_local_of_a_copy_gets_another_value_and_that_of_the_original_stays(sandbox: MontySandbox) -> None:
+async def test_a_local_of_a_copy_gets_another_value_and_that_of_the_original_stays() -> None:
     says = block('await Say("user", f"{count} eggs")', 'await Yld("user")')
     model = Model(block("count = 7", 'await Say("user", "hello")', 'await Yld("user")'), says, says, says)
     asks = program(agent("Main", llm("Main", "01:YLD for user", begins=True)))
-    async with talking(asks, model, sandbox) as talk:
+    async with talking(asks, model) as talk:
         await talk.say("hi")
         await talk.say("one")
         await copied(talk, rest_before(talk, "one"))
@@ -105,8 +104,8 @@ async def test_a_local_of_a_copy_gets_another_value_and_that_of_the_original_sta
         assert await talk.say("two") == ["7 eggs"]
 
 
-async def test_a_copy_of_a_fork_gives_nothing_back_when_it_ends(sandbox: MontySandbox) -> None:
-    async with talking(ender(), Model(), sandbox) as talk:
+async def test_a_copy_of_a_fork_gives_nothing_back_when_it_ends() -> None:
+    async with talking(ender(), Model()) as talk:
         await talk.say("hi")
         place = await fork(talk)
         of_fork = next(id_ for id_, record in talk.world._records.items() if record.address == place)
@@ -120,7 +119,7 @@ async def test_a_copy_of_a_fork_gives_nothing_back_when_it_ends(sandbox: MontySa
         assert len(seen_at(talk, ADDRESS)) == len(shown[0]) + 1  # the fork itself does
 
 
-async def test_a_copy_orders_no_task(sandbox: MontySandbox) -> None:
+async def test_a_copy_orders_no_task() -> None:
     code = """
 async def Main():
     while True:
@@ -137,7 +136,7 @@ async def Other():
     orders = program(
         agent("Main", python("Main", trigger="BGN When program starts"), python("Other", public=True), code=code)
     )
-    async with talking(orders, Model(), sandbox) as talk:
+    async with talking(orders, Model()) as talk:
         await talk.say("hi")
         await talk.say("go")
         assert seen_at(talk, ADDRESS)[-1] == "ordered"
@@ -146,9 +145,9 @@ async def Other():
         assert seen_at(talk, ROOM)[-1] == "refused"
 
 
-async def test_what_a_copy_asks_of_a_model_is_charged_to_nobody(sandbox: MontySandbox) -> None:
+async def test_what_a_copy_asks_of_a_model_is_charged_to_nobody() -> None:
     model = Model(turn("Hello."), turn("Noted."), turn("Noted here."))
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         await talk.say("hi")
         await talk.say("one")
         await copied(talk, rest_before(talk, "one"))
@@ -158,7 +157,7 @@ async def test_what_a_copy_asks_of_a_model_is_charged_to_nobody(sandbox: MontySa
         assert payers == ["test:Ada", "test:Ada", None]
 
 
-async def test_a_copy_makes_no_call_of_an_extension_but_those_that_only_read(sandbox: MontySandbox) -> None:
+async def test_a_copy_makes_no_call_of_an_extension_but_those_that_only_read() -> None:
     code = """
 async def Main():
     while True:
@@ -180,7 +179,7 @@ async def Main():
 
     calls = {"Look": call_of("Look", look, only_reads=True), "Book": call_of("Book", book)}
     desk = with_calls(program(agent("Main", python("Main", trigger="BGN When program starts"), code=code)), calls)
-    async with talking(desk, Model(), sandbox, calls=calls) as talk:
+    async with talking(desk, Model(), calls=calls) as talk:
         await talk.say("hi")
         await talk.say("one")
         assert (seen_at(talk, ADDRESS)[-1], made) == ("one: seen booked", ["look", "book"])

@@ -40,11 +40,11 @@ class Heavy(World):
         await super().commit(commit)
 
 
-async def test_a_stop_overtakes_what_was_said_before_it_and_marks_it(sandbox: MontySandbox) -> None:
+async def test_a_stop_overtakes_what_was_said_before_it_and_marks_it() -> None:
     text = '```python\nawait Step("Main:01:QUE")\nawait Say("user", "Once upon a time, long ago, and so on")'
     again = block('await Step("Main:01:QUE")', 'await Say("user", "Anew.")', 'await Yld("user")')
     model = Model(never(text), again)
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         talk.post("go")
         await model.writing.wait()
         talk.post("and this", message_id="a")
@@ -56,11 +56,11 @@ async def test_a_stop_overtakes_what_was_said_before_it_and_marks_it(sandbox: Mo
     assert '$startup_message = "well?"' in model.told(1)
 
 
-async def test_a_stop_takes_effect_while_a_commit_waits(sandbox: MontySandbox) -> None:
+async def test_a_stop_takes_effect_while_a_commit_waits() -> None:
     world = Heavy()
     text = '```python\nawait Step("Main:01:QUE")\nawait Say("user", "Once upon a time, long ago, and so on")'
     model = Model(never(text))
-    async with talking(worker(), model, sandbox, world=world) as talk:
+    async with talking(worker(), model, world=world) as talk:
         talk.post("go")
         await model.writing.wait()
         world.free = anyio.Event()
@@ -97,7 +97,7 @@ async def test_a_stop_ends_a_computation_in_the_sandbox() -> None:
         assert not talk.facts("failed")
 
 
-async def test_messages_that_wait_in_a_queue_are_not_answered_after_a_stop(sandbox: MontySandbox) -> None:
+async def test_messages_that_wait_in_a_queue_are_not_answered_after_a_stop() -> None:
     code = """
 async def Main():
     await Say("user", "hi")
@@ -107,14 +107,14 @@ async def Main():
         agent("Main", python("Main", trigger="BGN When program starts"), code=code),
         agent("Nobody", python("Idle"), code="async def Idle():\n    pass\n"),
     )
-    async with talking(both, Model(), sandbox) as talk:
+    async with talking(both, Model()) as talk:
         await talk.say("go")
         assert await talk.say("", kind="stop") == [STOPPED]
         assert await talk.say("go on") == ["hi"]
 
 
-async def test_a_stop_without_a_session_says_so_and_answers_nothing(sandbox: MontySandbox) -> None:
-    async with talking(worker(), Model(), sandbox) as talk:
+async def test_a_stop_without_a_session_says_so_and_answers_nothing() -> None:
+    async with talking(worker(), Model()) as talk:
         talk.post("go")
         talk.post("", kind="stop")
         await talk.rested()
@@ -123,7 +123,7 @@ async def test_a_stop_without_a_session_says_so_and_answers_nothing(sandbox: Mon
 
 
 @pytest.mark.parametrize("rounds", range(60))
-async def test_a_stop_at_any_moment_leaves_a_session_that_answers(rounds: int, sandbox: MontySandbox) -> None:
+async def test_a_stop_at_any_moment_leaves_a_session_that_answers(rounds: int) -> None:
     code = """
 async def Main():
     await Say("user", "Hello")
@@ -132,7 +132,7 @@ async def Main():
     await WaitForMessage("user")
 """
     talker = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(talker, Model(), sandbox) as talk:
+    async with talking(talker, Model()) as talk:
         await talk.say("go")
         talk.post("one")
         for _ in range(rounds):

@@ -8,7 +8,6 @@ import anyio
 import pytest
 
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import SessionRecord
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
@@ -60,8 +59,8 @@ def press(talk: Talk, index: int) -> str:
     return talk.world.offered[-1].choices[index].id
 
 
-async def test_undo_takes_the_session_back_to_before_the_last_message(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_undo_takes_the_session_back_to_before_the_last_message() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         assert await talk.say("one") == ["1: one"]
         assert await talk.say("two") == ["2: two"]
@@ -69,8 +68,8 @@ async def test_undo_takes_the_session_back_to_before_the_last_message(sandbox: M
         assert await talk.say("other") == ["2: other"]
 
 
-async def test_it_is_recorded_on_both_sessions(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_it_is_recorded_on_both_sessions() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         await talk.say("", kind="undo")
@@ -79,8 +78,8 @@ async def test_it_is_recorded_on_both_sessions(sandbox: MontySandbox) -> None:
         assert (old.ended, old.replaced_by, new.parent.session, new.ended) == (True, new.id, old.id, False)
 
 
-async def test_undone_again_it_goes_further_back_and_at_last_to_the_beginning(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_undone_again_it_goes_further_back_and_at_last_to_the_beginning() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         await talk.say("two")
@@ -92,8 +91,8 @@ async def test_undone_again_it_goes_further_back_and_at_last_to_the_beginning(sa
         assert await talk.say("first") == ["1: first"]
 
 
-async def test_several_exchanges_are_undone_at_once(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_several_exchanges_are_undone_at_once() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         for text in ("one", "two", "three"):
             await talk.say(text)
@@ -106,42 +105,42 @@ async def test_several_exchanges_are_undone_at_once(sandbox: MontySandbox) -> No
 
 
 @pytest.mark.parametrize("text", ["0", "all", "-1", "1000"])
-async def test_what_is_no_number_of_exchanges_is_told_so(text: str, sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_what_is_no_number_of_exchanges_is_told_so(text: str) -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         assert await talk.say(text, kind="undo") == [
             "/undo undoes the last exchange, /undo 3 the last three. The limit is 100."
         ]
 
 
-async def test_undo_works_in_a_session_that_was_taken_in_from_a_file(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_undo_works_in_a_session_that_was_taken_in_from_a_file() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("two")
     (known,) = talk.world._records.values()
     talk.world._records[known.id] = replace(known, taken_in="mark")
-    async with talking(counter(), Model(), sandbox, world=talk.world) as later:
+    async with talking(counter(), Model(), world=talk.world) as later:
         assert await later.say("", kind="undo") == [undone("two")]
         assert await later.say("again") == ["1: again"]
     old, new = sessions(talk.world)
     assert (old.taken_in, old.replaced_by, new.taken_in) == ("mark", new.id, "")
 
 
-async def test_undo_works_after_a_restart(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_undo_works_after_a_restart() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         await talk.say("two")
-    async with talking(counter(), Model(), sandbox, world=talk.world) as later:
+    async with talking(counter(), Model(), world=talk.world) as later:
         assert await later.say("", kind="undo") == [undone("two")]
-    async with talking(counter(), Model(), sandbox, world=talk.world) as last:
+    async with talking(counter(), Model(), world=talk.world) as last:
         assert await last.say("", kind="undo") == [undone("one")]
         assert await last.say("x") == ["1: x"]
 
 
-async def test_the_model_does_not_know_what_was_undone(sandbox: MontySandbox) -> None:
+async def test_the_model_does_not_know_what_was_undone() -> None:
     model = Model(turn("Hello."), turn("Noted: secret.", "$word = 'secret'"), turn("What word?"))
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         await talk.say("hi")
         await talk.say("remember: secret")
         await talk.say("", kind="undo")
@@ -152,9 +151,9 @@ async def test_the_model_does_not_know_what_was_undone(sandbox: MontySandbox) ->
     assert "Hello." in asked
 
 
-async def test_variables_are_back(sandbox: MontySandbox) -> None:
+async def test_variables_are_back() -> None:
     model = Model(turn("One.", 'await Var("count", 1)'), turn("Two.", 'await Var("count", 2)'), turn("Which?"))
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         await talk.say("hi")
         await talk.say("more")
         await talk.say("", kind="undo")
@@ -162,13 +161,13 @@ async def test_variables_are_back(sandbox: MontySandbox) -> None:
     assert "$count = 1" in model.told(-1)
 
 
-async def test_agents_at_work_are_stopped_first_and_nothing_of_it_comes_later(sandbox: MontySandbox) -> None:
+async def test_agents_at_work_are_stopped_first_and_nothing_of_it_comes_later() -> None:
     long = Reply(
         '```python\nawait Step("Main:01:QUE")\nawait Say("user", "Once upon a time, long ago, and so on")',
         gate=anyio.Event(),
     )
     model = Model(turn("Hello."), long, turn("Anew."))
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         await talk.say("hi")
         talk.post("a story", message_id="s")
         await model.writing.wait()
@@ -178,10 +177,10 @@ async def test_agents_at_work_are_stopped_first_and_nothing_of_it_comes_later(sa
     assert "a story" not in "\n".join(message.content for message in model.asked[-1])
 
 
-async def test_messages_to_agents_at_work_are_undone_with_what_they_were_at_work_on(sandbox: MontySandbox) -> None:
+async def test_messages_to_agents_at_work_are_undone_with_what_they_were_at_work_on() -> None:
     long = Reply('```python\nawait Step("Main:01:QUE")\n# hm', gate=anyio.Event())
     model = Model(turn("Hello."), long, turn("Anew."))
-    async with talking(worker(), model, sandbox) as talk:
+    async with talking(worker(), model) as talk:
         await talk.say("hi")
         talk.post("a story", message_id="s")
         await model.writing.wait()
@@ -193,8 +192,8 @@ async def test_messages_to_agents_at_work_are_undone_with_what_they_were_at_work
     assert ("dragon" in asked, "well?" in asked) == (False, True)
 
 
-async def test_a_press_is_undone_and_the_question_asked_again(sandbox: MontySandbox) -> None:
-    async with talking(asker(), Model(), sandbox) as talk:
+async def test_a_press_is_undone_and_the_question_asked_again() -> None:
+    async with talking(asker(), Model()) as talk:
         await talk.say("hi")
         old = press(talk, 0)
         assert await talk.say("Yes", kind="choice", choice=old) == ["answer: Yes"]
@@ -204,7 +203,7 @@ async def test_a_press_is_undone_and_the_question_asked_again(sandbox: MontySand
         assert await talk.say("No", kind="choice", choice=press(talk, 1)) == ["answer: No"]
 
 
-async def test_choices_of_what_is_undone_are_taken_away(sandbox: MontySandbox) -> None:
+async def test_choices_of_what_is_undone_are_taken_away() -> None:
     code = """
 async def Main():
     while True:
@@ -212,7 +211,7 @@ async def Main():
             await Say("user", await Ask("Sure?", ["Yes"]))
 """
     asks = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(asks, Model(), sandbox) as talk:
+    async with talking(asks, Model()) as talk:
         await talk.say("hi")
         assert await talk.say("delete it") == ["Sure?"]
         assert await talk.say("", kind="undo") == [undone("delete it")]
@@ -220,16 +219,16 @@ async def Main():
         assert (settled.id, settled.choices) == (talk.world.offered[-1].id, ())
 
 
-async def test_the_words_that_are_quoted_notify_nobody_and_are_shown_as_they_are(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_the_words_that_are_quoted_notify_nobody_and_are_shown_as_they_are() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("*see* [@Bob](person:test:Bob)\nand @Bob")
         [told] = await talk.say("", kind="undo")
     assert "\\*see\\* \\[@\u2060Bob\\](person:test:Bob) and @\u2060Bob" in told
 
 
-async def test_among_others_only_who_wrote_it_or_an_owner_undoes_it(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_among_others_only_who_wrote_it_or_an_owner_undoes_it() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi", private=False)
         await talk.say("one", private=False)
         refused = "Only Ada, who wrote that, or one of my owners can undo it."
@@ -239,7 +238,7 @@ async def test_among_others_only_who_wrote_it_or_an_owner_undoes_it(sandbox: Mon
         assert await talk.say("", kind="undo", private=False) == [undone("two")]
 
 
-async def test_a_conversation_that_cannot_go_on_is_brought_back(sandbox: MontySandbox) -> None:
+async def test_a_conversation_that_cannot_go_on_is_brought_back() -> None:
     code = """
 async def Main():
     while True:
@@ -248,7 +247,7 @@ async def Main():
             await Say("user", message["text"])
 """
     frail = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(frail, Model(), sandbox) as talk:
+    async with talking(frail, Model()) as talk:
         await talk.say("hi")
         assert await talk.say("a") == ["a"]
         [trouble] = await talk.say("boom")
@@ -257,17 +256,15 @@ async def Main():
         assert await talk.say("b") == ["b"]
 
 
-async def test_where_there_is_no_session_there_is_nothing_to_undo(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_where_there_is_no_session_there_is_nothing_to_undo() -> None:
+    async with talking(counter(), Model()) as talk:
         assert await talk.say("", kind="undo") == ["There is nothing to undo."]
 
 
-async def test_a_platform_that_does_not_answer_holds_up_no_undoing(
-    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_platform_that_does_not_answer_holds_up_no_undoing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("runtime.sessions.session.SETTLED_WITHIN_S", 0.01)
-    async with talking(counter(), Model(), sandbox, world=World(())) as talk:
+    async with talking(counter(), Model(), world=World(())) as talk:
         talk.world.reached = False
         await talk.say("hi")
         await talk.say("one")
@@ -277,8 +274,8 @@ async def test_a_platform_that_does_not_answer_holds_up_no_undoing(
         await talk.until(lambda: "1: two" in talk.chat)
 
 
-async def test_long_words_are_quoted_by_their_beginning(sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox) as talk:
+async def test_long_words_are_quoted_by_their_beginning() -> None:
+    async with talking(counter(), Model()) as talk:
         await talk.say("hi")
         await talk.say("word " * 400)
         [told] = await talk.say("", kind="undo")
@@ -287,8 +284,8 @@ async def test_long_words_are_quoted_by_their_beginning(sandbox: MontySandbox) -
     assert len(told) < 250
 
 
-async def test_two_undos_at_once_to_the_beginning_leave_nothing_owed(sandbox: MontySandbox) -> None:
-    async with talking(asker(), Model(), sandbox) as talk:
+async def test_two_undos_at_once_to_the_beginning_leave_nothing_owed() -> None:
+    async with talking(asker(), Model()) as talk:
         await talk.say("hi")
         talk.post("Yes", kind="choice", choice=press(talk, 0))
         talk.post("", kind="undo")

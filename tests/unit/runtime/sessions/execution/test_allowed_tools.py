@@ -85,10 +85,8 @@ async def test_a_pressed_button_allows_a_call_or_not(
     assert len(ledger.lines) == 1
 
 
-async def test_an_owner_allows_a_call_from_elsewhere(
-    weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
-) -> None:
-    async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=ASKING) as talk:
+async def test_an_owner_allows_a_call_from_elsewhere(weather: AgentSpec, stand: Stand, ledger: Ledger) -> None:
+    async with talking(shop(weather), Model(), servers=stand.pool, tool_rules=ASKING) as talk:
         talk.post("hi")
         await told(talk, 1)
         assert [fact.data["pos"] for fact in talk.world.facts if fact.kind == "ask"] == [APPROVAL]
@@ -101,9 +99,9 @@ async def test_an_owner_allows_a_call_from_elsewhere(
     ("words", "allowed"), [("Yes.", True), ("ok", True), ("allow", True), ("1", True), ("no", False), ("why?", False)]
 )
 async def test_words_allow_a_call_only_where_they_say_so(
-    words: str, allowed: bool, weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
+    words: str, allowed: bool, weather: AgentSpec, stand: Stand, ledger: Ledger
 ) -> None:
-    async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=ASKING) as talk:
+    async with talking(shop(weather), Model(), servers=stand.pool, tool_rules=ASKING) as talk:
         talk.post("hi")
         await told(talk, 1)
         talk.post(words)
@@ -112,21 +110,17 @@ async def test_words_allow_a_call_only_where_they_say_so(
     assert len(ledger.lines) == int(allowed)
 
 
-async def test_no_answer_in_time_is_a_no(
-    weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
-) -> None:
+async def test_no_answer_in_time_is_a_no(weather: AgentSpec, stand: Stand, ledger: Ledger) -> None:
     within = ToolRules(ask=("*",), within_s=60)
-    async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=within) as talk:
+    async with talking(shop(weather), Model(), servers=stand.pool, tool_rules=within) as talk:
         talk.post("hi")
         assert await told(talk, 2) == [ASKED, "Weather.buy was not allowed: nobody answered in 60 s"]
     assert ledger.lines == []
 
 
-async def test_a_forbidden_tool_is_not_called(
-    weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
-) -> None:
+async def test_a_forbidden_tool_is_not_called(weather: AgentSpec, stand: Stand, ledger: Ledger) -> None:
     forbidden = ToolRules(deny=("Weather.*",))
-    async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=forbidden) as talk:
+    async with talking(shop(weather), Model(), servers=stand.pool, tool_rules=forbidden) as talk:
         assert await talk.say("hi") == ["Weather.buy may not be called here: [tools] in the settings says so"]
     assert ledger.lines == []
 
@@ -151,14 +145,14 @@ async def test_the_longest_pattern_decides_and_of_equally_long_ones_the_strictes
 
 @pytest.mark.parametrize(("tool", "asks"), [("buy", True), ("look", False)])
 async def test_a_task_asks_for_what_does_not_only_read(
-    tool: str, asks: bool, weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
+    tool: str, asks: bool, weather: AgentSpec, stand: Stand, ledger: Ledger
 ) -> None:
     ledger.add("look first 1")  # the first call of it never ends
     call = f"Weather.{tool}({'what=' + repr('bread') if asks else ''})"
     buyer = agent("Buyer", python("Buy", public=True), code=f"async def Buy():\n    return await {call}\n")
     ordering = 'async def Main():\n    await Say("user", await Result(await Spawn("Buyer", "Buy")))\n'
     main = agent("Main", python("Main", trigger="BGN When program starts"), code=ordering)
-    async with talking(program(main, buyer, weather), Model(), sandbox, servers=stand.pool) as talk:
+    async with talking(program(main, buyer, weather), Model(), servers=stand.pool) as talk:
         talk.post("hi")
         if asks:
             await talk.until(lambda: bool(talk.chat))
@@ -195,12 +189,12 @@ async def test_a_call_is_asked_for_once_and_made_once_whenever_the_process_dies(
 
 
 async def test_who_orders_a_task_from_outside_cannot_allow_it_what_people_have_to(
-    weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
+    weather: AgentSpec, stand: Stand, ledger: Ledger
 ) -> None:
     buyer = agent(
         "Buyer", python("Buy", public=True), code='async def Buy():\n    return await Weather.buy(what="x")\n'
     )
-    async with talking(program(buyer, weather), Model(), sandbox, servers=stand.pool) as talk:
+    async with talking(program(buyer, weather), Model(), servers=stand.pool) as talk:
         task, client = SessionId("ordered"), address_data(Address(CLIENT, "ci"))
         due = talk.world.clock.now().timestamp() + 60
         order = TaskOrder(0, SessionId(""), "Buyer", "Buy", {}, due, 1, client, client, task, 0, 0.0)

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from runtime.core.errors import ProgramChanged
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, steps, triggers
@@ -33,9 +32,9 @@ def asking(*others: PlaybookSpec, first: PlaybookSpec | None = None, agents: Seq
     return program(agent("Asker", first or main(), *others), *agents)
 
 
-async def begun(prog: Program, sandbox: MontySandbox, *replies: Reply, says: str = "hi") -> World:
+async def begun(prog: Program, *replies: Reply, says: str = "hi") -> World:
     """A conversation that has begun under `prog`, and whose process is gone."""
-    async with talking(prog, Model(*replies), sandbox) as talk:
+    async with talking(prog, Model(*replies)) as talk:
         await talk.say(says)
     return talk.world
 
@@ -73,41 +72,41 @@ COMPATIBLE = [
 
 
 @pytest.mark.parametrize(("after", "news"), COMPATIBLE)
-async def test_what_its_frames_do_not_stand_on_may_change(after: Program, news: str, sandbox: MontySandbox) -> None:
-    world = await begun(asking(HELPER), sandbox, ASKS)
-    async with talking(after, Model(GREETS), sandbox, world=world) as later:
+async def test_what_its_frames_do_not_stand_on_may_change(after: Program, news: str) -> None:
+    world = await begun(asking(HELPER), ASKS)
+    async with talking(after, Model(GREETS), world=world) as later:
         assert await later.say("Ada") == [NEWS.format(news), "Hello!"]
 
 
-async def test_the_model_reads_the_program_as_it_is_now(sandbox: MontySandbox) -> None:
-    world = await begun(asking(), sandbox, ASKS)
+async def test_the_model_reads_the_program_as_it_is_now() -> None:
+    world = await begun(asking(), ASKS)
     model = Model(GREETS)
-    async with talking(asking(first=main(*STEPS[:2], "03:QUE Sing", STEPS[3])), model, sandbox, world=world) as later:
+    async with talking(asking(first=main(*STEPS[:2], "03:QUE Sing", STEPS[3])), model, world=world) as later:
         await later.say("Ada")
     assert "03:QUE Sing" in model.asked[0][0].content
     assert "Who?" in model.asked[0][2].content
 
 
-async def test_who_writes_is_told_once_what_changed(sandbox: MontySandbox) -> None:
-    world = await begun(asking(HELPER), sandbox, ASKS)
+async def test_who_writes_is_told_once_what_changed() -> None:
+    world = await begun(asking(HELPER), ASKS)
     again = block('await Say("user", "Again")', 'await Yld("user")')
-    async with talking(asking(), Model(GREETS, again), sandbox, world=world) as later:
+    async with talking(asking(), Model(GREETS, again), world=world) as later:
         assert (await later.say("Ada"))[0] == NEWS.format("removed: Helper")
         assert await later.say("more") == ["Again"]
-    async with talking(asking(), Model(again), sandbox, world=world) as third:
+    async with talking(asking(), Model(again), world=world) as third:
         assert await third.say("more") == ["Again"]
 
 
-async def test_many_changes_are_told_in_short(sandbox: MontySandbox) -> None:
-    world = await begun(asking(), sandbox, ASKS)
+async def test_many_changes_are_told_in_short() -> None:
+    world = await begun(asking(), ASKS)
     more = asking(*(llm(f"P{number}", "01:QUE x") for number in range(5)), first=main(notes=("x",)))
-    async with talking(more, Model(GREETS), sandbox, world=world) as later:
+    async with talking(more, Model(GREETS), world=world) as later:
         assert (await later.say("Ada"))[0] == NEWS.format("changed: Main; new: P0, P1, P2 (+2)")
 
 
-async def test_a_program_that_is_the_same_is_not_spoken_of(sandbox: MontySandbox) -> None:
-    world = await begun(asking(HELPER), sandbox, ASKS)
-    async with talking(asking(HELPER), Model(GREETS), sandbox, world=world) as later:
+async def test_a_program_that_is_the_same_is_not_spoken_of() -> None:
+    world = await begun(asking(HELPER), ASKS)
+    async with talking(asking(HELPER), Model(GREETS), world=world) as later:
         assert await later.say("Ada") == ["Hello!"]
         assert not later.facts("adopted")
 
@@ -140,13 +139,11 @@ INCOMPATIBLE = [
 
 
 @pytest.mark.parametrize(("after", "why"), INCOMPATIBLE)
-async def test_what_its_frames_stand_on_may_not_change_and_new_begins_afresh(
-    after: Program, why: str, sandbox: MontySandbox
-) -> None:
-    world = await begun(asking(), sandbox, ASKS)
+async def test_what_its_frames_stand_on_may_not_change_and_new_begins_afresh(after: Program, why: str) -> None:
+    world = await begun(asking(), ASKS)
     facts = len(world.facts)
     asks = block('await Step("Main:01:QUE")', 'await Say("user", "Who?")', 'await Yld("user")')
-    async with talking(after, Model(asks), sandbox, world=world) as later:
+    async with talking(after, Model(asks), world=world) as later:
         for _ in range(2):
             assert await later.say("Ada") == [CANNOT.format(why)]
         assert str(cause(later)) == why
@@ -154,11 +151,11 @@ async def test_what_its_frames_stand_on_may_not_change_and_new_begins_afresh(
         assert kinds <= {"wake", "broken", "person", "page", "fin", "opening", "sent", "shown"}
         if "Other" not in str(after) and "Main(): pass" not in str(after):
             assert await later.say("", kind="new") == ["Who?"]
-    async with talking(asking(), Model(GREETS), sandbox, world=await begun(asking(), sandbox, ASKS)) as same:
+    async with talking(asking(), Model(GREETS), world=await begun(asking(), ASKS)) as same:
         assert await same.say("Ada") == ["Hello!"]
 
 
-async def test_a_step_that_the_present_one_is_part_of_may_not_change(sandbox: MontySandbox) -> None:
+async def test_a_step_that_the_present_one_is_part_of_may_not_change() -> None:
     def looping(head: str) -> Program:
         loop = replace(steps(f"01:LOP {head}")[0], children=steps("01.01:QUE Ask", "01.02:YLD for user"))
         return asking(first=main(steps=(loop,)))
@@ -166,22 +163,22 @@ async def test_a_step_that_the_present_one_is_part_of_may_not_change(sandbox: Mo
     asks = block(
         'await Step("Main:01:LOP")', 'await Step("Main:01.01:QUE")', 'await Say("user", "Who?")', 'await Yld("user")'
     )
-    world = await begun(looping("until told"), sandbox, asks)
-    async with talking(looping("five times"), Model(), sandbox, world=world) as later:
+    world = await begun(looping("until told"), asks)
+    async with talking(looping("five times"), Model(), world=world) as later:
         assert await later.say("Ada") == [CANNOT.format("step 01 of Main, at which it is now, reads differently now")]
 
 
-async def test_what_was_half_said_is_closed_when_it_will_not_be_finished(sandbox: MontySandbox) -> None:
+async def test_what_was_half_said_is_closed_when_it_will_not_be_finished() -> None:
     model = Model(
         dataclasses.replace(
             block('await Step("Main:01:QUE")', f'await Say("user", "{"Who " * 40}")'), gate=anyio.Event()
         )
     )
-    async with talking(asking(), model, sandbox) as talk:
+    async with talking(asking(), model) as talk:
         talk.post("hi")
         await model.writing.wait()
         await talk.until(lambda: bool(talk.chat))
-    async with talking(asking(first=main("01:QUE Sing", *STEPS[1:])), Model(), sandbox, world=talk.world) as later:
+    async with talking(asking(first=main("01:QUE Sing", *STEPS[1:])), Model(), world=talk.world) as later:
         await later.world.idle.wait()
         half, why = later.chat
     assert half.startswith("W")
@@ -189,11 +186,11 @@ async def test_what_was_half_said_is_closed_when_it_will_not_be_finished(sandbox
     assert why == CANNOT.format("step 01 of Main, at which it is now, reads differently now")
 
 
-async def test_a_program_that_is_changed_back_is_gone_on_with(sandbox: MontySandbox) -> None:
-    world = await begun(asking(), sandbox, ASKS)
-    async with talking(asking(first=main(STEPS[0])), Model(), sandbox, world=world) as later:
+async def test_a_program_that_is_changed_back_is_gone_on_with() -> None:
+    world = await begun(asking(), ASKS)
+    async with talking(asking(first=main(STEPS[0])), Model(), world=world) as later:
         await later.say("Ada")
-    async with talking(asking(), Model(GREETS), sandbox, world=world) as back:
+    async with talking(asking(), Model(GREETS), world=world) as back:
         assert await back.say("Ada?") == ["Hello!"]
 
 
@@ -210,9 +207,9 @@ def in_python(code: str = PYTHON, *more: PlaybookSpec, agents: Sequence[AgentSpe
     return program(agent("Main", python("Main", trigger="BGN When"), *more, code=code), *agents)
 
 
-async def test_python_that_changed_behind_the_present_point_goes_on(sandbox: MontySandbox) -> None:
-    world = await begun(in_python(), sandbox)
-    async with talking(in_python(PYTHON.replace("Hello ", "Dear ")), Model(), sandbox, world=world) as later:
+async def test_python_that_changed_behind_the_present_point_goes_on() -> None:
+    world = await begun(in_python())
+    async with talking(in_python(PYTHON.replace("Hello ", "Dear ")), Model(), world=world) as later:
         assert await later.say("Ada") == [NEWS.format("changed: Main"), "Dear Ada"]
 
 
@@ -231,19 +228,17 @@ async def test_python_that_changed_behind_the_present_point_goes_on(sandbox: Mon
         ('await WaitForMessage("user")', 'await WaitForMessage("user", 5, 5)', "which waits; the code now"),
     ],
 )
-async def test_python_that_changed_before_it_is_refused_and_the_log_names_both(
-    old: str, new: str, detail: str, sandbox: MontySandbox
-) -> None:
-    world = await begun(in_python(), sandbox)
+async def test_python_that_changed_before_it_is_refused_and_the_log_names_both(old: str, new: str, detail: str) -> None:
+    world = await begun(in_python())
     assert old in PYTHON
-    async with talking(in_python(PYTHON.replace(old, new)), Model(), sandbox, world=world) as later:
+    async with talking(in_python(PYTHON.replace(old, new)), Model(), world=world) as later:
         (said,) = await later.say("Ada")
         assert said == CANNOT.format("Main was changed before the point at which it is being executed here")
         assert detail in cause(later).detail
         assert detail in later.named("session.failed")[0].data["error"]
 
 
-async def test_a_refusal_comes_before_anything_is_executed(sandbox: MontySandbox) -> None:
+async def test_a_refusal_comes_before_anything_is_executed() -> None:
     other = """
 async def Serve():
     await Sleep(5)
@@ -254,31 +249,31 @@ async def Serve():
     before = in_python(code, agents=[second])
     world = World(())
     world.point = lambda: None  # type: ignore[method-assign]
-    async with talking(before, Model(), sandbox, world=world) as talk:
+    async with talking(before, Model(), world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: len(talk.facts("wait")) == 2)
     world.chat.clear()
-    async with talking(in_python(agents=[second]), Model(), sandbox, world=world) as later:
+    async with talking(in_python(agents=[second]), Model(), world=world) as later:
         await world.idle.wait()
         assert later.chat == [CANNOT.format("Main was changed before the point at which it is being executed here")]
 
 
-async def test_code_that_python_playbooks_share_is_looked_at_too(sandbox: MontySandbox) -> None:
+async def test_code_that_python_playbooks_share_is_looked_at_too() -> None:
     shared = 'QUESTION = "Who?"\n' + PYTHON.replace('"Who?"', "QUESTION")
-    world = await begun(in_python(shared), sandbox)
-    async with talking(in_python(shared.replace("Who", "What")), Model(), sandbox, world=world) as later:
+    world = await begun(in_python(shared))
+    async with talking(in_python(shared.replace("Who", "What")), Model(), world=world) as later:
         (said,) = await later.say("Ada")
     assert "Main was changed before the point" in said
 
 
-async def test_layout_and_comments_of_python_are_no_change(sandbox: MontySandbox) -> None:
-    world = await begun(in_python(), sandbox)
+async def test_layout_and_comments_of_python_are_no_change() -> None:
+    world = await begun(in_python())
     spaced = PYTHON.replace("    await Say", "\n    # asks\n    await Say", 1)
-    async with talking(in_python(spaced), Model(), sandbox, world=world) as later:
+    async with talking(in_python(spaced), Model(), world=world) as later:
         assert await later.say("Ada") == ["Hello Ada"]
 
 
-async def test_a_caller_may_change_behind_the_call_that_it_waits_for(sandbox: MontySandbox) -> None:
+async def test_a_caller_may_change_behind_the_call_that_it_waits_for() -> None:
     code = """
 async def Main():
     await Say("user", "I " + await Ear("a"))
@@ -288,12 +283,12 @@ async def Ear(side):
         return message["text"]
 """
     ear = python("Ear", "side")
-    world = await begun(in_python(code, ear), sandbox)
-    async with talking(in_python(code.replace('"a"', '"b"'), ear), Model(), sandbox, world=world) as other:
+    world = await begun(in_python(code, ear))
+    async with talking(in_python(code.replace('"a"', '"b"'), ear), Model(), world=world) as other:
         await other.say("see")
         assert "has Ear (arguments #" in cause(other).detail
         assert "which is being executed; the code now calls Ear('b')" in cause(other).detail
-    async with talking(in_python(code.replace('"I "', '"You "'), ear), Model(), sandbox, world=world) as later:
+    async with talking(in_python(code.replace('"I "', '"You "'), ear), Model(), world=world) as later:
         assert (await later.say("see"))[1:] == ["You see"]
 
 
@@ -311,8 +306,8 @@ def resting(code: str = REST, *more: PlaybookSpec, name: str = "Main") -> Progra
     return program(agent(name, python("Main", trigger="BGN When"), answer, *more, code=code))
 
 
-async def test_a_session_that_executes_nothing_goes_on_with_any_program(sandbox: MontySandbox) -> None:
-    world = await begun(resting(), sandbox)
+async def test_a_session_that_executes_nothing_goes_on_with_any_program() -> None:
+    world = await begun(resting())
     after = program(
         agent(
             "Main",
@@ -322,32 +317,32 @@ async def test_a_session_that_executes_nothing_goes_on_with_any_program(sandbox:
             "async def Late():\n    await Say('user', 'not wanted')\n",
         )
     )
-    async with talking(after, Model(), sandbox, world=world) as later:
+    async with talking(after, Model(), world=world) as later:
         assert await later.say("this") == [NEWS.format("new: Reply, Late; removed: Main, Answer"), "Now this"]
 
 
-async def test_playbooks_that_were_added_to_the_beginning_are_not_for_who_has_begun(sandbox: MontySandbox) -> None:
-    world = await begun(resting(), sandbox)
+async def test_playbooks_that_were_added_to_the_beginning_are_not_for_who_has_begun() -> None:
+    world = await begun(resting())
     late = REST + "async def Late():\n    await Say('user', 'not wanted')\n"
-    async with talking(resting(late, python("Late", trigger="BGN When")), Model(), sandbox, world=world) as later:
+    async with talking(resting(late, python("Late", trigger="BGN When")), Model(), world=world) as later:
         assert (await later.say("this"))[1:] == ["I say this"]
 
 
-async def test_an_agent_that_was_added_stands_by_and_does_not_begin(sandbox: MontySandbox) -> None:
-    world = await begun(resting(), sandbox)
+async def test_an_agent_that_was_added_stands_by_and_does_not_begin() -> None:
+    world = await begun(resting())
     code = "async def Hear(messages):\n    await Say('user', 'Second hears ' + messages)\nasync def Go():\n    pass\n"
     second = agent(
         "Second", python("Hear", "messages", trigger="EVT When"), python("Go", trigger="BGN When"), code=code
     )
     after = program(*resting().agents, second)
-    async with talking(after, Model(), sandbox, world=world) as later:
+    async with talking(after, Model(), world=world) as later:
         assert (await later.say("Second, are you there?"))[1:] == ["Second hears Second, are you there?"]
         assert not [fact for fact in world.facts if fact.kind == "start" and fact.data["pb"] == "Go"]
 
 
-async def test_a_session_of_whose_agents_none_is_left_ends_and_another_begins(sandbox: MontySandbox) -> None:
-    world = await begun(resting(), sandbox)
-    async with talking(resting(name="Other"), Model(), sandbox, world=world) as later:
+async def test_a_session_of_whose_agents_none_is_left_ends_and_another_begins() -> None:
+    world = await begun(resting())
+    async with talking(resting(name="Other"), Model(), world=world) as later:
         assert await later.say("hello") == ["Welcome"]
         assert await later.say("this") == ["I say this"]
         assert len(later.facts("begin")) == 2
@@ -367,10 +362,8 @@ async def test_a_session_of_whose_agents_none_is_left_ends_and_another_begins(sa
     ],
     ids=["that it can go on with", "that it cannot go on with"],
 )
-async def test_a_guest_reads_nothing_of_what_has_changed_in_a_program(
-    after: Program, told: list[str], sandbox: MontySandbox
-) -> None:
-    async with talking(asking(HELPER), Model(ASKS), sandbox) as talk:
+async def test_a_guest_reads_nothing_of_what_has_changed_in_a_program(after: Program, told: list[str]) -> None:
+    async with talking(asking(HELPER), Model(ASKS)) as talk:
         await talk.say("hi", by_guest=True)
-    async with talking(after, Model(GREETS), sandbox, world=talk.world) as later:
+    async with talking(after, Model(GREETS), world=talk.world) as later:
         assert await later.say("Ada", by_guest=True) == told

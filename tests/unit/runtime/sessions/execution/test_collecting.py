@@ -46,9 +46,9 @@ def heard(model: Model, index: int) -> list[str]:
     return [line for line in lines if any(word in line for word in ("first", "second", "twenty", "hurry"))]
 
 
-async def test_what_others_say_wakes_nobody_and_comes_in_order_with_the_answer(sandbox: MontySandbox) -> None:
+async def test_what_others_say_wakes_nobody_and_comes_in_order_with_the_answer() -> None:
     model = Model(ASKS, ENDS)
-    async with talking(office(), model, sandbox) as talk:
+    async with talking(office(), model) as talk:
         assert await talk.say("go") == ["It is 20 %."]
     assert len(model.asked) == 2
     told = heard(model, 1)
@@ -61,11 +61,11 @@ async def test_what_others_say_wakes_nobody_and_comes_in_order_with_the_answer(s
     assert "Tax (agent 1002)" in told[2]
 
 
-async def test_a_person_is_heard_at_once_after_what_was_said_before(sandbox: MontySandbox) -> None:
+async def test_a_person_is_heard_at_once_after_what_was_said_before() -> None:
     again = block('await Step("Main:01:QUE")', 'await Yld("Tax")')
     model = Model(ASKS, again)
     silent = TAX.replace("twenty percent", "").replace('await Say("agent 1000", "")', "pass")
-    async with talking(office(tax=silent), model, sandbox) as talk:
+    async with talking(office(tax=silent), model) as talk:
         talk.post("go")
         await talk.until(lambda: len(model.asked) == 1)
         await said(talk, "second")
@@ -89,14 +89,14 @@ async def said(talk: Talk, text: str) -> None:
         await anyio.lowlevel.checkpoint()
 
 
-async def test_what_waits_for_the_answer_is_there_after_a_restart_in_the_same_order(sandbox: MontySandbox) -> None:
+async def test_what_waits_for_the_answer_is_there_after_a_restart_in_the_same_order() -> None:
     world, model = World(()), Model(ASKS, ENDS)
     waits = TAX.replace('"agent 1001"', '"user"')
-    async with talking(office(tax=waits), model, sandbox, world=world) as talk:
+    async with talking(office(tax=waits), model, world=world) as talk:
         talk.post("go")
         await said(talk, "second")
         assert len(model.asked) == 1
-    async with talking(office(tax=waits), model, sandbox, world=world) as talk:
+    async with talking(office(tax=waits), model, world=world) as talk:
         assert await talk.say("tell them") == ["done", "It is 20 %."]
     assert [line.rpartition(" ")[2] for line in heard(model, 1)] == ["first", "second", "percent"]
 

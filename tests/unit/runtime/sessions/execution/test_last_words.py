@@ -6,7 +6,6 @@ from pathlib import Path
 
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts
 
@@ -23,12 +22,10 @@ Says good-bye.
 """
 
 
-async def test_the_program_ends_with_its_last_words_and_nothing_fails_behind_them(
-    sandbox: MontySandbox, tmp_path: Path
-) -> None:
+async def test_the_program_ends_with_its_last_words_and_nothing_fails_behind_them(tmp_path: Path) -> None:
     (tmp_path / "host.pb").write_text(PROGRAM)
     program = (await compile_program([tmp_path / "host.pb"], lowerer=RulesLowerer())).program
-    async with talking(program, Model(), sandbox) as talk:
+    async with talking(program, Model()) as talk:
         assert await talk.say("hi") == ["Good-bye"]
         assert len(facts(talk, "ended")) == 1
         assert [data for data in facts(talk, "res") if "exc" in data] == []

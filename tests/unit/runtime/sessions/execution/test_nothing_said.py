@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -14,7 +13,7 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 @pytest.mark.parametrize("text", ['""', '"  \\n"', "pieces()", "pieces(' ', '')"])
 @pytest.mark.parametrize("target", ["user", "Ada", "agent 1000"])
-async def test_nothing_is_shown_and_nobody_hears_it(text: str, target: str, sandbox: MontySandbox) -> None:
+async def test_nothing_is_shown_and_nobody_hears_it(text: str, target: str) -> None:
     code = f"""
 async def pieces(*parts):
     for part in parts:
@@ -26,41 +25,41 @@ async def Main():
     await WaitForMessage("user")
 """
     silent = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(silent, Model(), sandbox) as talk:
+    async with talking(silent, Model()) as talk:
         assert await talk.say("go", private=False) == ["it gave None"]
         heard = [data["message"]["text"] for data in facts(talk, "in")]
     assert heard == []
 
 
-async def test_nothing_in_a_meeting_is_no_part_of_what_was_said(sandbox: MontySandbox) -> None:
+async def test_nothing_in_a_meeting_is_no_part_of_what_was_said() -> None:
     code = 'await Say("meeting", "")\nawait Say("Guest", " ")\n'
     code += 'await Say("meeting", "please say hello")\nreturn await heard("hello")'
     talks = hosted(code, guest("Guest"), required_attendees=["Guest", "user"])
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         assert await talk.say("go") == ["Meeting started", "please say hello", "hello", "Meeting has ended", "hello"]
         assert [data["message"]["text"] for data in facts(talk, "spoke")] == ["please say hello", "hello"]
         assert notices(talk, "Guest")[0] == "Meeting started"
 
 
-async def test_nobody_is_waited_for_to_acknowledge_nothing(sandbox: MontySandbox) -> None:
+async def test_nobody_is_waited_for_to_acknowledge_nothing() -> None:
     code = """
 async def Main():
     got = await Say("user", "", ack_within_s=60)
     await Say("user", f"{got}")
 """
     asks = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(asks, Model(), sandbox) as talk:
+    async with talking(asks, Model()) as talk:
         assert await talk.say("go") == ["{'acknowledged': [], 'missing': []}"]
 
 
 @pytest.mark.parametrize("said", ['""', '" "', 'f""'])
-async def test_what_a_model_leaves_empty_is_not_shown(said: str, sandbox: MontySandbox) -> None:
+async def test_what_a_model_leaves_empty_is_not_shown(said: str) -> None:
     replies: list[Any] = [
         block(
             'await Step("Main:01:QUE")', f'await Say("user", {said})', 'await Say("user", "hello")', 'await Yld("user")'
         )
     ]
     asks = program(agent("Main", llm("Main", "01:QUE Greet; YLD for user", begins=True)))
-    async with talking(asks, Model(*replies), sandbox) as talk:
+    async with talking(asks, Model(*replies)) as talk:
         assert await talk.say("go", private=False) == ["hello"]
         assert len(facts(talk, "opening")) == 1

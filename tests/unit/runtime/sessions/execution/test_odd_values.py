@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, walked
 
@@ -63,9 +62,9 @@ def trying(line: str) -> Program:
     ],
 )
 async def test_what_cannot_be_taken_is_an_error_of_its_call_and_the_session_goes_on(
-    line: str, said: str | None, sandbox: MontySandbox
+    line: str, said: str | None
 ) -> None:
-    async with talking(trying(line), Model(), sandbox) as talk:
+    async with talking(trying(line), Model()) as talk:
         heard = await talk.say("hi")
         if said is None:
             assert heard == []
@@ -86,36 +85,36 @@ async def test_what_cannot_be_taken_is_an_error_of_its_call_and_the_session_goes
         'await Say("user", "a " + await Other("\\ud83d"))',
     ],
 )
-async def test_half_a_character_becomes_a_mark_and_harms_nothing(line: str, sandbox: MontySandbox) -> None:
-    async with talking(trying(line), Model(), sandbox) as talk:
+async def test_half_a_character_becomes_a_mark_and_harms_nothing(line: str) -> None:
+    async with talking(trying(line), Model()) as talk:
         assert await talk.say("hi") == ["a \ufffd"]
         assert await talk.say("more") == ["still here"]
 
 
-async def test_two_halves_of_a_character_are_that_character(sandbox: MontySandbox) -> None:
-    async with talking(trying('await Say("user", "\\ud83d\\ude00")'), Model(), sandbox) as talk:
+async def test_two_halves_of_a_character_are_that_character() -> None:
+    async with talking(trying('await Say("user", "\\ud83d\\ude00")'), Model()) as talk:
         assert await talk.say("hi") == ["😀"]
 
 
-async def test_people_are_asked_so_much_at_once_and_not_more(sandbox: MontySandbox) -> None:
+async def test_people_are_asked_so_much_at_once_and_not_more() -> None:
     line = 'await asyncio.gather(*[Ask(f"question {n}?") for n in range(40)])'
-    async with talking(trying(line), Model(), sandbox) as talk:
+    async with talking(trying(line), Model()) as talk:
         heard = await talk.say("hi")
     assert len([text for text in heard if text.startswith("question")]) == 25
     assert "PlaybookError: 25 questions are open already, the limit at once" in heard
 
 
 @pytest.mark.parametrize("line", ['await Var("Say", 1)', 'await SaveArtifact("Say", "a name", 1)', 'x = {"Say": 1}'])
-async def test_no_variable_hides_a_built_in_call(line: str, sandbox: MontySandbox) -> None:
+async def test_no_variable_hides_a_built_in_call(line: str) -> None:
     main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
     go, wait = 'await Step("Main:01:EXE")', 'await Yld("user")'
     model = Model(block(go, line, 'await Say("user", "one")', wait), block('await Say("user", "two")', wait))
-    async with talking(program(agent("Main", main)), model, sandbox) as talk:
+    async with talking(program(agent("Main", main)), model) as talk:
         assert await talk.say("hi") == ["one"]
         assert await talk.say("more") == ["two"]
 
 
-async def test_a_made_agent_speaks_whatever_its_variables_are_called(sandbox: MontySandbox) -> None:
+async def test_a_made_agent_speaks_whatever_its_variables_are_called() -> None:
     main = llm("Main", "01:EXE Go; YLD for user", begins=True)
     ask = llm("Answer", "01:EXE Answer; YLD for return", public=True)
     made = program(agent("Main", main), agent("Player", ask))
@@ -124,18 +123,18 @@ async def test_a_made_agent_speaks_whatever_its_variables_are_called(sandbox: Mo
         block('await Step("Main:01:EXE")', call, 'await Yld("user")'),
         block('await Step("Answer:01:EXE")', 'await Say("user", "here")', 'await Var("__", "x")', "await Return(1)"),
     )
-    async with talking(made, model, sandbox) as talk:
+    async with talking(made, model) as talk:
         assert await talk.say("hi") == ["here"]
 
 
 @pytest.mark.parametrize(
     "line", ["async def Ask(*of):\n    return 'Yes'", "Ask = lambda *of: 'Yes'", "for Share in [1]:\n    pass"]
 )
-async def test_nothing_that_a_model_defines_answers_instead_of_people(line: str, sandbox: MontySandbox) -> None:
+async def test_nothing_that_a_model_defines_answers_instead_of_people(line: str) -> None:
     main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
     good = block("# resume: 1", 'await Say("user", "well")', 'await Yld("user")')
     model = Model(block('await Step("Main:01:EXE")', line, 'await Yld("user")'), good)
-    async with talking(program(agent("Main", main)), model, sandbox) as talk:
+    async with talking(program(agent("Main", main)), model) as talk:
         assert await talk.say("hi") == ["well"]
         assert [event.data["rule"] for event in talk.named("step.rejected")] == ["policy"]
 
@@ -181,20 +180,20 @@ def settling(*more: str, code: str = "") -> Program:
 
 
 @pytest.mark.parametrize(("written", "why"), STATEMENTS.items(), ids=range(len(STATEMENTS)))
-async def test_no_statement_ends_a_playbook(written: str, why: str, sandbox: MontySandbox) -> None:
+async def test_no_statement_ends_a_playbook(written: str, why: str) -> None:
     model = Model(block(written), block('await Say("user", "Done.")'))
-    async with talking(settling(), model, sandbox) as talk:
+    async with talking(settling(), model) as talk:
         assert await talk.say("go") == ["Done.", "after 1"]
     assert why in model.told(1)
     assert not {"set_int_max_str_digits", "recursion"} & set(model.told(1).split())
 
 
 @pytest.mark.parametrize("written", ["9" * 4200, "-" + "9" * 4200, "[" * 300 + "]" * 300, "NaN", "1e999"])
-async def test_a_value_that_cannot_be_kept_is_asked_again(written: str, sandbox: MontySandbox) -> None:
+async def test_a_value_that_cannot_be_kept_is_asked_again(written: str) -> None:
     kind = "list" if written.startswith("[") else "float"
     model = Model(Reply(written), Reply("[7]" if kind == "list" else "7"), block('await Say("user", "Done.")'))
     asks = f"02:QUE Set $x:{kind} to whatever fits best"
-    async with talking(settling(asks), model, sandbox) as talk:
+    async with talking(settling(asks), model) as talk:
         assert (await talk.say("go"))[-1] == "after 1"
     assert "Your last answer could not be used: x " in model.told(1)
 
@@ -212,9 +211,9 @@ _RESULTS = (
 
 
 @pytest.mark.parametrize("given", _RESULTS, ids=range(len(_RESULTS)))
-async def test_no_result_of_a_tool_ends_a_playbook(given: str, sandbox: MontySandbox) -> None:
+async def test_no_result_of_a_tool_ends_a_playbook(given: str) -> None:
     model = Model(
         block("seen = str(await Look())[:9]", 'await Say("user", "Done.")'), block('await Say("user", "Done.")')
     )
-    async with talking(settling(code=f"async def Look():\n    return {given}\n"), model, sandbox) as talk:
+    async with talking(settling(code=f"async def Look():\n    return {given}\n"), model) as talk:
         assert await talk.say("go") == ["Done.", "after 1"]

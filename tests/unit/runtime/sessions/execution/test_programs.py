@@ -7,7 +7,6 @@ from dataclasses import replace
 from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.llm.client import Usage
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -26,42 +25,40 @@ async def Main():
 BOTH = {"desk": named("Desk"), "cafe": named("Cafe")}
 
 
-async def test_an_event_chooses_the_program_that_begins_and_the_session_keeps_it(sandbox: MontySandbox) -> None:
-    async with talking(BOTH, Model(), sandbox) as talk:
+async def test_an_event_chooses_the_program_that_begins_and_the_session_keeps_it() -> None:
+    async with talking(BOTH, Model()) as talk:
         assert await talk.say("hi", program="cafe") == ["Cafe is here"]
         assert await talk.say("and?", program="desk") == ["Cafe: and?"]
-    async with talking(BOTH, Model(), sandbox, world=talk.world) as later:
+    async with talking(BOTH, Model(), world=talk.world) as later:
         assert await later.say("still?") == ["Cafe: still?"]
 
 
-async def test_the_first_program_serves_where_none_is_named_and_new_begins_another(sandbox: MontySandbox) -> None:
-    async with talking(BOTH, Model(), sandbox) as talk:
+async def test_the_first_program_serves_where_none_is_named_and_new_begins_another() -> None:
+    async with talking(BOTH, Model()) as talk:
         assert await talk.say("hi") == ["Desk is here"]
         assert await talk.say("", kind="new", program="cafe") == ["Cafe is here"]
         assert await talk.say("x") == ["Cafe: x"]
 
 
-async def test_a_session_whose_program_is_gone_says_so_until_new(sandbox: MontySandbox) -> None:
+async def test_a_session_whose_program_is_gone_says_so_until_new() -> None:
     gone = "⚠️ The program cafe is no longer available here. /new starts another conversation."
-    async with talking(BOTH, Model(), sandbox) as talk:
+    async with talking(BOTH, Model()) as talk:
         await talk.say("hi", program="cafe")
-    async with talking({"desk": BOTH["desk"]}, Model(), sandbox, world=talk.world) as later:
+    async with talking({"desk": BOTH["desk"]}, Model(), world=talk.world) as later:
         assert await later.say("hello?") == [gone]
         assert await later.say("hello?") == [gone]
         assert await later.say("", kind="new") == ["Desk is here"]
         assert await later.say("x") == ["Desk: x"]
 
 
-async def test_a_message_for_a_program_that_is_gone_is_answered_with_that(sandbox: MontySandbox) -> None:
-    async with talking(BOTH, Model(), sandbox) as talk:
+async def test_a_message_for_a_program_that_is_gone_is_answered_with_that() -> None:
+    async with talking(BOTH, Model()) as talk:
         (said,) = await talk.say("hi", program="shop")
         assert "The program shop is no longer available here" in said
         assert await talk.say("", kind="new") == ["Desk is here"]
 
 
-async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_model_is_asked(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_model_is_asked() -> None:
     asked: list[tuple[str, str | None]] = []
 
     async def allowance(address: Address, person: str | None) -> str | None:
@@ -70,7 +67,7 @@ async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_mode
 
     main = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
     model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Well?")', 'await Yld("user")'))
-    async with talking(main, model, sandbox, allowance=allowance) as talk:
+    async with talking(main, model, allowance=allowance) as talk:
         await talk.say("go")
         assert await talk.say("more", name="Bo") == [
             "⚠️ Main failed: You have used up what you may spend in a day. Write again to start over."
@@ -80,11 +77,11 @@ async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_mode
     assert (answered.data["conversation"], answered.data["participant_id"]) == ("test:1", "test:Ada")
 
 
-async def test_an_answer_that_is_cut_at_its_greatest_length_is_told(sandbox: MontySandbox) -> None:
+async def test_an_answer_that_is_cut_at_its_greatest_length_is_told() -> None:
     main = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
     whole = block('await Step("Main:01:QUE")', 'await Say("user", "Well?")', 'await Yld("user")')
     model = Model(replace(whole, usage=Usage(120, 4096, cut=True)), whole)
-    async with talking(main, model, sandbox) as talk:
+    async with talking(main, model) as talk:
         await talk.say("go")
         await talk.say("more")
     (cut,) = talk.named("llm.cut")

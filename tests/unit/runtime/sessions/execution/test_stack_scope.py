@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -22,9 +21,7 @@ def told(model: Model, index: int) -> str:
     return "\n".join(message.content for message in model.asked[index])
 
 
-async def test_a_called_playbook_sees_its_own_turns_and_its_caller_only_what_it_returned(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_called_playbook_sees_its_own_turns_and_its_caller_only_what_it_returned() -> None:
     model = Model(
         block(
             'await Step("Main:01:QUE")',
@@ -40,7 +37,7 @@ async def test_a_called_playbook_sees_its_own_turns_and_its_caller_only_what_it_
         block('await Step("Child:02:RET")', 'await Var("__", "asked for it")', "await Return(17)"),
         block('await Step("Main:03:QUE")', 'await Say("user", f"So {n}.")', 'await Yld("user")'),
     )
-    async with talking(BOTH, model, sandbox) as talk:
+    async with talking(BOTH, model) as talk:
         assert await talk.say("hello there") == ["caller speaks", "How many?"]
         assert await talk.say("seventeen of them") == ["So 17."]
     assert model.left == 0
@@ -55,7 +52,7 @@ async def test_a_called_playbook_sees_its_own_turns_and_its_caller_only_what_it_
     assert not [words for words in ("deep inside", "How many?", "seventeen of them") if words in behind]
 
 
-async def test_a_hidden_playbook_is_told_of_only_to_the_model_that_executes_it(sandbox: MontySandbox) -> None:
+async def test_a_hidden_playbook_is_told_of_only_to_the_model_that_executes_it() -> None:
     secret = replace(
         llm("Secret", "01:RET what is behind the curtain"), metadata={"hidden": True, "execution_mode": "react"}
     )
@@ -73,7 +70,7 @@ async def test_a_hidden_playbook_is_told_of_only_to_the_model_that_executes_it(s
         block('await Step("Secret:01:RET")', 'await Var("__", "said it")', 'await Return("a ")'),
         block('await Step("Far:01:RET")', 'await Var("__", "said it")', 'await Return("cat")'),
     )
-    async with talking(both, model, sandbox) as talk:
+    async with talking(both, model) as talk:
         assert await talk.say("hi") == ["a cat"]
     assert ["behind the curtain" in told(model, turn) for turn in range(3)] == [False, True, False]
     assert ["Far()" in told(model, turn) for turn in range(3)] == [False, False, True]

@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import PlaybookSpec, Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
@@ -60,23 +59,23 @@ def led(*more: PlaybookSpec) -> Program:
     return program(agent("Main", llm("Main", "01:EXE Go; YLD for user", begins=True), *more, code=CODE))
 
 
-async def test_playbooks_run_before_and_after_a_call_and_it_goes_on_with_its_value(sandbox: MontySandbox) -> None:
+async def test_playbooks_run_before_and_after_a_call_and_it_goes_on_with_its_value() -> None:
     model = Model(going('x = await Ship("tea")', 'await Say("user", f"sent {x}")'))
-    async with talking(led(*SHIPPING), model, sandbox) as talk:
+    async with talking(led(*SHIPPING), model) as talk:
         assert await talk.say("hi") == ["checking first", "shipping tea", "noted", "sent TEA"]
         assert [event.data["trigger"] for event in talk.named("trigger.fired")] == ["Check", "Note", "Fail"]
     assert "Main:Check:T1:EVT Before calling Ship (automatic)" in model.asked[0][0].content
 
 
-async def test_what_a_trigger_starts_does_not_start_itself_again(sandbox: MontySandbox) -> None:
+async def test_what_a_trigger_starts_does_not_start_itself_again() -> None:
     code = 'async def Ship(what):\n    return what\n\nasync def Again():\n    await Say("user", await Ship("more"))\n'
     main = llm("Main", "01:EXE Go; YLD for user", begins=True)
     both = program(agent("Main", main, python("Ship", "what"), when("Again", "EVT After calling Ship"), code=code))
-    async with talking(both, Model(going('await Say("user", await Ship("one"))')), sandbox) as talk:
+    async with talking(both, Model(going('await Say("user", await Ship("one"))'))) as talk:
         assert await talk.say("hi") == ["more", "one"]
 
 
-async def test_a_public_playbook_of_another_agent_is_started_too(sandbox: MontySandbox) -> None:
+async def test_a_public_playbook_of_another_agent_is_started_too() -> None:
     auditor = agent(
         "Auditor",
         python("Audit", trigger="CND When $total > 100", public=True),
@@ -87,12 +86,12 @@ async def test_a_public_playbook_of_another_agent_is_started_too(sandbox: MontyS
     )
     main = agent("Main", llm("Main", "01:EXE Go; YLD for user", begins=True), python("Ship", "what"), code=CODE)
     model = Model(going('await Var("total", 200)', 'await Ship("tea")'))
-    async with talking(program(main, auditor), model, sandbox) as talk:
+    async with talking(program(main, auditor), model) as talk:
         assert await talk.say("hi") == ["I look into it", "shipping tea", "I saw it"]
         assert talk.speakers == ["Auditor", "Main", "Auditor"]
 
 
-async def test_a_model_judges_the_trigger_of_another_agents_public_playbook(sandbox: MontySandbox) -> None:
+async def test_a_model_judges_the_trigger_of_another_agents_public_playbook() -> None:
     main = agent("Main", llm("Main", "01:EXE Go; YLD for user", begins=True))
     audit = python("Audit", "what", trigger="EVT When the user complains", public=True)
     code = 'async def Audit(what):\n    await Say("user", f"I look into {what}")\n'
@@ -103,7 +102,7 @@ async def test_a_model_judges_the_trigger_of_another_agents_public_playbook(sand
             'await Yld("user")',
         ),
     )
-    async with talking(program(main, agent("Auditor", audit, code=code)), model, sandbox) as talk:
+    async with talking(program(main, agent("Auditor", audit, code=code)), model) as talk:
         assert await talk.say("the tea is cold") == ["I look into the tea"]
         assert [event.data["trigger"] for event in talk.named("trigger.fired")] == ["Auditor:Audit:T1:EVT"]
     assert "Auditor:Audit:T1:EVT When the user complains" in model.asked[0][0].content
@@ -142,10 +141,10 @@ def held() -> tuple[World, HeldClock]:
     return world, clock
 
 
-async def test_a_time_comes_while_a_playbook_waits_which_goes_on_waiting(sandbox: MontySandbox) -> None:
+async def test_a_time_comes_while_a_playbook_waits_which_goes_on_waiting() -> None:
     main = python("Main", trigger="BGN When program starts")
     world, clock = held()
-    async with talking(program(agent("Main", main, *TICKING, code=CODE)), Model(), sandbox, world=world) as talk:
+    async with talking(program(agent("Main", main, *TICKING, code=CODE)), Model(), world=world) as talk:
         await seen(talk, "hi", "waiting")
         for ticks in range(1, 4):
             clock.let_pass(60)
@@ -154,7 +153,7 @@ async def test_a_time_comes_while_a_playbook_waits_which_goes_on_waiting(sandbox
 
 
 @pytest.mark.parametrize("busy", [True, False])
-async def test_a_time_comes_for_an_idle_agent_and_for_a_model_that_waits(busy: bool, sandbox: MontySandbox) -> None:
+async def test_a_time_comes_for_an_idle_agent_and_for_a_model_that_waits(busy: bool) -> None:
     tick = replace(llm("Tick", "01:EXE Count"), triggers=triggers("EVT cron: 5 0 * * *"))
     ticked = ('await Say("user", "good morning")', 'await Var("__", "x")', "await Return()")
     main = llm("Main", "01:EXE Go; YLD for user" if busy else "01:RET", begins=True)
@@ -162,7 +161,7 @@ async def test_a_time_comes_for_an_idle_agent_and_for_a_model_that_waits(busy: b
     start = going(here) if busy else block('await Step("Main:01:RET")', here, 'await Var("__", "x")', "await Return()")
     model = Model(start, block('await Step("Tick:01:EXE")', *ticked), going('await Say("user", "and so on")'))
     world, clock = held()
-    async with talking(program(agent("Main", main, tick)), model, sandbox, world=world) as talk:
+    async with talking(program(agent("Main", main, tick)), model, world=world) as talk:
         await seen(talk, "hi", "here I am")
         clock.let_pass(5 * 60)
         await seen(talk, "", "good morning")
@@ -171,13 +170,11 @@ async def test_a_time_comes_for_an_idle_agent_and_for_a_model_that_waits(busy: b
     assert "You execute Tick as Main" in model.told(1)
 
 
-async def test_times_that_nobody_saw_to_come_once(sandbox: MontySandbox) -> None:
+async def test_times_that_nobody_saw_to_come_once() -> None:
     gate = anyio.Event()
     slow = Reply(going('await Say("user", "done")').text, gate=gate)
     world, clock = held()
-    async with talking(
-        led(*TICKING), Model(slow, going('await Say("user", "and so on")')), sandbox, world=world
-    ) as talk:
+    async with talking(led(*TICKING), Model(slow, going('await Say("user", "and so on")')), world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: len(talk.facts("remind")) == 1)
         for times in range(2, 5):
@@ -204,7 +201,7 @@ async def Tell():
 """
 
 
-async def test_a_message_begins_the_playbook_that_waits_for_such_without_a_model(sandbox: MontySandbox) -> None:
+async def test_a_message_begins_the_playbook_that_waits_for_such_without_a_model() -> None:
     main = agent(
         "Main",
         llm("Other", "01:RET"),
@@ -215,7 +212,7 @@ async def test_a_message_begins_the_playbook_that_waits_for_such_without_a_model
     )
     helper = agent("Helper", when("Tell", "EVT When any message arrives"), code=LISTENING)
     helper = replace(helper, metadata={"startup_mode": "standby"})
-    async with talking(program(main, helper), Model(), sandbox) as talk:
+    async with talking(program(main, helper), Model()) as talk:
         assert await talk.say("hi") == ["here"]
         assert await talk.say("one") == ["you said one"]
         assert await talk.say("@helper go") == ["Helper said all is done"]

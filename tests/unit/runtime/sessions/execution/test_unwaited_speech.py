@@ -6,7 +6,6 @@ import pytest
 
 from runtime.execution.frames.frame import MAX_UNWAITED
 from runtime.language.program import AgentSpec, Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
 from tests.fakes.people.talk import Model, talking
@@ -32,35 +31,35 @@ FOREVER = {
 }
 
 
-async def test_python_that_sends_files_for_ever_ends(sandbox: MontySandbox) -> None:
+async def test_python_that_sends_files_for_ever_ends() -> None:
     body = 'while True:\n    await SendFile("a.txt", "tick")'
-    async with talking(alone(body), Model(), sandbox, world=still()[0], files=FilesAtHand()) as talk:
+    async with talking(alone(body), Model(), world=still()[0], files=FilesAtHand()) as talk:
         heard = await talk.say("go")
     assert SPOKEN in heard[-1]
 
 
 @pytest.mark.parametrize("body", FOREVER.values(), ids=FOREVER)
-async def test_python_that_speaks_for_ever_ends_and_names_its_line(body: str, sandbox: MontySandbox) -> None:
-    async with talking(alone(body), Model(), sandbox, world=still()[0]) as talk:
+async def test_python_that_speaks_for_ever_ends_and_names_its_line(body: str) -> None:
+    async with talking(alone(body), Model(), world=still()[0]) as talk:
         heard = await talk.say("go")
     assert len(heard) == MAX_UNWAITED + 1
     assert SPOKEN in heard[-1]
     assert "test.pb:" in heard[-1]
 
 
-async def test_a_host_that_speaks_for_ever_in_its_meeting_ends_and_names_its_line(sandbox: MontySandbox) -> None:
+async def test_a_host_that_speaks_for_ever_in_its_meeting_ends_and_names_its_line() -> None:
     talks = hosted('while True:\n    await Say("meeting", "tick")', guest("Guest"), required_attendees=["Guest"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         heard = await talk.say("go")
     assert heard.count("tick") == MAX_UNWAITED
     assert SPOKEN in heard[-1]
     assert "test.pb:" in heard[-1]
 
 
-async def test_steps_that_speak_in_a_loop_whose_condition_is_computed_end_too(sandbox: MontySandbox) -> None:
+async def test_steps_that_speak_in_a_loop_whose_condition_is_computed_end_too() -> None:
     steps = '- Set $n to 1\n- While $n is 1\n  - Say "tick" to the user\n'
     source = f"# Lead\n## Main\n### Triggers\n- At the beginning\n### Steps\n{steps}"
-    async with talking(await compiled(source), Model(), sandbox, world=still()[0]) as talk:
+    async with talking(await compiled(source), Model(), world=still()[0]) as talk:
         heard = await talk.say("go")
     assert len(heard) == MAX_UNWAITED + 1
     assert SPOKEN in heard[-1]
@@ -83,10 +82,10 @@ COUNTED = {
 
 
 @pytest.mark.parametrize(("body", "spoken"), COUNTED.values(), ids=COUNTED)
-async def test_what_is_said_counts_until_somebody_is_waited_for(body: str, spoken: int, sandbox: MontySandbox) -> None:
+async def test_what_is_said_counts_until_somebody_is_waited_for(body: str, spoken: int) -> None:
     clerk = agent("Clerk", python("Hear", trigger="BGN When"), code="async def Hear():\n    await Sleep(99)\n")
     world, clock = still()
-    async with talking(alone(f"{body}\nawait Sleep(60)", clerk), Model(), sandbox, world=world) as talk:
+    async with talking(alone(f"{body}\nawait Sleep(60)", clerk), Model(), world=world) as talk:
         talk.post("go")
         for _ in range(12):
             await clock.advance(1)
@@ -96,7 +95,7 @@ async def test_what_is_said_counts_until_somebody_is_waited_for(body: str, spoke
     assert [frame.spoken for frame in state.frames.values() if frame.playbook == "Main"] == [spoken]
 
 
-async def test_a_long_text_may_be_said_line_by_line(sandbox: MontySandbox) -> None:
+async def test_a_long_text_may_be_said_line_by_line() -> None:
     body = 'for number in range(250):\n    await Say("user", f"line {number}")'
-    async with talking(alone(body), Model(), sandbox, world=still()[0]) as talk:
+    async with talking(alone(body), Model(), world=still()[0]) as talk:
         assert await talk.say("go") == [f"line {number}" for number in range(250)]

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import Param, Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -47,51 +46,51 @@ def going(*lines: str) -> Model:
     ],
 )
 async def test_a_parameter_that_is_a_variable_has_its_type_and_starts_what_waits_for_it(
-    call: str, seen: list[str], sandbox: MontySandbox
+    call: str, seen: list[str]
 ) -> None:
-    async with talking(shop(), going(call), sandbox) as talk:
+    async with talking(shop(), going(call)) as talk:
         assert await talk.say("hi") == seen
 
 
-async def test_an_argument_that_does_not_fit_its_type_is_an_error_of_the_call(sandbox: MontySandbox) -> None:
+async def test_an_argument_that_does_not_fit_its_type_is_an_error_of_the_call() -> None:
     wrong = block('await Step("Main:01:EXE")', 'await Pay("lots")')
     model = Model(wrong, block("# resume: 2", 'await Yld("user")'))
-    async with talking(shop(), model, sandbox) as talk:
+    async with talking(shop(), model) as talk:
         assert await talk.say("hi") == []
     assert "Pay takes amount as int, not 'lots'" in model.told(1)
 
 
-async def test_a_type_with_a_choice_is_held_to(sandbox: MontySandbox) -> None:
+async def test_a_type_with_a_choice_is_held_to() -> None:
     main = llm("Main", "01:EXE Set $age:int | None; YLD for user unless told to end", begins=True)
     good = ('await Step("Main:01:EXE")', "age = None", 'age = "41"', 'await Say("user", f"{age + 1}")')
     model = Model(block(*good, "age = str(age) + '?'"), block("# resume: 5", 'await Yld("user")'))
-    async with talking(program(agent("Main", main)), model, sandbox) as talk:
+    async with talking(program(agent("Main", main)), model) as talk:
         assert await talk.say("hi") == ["42"]
     assert "$age is declared int | None; '41?' is str" in model.told(1)
 
 
-async def test_an_artifact_has_the_type_of_its_variable_and_starts_what_waits_for_it(sandbox: MontySandbox) -> None:
+async def test_an_artifact_has_the_type_of_its_variable_and_starts_what_waits_for_it() -> None:
     model = going('await SaveArtifact("amount", "what it costs", "300")', 'await Say("user", f"kept {amount}")')
-    async with talking(shop(), model, sandbox) as talk:
+    async with talking(shop(), model) as talk:
         assert await talk.say("hi") == ["so much: 300", "kept 300"]
     wrong = block('await Step("Main:01:EXE")', 'await Fill("many")')
     model = Model(wrong, block("# resume: 2", 'await Yld("user")'))
-    async with talking(shop(), model, sandbox) as talk:
+    async with talking(shop(), model) as talk:
         assert await talk.say("hi") == []
     assert "$amount is declared int; 'many' is str" in model.told(1)
 
 
-async def test_a_playbook_that_is_called_like_its_agent_can_be_called_by_both_names(sandbox: MontySandbox) -> None:
+async def test_a_playbook_that_is_called_like_its_agent_can_be_called_by_both_names() -> None:
     main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
     code = "async def Weather(city):\n    return city.upper()\n\nasync def Wind(city):\n    return 7\n"
     both = python("Weather", "city", public=True), python("Wind", "city", public=True)
     calls = ('a = await Weather("Oslo")', 'b = await Weather.Wind("Oslo")', 'await Say("user", f"{a} {b}")')
     model = Model(block('await Step("Main:01:EXE")', *calls, 'await Yld("user")'))
-    async with talking(program(agent("Weather", main, *both, code=code)), model, sandbox) as talk:
+    async with talking(program(agent("Weather", main, *both, code=code)), model) as talk:
         assert await talk.say("hi") == ["OSLO 7"]
 
 
-async def test_a_made_agent_has_variables_of_their_types(sandbox: MontySandbox) -> None:
+async def test_a_made_agent_has_variables_of_their_types() -> None:
     main = llm("Main", "01:EXE Go; YLD for user unless told to end", begins=True)
     player = agent(
         "Player",
@@ -106,7 +105,7 @@ async def test_a_made_agent_has_variables_of_their_types(sandbox: MontySandbox) 
         'await CreateAgent("Player", lives="many")',
     )
     model = Model(first, block("# resume: 4", 'await Yld("user")'))
-    async with talking(program(agent("Main", main), player), model, sandbox) as talk:
+    async with talking(program(agent("Main", main), player), model) as talk:
         assert await talk.say("hi") == ["4"]
         assert len(talk.facts("agent")) == 2
     assert "$lives of Player is declared int; 'many' is str" in model.told(1)

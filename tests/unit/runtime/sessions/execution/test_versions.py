@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import anyio
 
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
@@ -50,12 +49,10 @@ LATER_STEP = version("03:QUE Greet warmly")
 THIS_STEP = version("02:YLD for user at once")
 
 
-async def test_an_answer_that_is_being_written_ends_on_its_version_and_the_next_message_has_the_new(
-    sandbox: MontySandbox,
-) -> None:
+async def test_an_answer_that_is_being_written_ends_on_its_version_and_the_next_message_has_the_new() -> None:
     served, gate = {"test": OLD}, anyio.Event()
     model = Model(Reply(GREET.text, gate=gate), ENDS)
-    async with talking(served, model, sandbox, versions=kept(OLD, LATER_STEP)) as talk:
+    async with talking(served, model, versions=kept(OLD, LATER_STEP)) as talk:
         talk.post("hi")
         await talk.until(model.writing.is_set)
         served["test"] = LATER_STEP
@@ -67,9 +64,9 @@ async def test_an_answer_that_is_being_written_ends_on_its_version_and_the_next_
     assert "03:QUE Greet warmly" in model.asked[1][0].content
 
 
-async def test_a_session_that_cannot_go_on_with_the_new_version_ends_on_its_own(sandbox: MontySandbox) -> None:
+async def test_a_session_that_cannot_go_on_with_the_new_version_ends_on_its_own() -> None:
     served, model = {"test": OLD}, Model(GREET, ENDS, GREET)
-    async with talking(served, model, sandbox, versions=kept(OLD, THIS_STEP)) as talk:
+    async with talking(served, model, versions=kept(OLD, THIS_STEP)) as talk:
         await talk.say("hi")
         served["test"] = THIS_STEP
         assert await talk.say("Ada") == ["Hello!"]
@@ -78,33 +75,33 @@ async def test_a_session_that_cannot_go_on_with_the_new_version_ends_on_its_own(
     assert "02:YLD for user at once" in model.asked[2][0].content
 
 
-async def test_a_session_ends_on_its_version_in_another_process_too(sandbox: MontySandbox) -> None:
-    async with talking(OLD, Model(GREET), sandbox) as talk:
+async def test_a_session_ends_on_its_version_in_another_process_too() -> None:
+    async with talking(OLD, Model(GREET)) as talk:
         await talk.say("hi")
-    async with talking(THIS_STEP, Model(ENDS), sandbox, world=talk.world, versions=kept(OLD, THIS_STEP)) as later:
+    async with talking(THIS_STEP, Model(ENDS), world=talk.world, versions=kept(OLD, THIS_STEP)) as later:
         assert await later.say("Ada") == ["Hello!"]
         assert later.named("session.failed") == []
 
 
-async def test_a_session_keeps_its_version_on_a_node_that_serves_an_older_one(sandbox: MontySandbox) -> None:
-    async with talking(LATER_STEP, Model(GREET), sandbox) as talk:
+async def test_a_session_keeps_its_version_on_a_node_that_serves_an_older_one() -> None:
+    async with talking(LATER_STEP, Model(GREET)) as talk:
         await talk.say("hi")
     model = Model(ENDS)
-    async with talking(OLD, model, sandbox, world=talk.world, versions=kept(OLD, LATER_STEP)) as behind:
+    async with talking(OLD, model, world=talk.world, versions=kept(OLD, LATER_STEP)) as behind:
         assert await behind.say("Ada") == ["Hello!"]
     assert "03:QUE Greet warmly" in model.asked[0][0].content
 
 
-async def test_a_program_that_was_put_back_is_the_newer_one(sandbox: MontySandbox) -> None:
-    async with talking(LATER_STEP, Model(GREET), sandbox) as talk:
+async def test_a_program_that_was_put_back_is_the_newer_one() -> None:
+    async with talking(LATER_STEP, Model(GREET)) as talk:
         await talk.say("hi")
-    async with talking(OLD, Model(ENDS), sandbox, world=talk.world, versions=kept(LATER_STEP, OLD)) as back:
+    async with talking(OLD, Model(ENDS), world=talk.world, versions=kept(LATER_STEP, OLD)) as back:
         assert await back.say("Ada") == [NEWS.format("changed: Main"), "Hello!"]
 
 
-async def test_a_version_that_is_not_kept_is_refused_as_before(sandbox: MontySandbox) -> None:
-    async with talking(OLD, Model(GREET), sandbox) as talk:
+async def test_a_version_that_is_not_kept_is_refused_as_before() -> None:
+    async with talking(OLD, Model(GREET)) as talk:
         await talk.say("hi")
-    async with talking(THIS_STEP, Model(), sandbox, world=talk.world, versions=kept(THIS_STEP)) as later:
+    async with talking(THIS_STEP, Model(), world=talk.world, versions=kept(THIS_STEP)) as later:
         (said,) = await later.say("Ada")
     assert "cannot continue" in said

@@ -24,7 +24,6 @@ from runtime.core.errors import (
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.conversation import MAX_ATTEMPTS
 from runtime.sessions.failures import ReportReference, SessionFailure
 from runtime.stores.inbox import TASK
@@ -49,12 +48,12 @@ class BuggyModel(Model):
         yield
 
 
-async def test_a_bug_ends_its_playbook_with_a_sentence_and_asks_the_model_no_second_time(sandbox: MontySandbox) -> None:
+async def test_a_bug_ends_its_playbook_with_a_sentence_and_asks_the_model_no_second_time() -> None:
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
     model = BuggyModel()
-    async with talking(worker, model, sandbox) as talk:
+    async with talking(worker, model) as talk:
         assert await talk.say("go") == ["⚠️ Main failed: a bug. Write again to start over."]
-    async with talking(worker, model, sandbox, world=talk.world) as later:
+    async with talking(worker, model, world=talk.world) as later:
         await later.rested()
     assert len(model.asked) == 1
 
@@ -93,10 +92,10 @@ class FailingModel(BuggyModel):
     ],
 )
 async def test_people_are_told_in_plain_words_that_the_model_gave_no_answer_and_the_log_why(
-    failure: Exception, why: str, sandbox: MontySandbox
+    failure: Exception, why: str
 ) -> None:
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
-    async with talking(worker, FailingModel(failure), sandbox) as talk:
+    async with talking(worker, FailingModel(failure)) as talk:
         told = (
             f"⚠️ I cannot continue: {why}. Your message is kept. "
             "Write to me again, and I will try once more. /new starts another conversation."
@@ -105,15 +104,15 @@ async def test_people_are_told_in_plain_words_that_the_model_gave_no_answer_and_
         assert [failed.data["error"] for failed in talk.named("llm.failed")] == [f"{type(failure).__name__}: {failure}"]
 
 
-async def test_a_question_that_no_talk_answers_is_told_as_that(sandbox: MontySandbox) -> None:
+async def test_a_question_that_no_talk_answers_is_told_as_that() -> None:
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
     fault = "No talk answers this question of Worker: “Work?”."
-    async with talking(worker, FailingModel(UnscriptedQuestion(fault)), sandbox) as talk:
+    async with talking(worker, FailingModel(UnscriptedQuestion(fault))) as talk:
         told = f"⚠️ {fault} Write its answer in the talk file, then write to me again. Your message is kept."
         assert await talk.say("go") == [told]
 
 
-async def test_plain_words_go_to_who_asked_and_not_to_who_could_not_answer_a_mention(sandbox: MontySandbox) -> None:
+async def test_plain_words_go_to_who_asked_and_not_to_who_could_not_answer_a_mention() -> None:
     code = """
 async def Main():
     await Baker.Open()
@@ -123,7 +122,7 @@ async def Main():
     guide = agent("Guide", python("Main", trigger="BGN When program starts"), code=code)
     baker = agent("Baker", python("Open", public=True), llm("Bake", "01:QUE Bake"), code="async def Open(): pass")
     model = FailingModel(NoModelSet("set PARLEY_MODEL"))
-    async with talking(program(guide, baker), model, sandbox) as talk:
+    async with talking(program(guide, baker), model) as talk:
         await talk.say("go")
         (failed,) = await talk.say("@Baker can you review?")
         assert "I cannot continue" in failed
@@ -134,9 +133,9 @@ async def Main():
         assert (await talk.say("left"))[:1] == ["you chose Left"]
 
 
-async def test_a_session_that_fails_again_and_again_is_given_up_and_says_so(sandbox: MontySandbox) -> None:
+async def test_a_session_that_fails_again_and_again_is_given_up_and_says_so() -> None:
     broken = program(agent("Main", python("Main", trigger="BGN When program starts"), code="x = 1 / 0\n"))
-    async with talking(broken, Model(), sandbox) as talk:
+    async with talking(broken, Model()) as talk:
         talk.post("go")
         await talk.until(lambda: any(GIVEN_UP in text for text in talk.chat))
         failures = len(talk.named("session.failed"))
@@ -157,10 +156,10 @@ class CountingDesk:
         return ReportReference(1, len(self.taken))
 
 
-async def test_a_message_that_is_put_aside_for_failing_again_and_again_is_reported(sandbox: MontySandbox) -> None:
+async def test_a_message_that_is_put_aside_for_failing_again_and_again_is_reported() -> None:
     broken = program(agent("Main", python("Main", trigger="BGN When program starts"), code="x = 1 / 0\n"))
     desk = CountingDesk()
-    async with talking(broken, Model(), sandbox, features=[NodeReports(desk)]) as talk:
+    async with talking(broken, Model(), features=[NodeReports(desk)]) as talk:
         talk.post("go")
         await talk.until(lambda: bool(desk.taken) and any(GIVEN_UP in text for text in talk.chat))
         (failure,) = desk.taken
@@ -168,9 +167,7 @@ async def test_a_message_that_is_put_aside_for_failing_again_and_again_is_report
         assert [entry.event.text for entry in talk.world.discarded] == ["go"]
 
 
-async def test_a_failure_that_nobody_catches_is_reported_with_its_place_and_one_that_is_caught_is_not(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_failure_that_nobody_catches_is_reported_with_its_place_and_one_that_is_caught_is_not() -> None:
     code = """
 async def Main():
     try:
@@ -186,7 +183,7 @@ async def Weigh(grams):
         agent("Cook", python("Main", trigger="BGN When program starts"), python("Weigh", "grams"), code=code)
     )
     desk = CountingDesk()
-    async with talking(made, Model(), sandbox, features=[NodeReports(desk)]) as talk:
+    async with talking(made, Model(), features=[NodeReports(desk)]) as talk:
         await talk.say("go")
         await talk.until(lambda: bool(talk.facts("reported")))
         (failure,) = desk.taken
@@ -251,9 +248,9 @@ async def orders(talk: Talk, playbook: str, arguments: dict[str, object], event:
 
 
 @pytest.mark.parametrize("event", ["", "oven.cold"])
-async def test_a_failed_task_of_a_client_is_reported_with_its_type_and_place(event: str, sandbox: MontySandbox) -> None:
+async def test_a_failed_task_of_a_client_is_reported_with_its_type_and_place(event: str) -> None:
     desk = Desk()
-    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
+    async with talking(bakery("    pass"), Model(), tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
         over = await orders(talk, "Bake", {}, event)
         await talk.until(lambda: bool(desk.taken))
     assert (over.error, over.error_type) == ("oven 3 has 20 degrees", "OvenCold")
@@ -261,9 +258,9 @@ async def test_a_failed_task_of_a_client_is_reported_with_its_type_and_place(eve
     assert desk.seen == [AT_HEAT]
 
 
-async def test_a_client_s_task_that_ran_out_of_time_is_reported_where_it_was(sandbox: MontySandbox) -> None:
+async def test_a_client_s_task_that_ran_out_of_time_is_reported_where_it_was() -> None:
     desk = Desk()
-    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
+    async with talking(bakery("    pass"), Model(), tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
         over = await orders(talk, "Wait", {})
         await talk.until(lambda: bool(desk.taken))
     assert (over.error_type, str(over.raised_at)) == ("TaskLate", "Baker: Wait")
@@ -272,10 +269,10 @@ async def test_a_client_s_task_that_ran_out_of_time_is_reported_where_it_was(san
 
 @pytest.mark.parametrize(("event", "reports"), [("", []), ("oven.cold", [("Baker", "Bake", "PlaybookError")])])
 async def test_a_rejected_task_is_reported_where_no_client_hears_of_it(
-    event: str, reports: list[tuple[str, str, str]], sandbox: MontySandbox
+    event: str, reports: list[tuple[str, str, str]]
 ) -> None:
     desk = Desk()
-    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
+    async with talking(bakery("    pass"), Model(), tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
         over = await orders(talk, "Bake", {"cake": "of carrots"}, event)
         await talk.until(lambda: len(desk.taken) == len(reports))
     assert over.status == "rejected"
@@ -308,12 +305,10 @@ async def test_a_rejected_task_is_reported_where_no_client_hears_of_it(
     ],
 )
 async def test_an_agent_s_task_is_reported_unless_its_orderer_catches_the_failure(
-    main: str, reports: list[tuple[str, str, str]], sandbox: MontySandbox
+    main: str, reports: list[tuple[str, str, str]]
 ) -> None:
     desk = Desk()
-    async with talking(
-        bakery(main), Model(), sandbox, tasks=TaskLimits(at_once=2), features=[NodeReports(desk)]
-    ) as talk:
+    async with talking(bakery(main), Model(), tasks=TaskLimits(at_once=2), features=[NodeReports(desk)]) as talk:
         await talk.say("hi")
         await talk.settled()
         shown = talk.chat
@@ -321,16 +316,14 @@ async def test_an_agent_s_task_is_reported_unless_its_orderer_catches_the_failur
     assert reports or shown[-1] == "done"
 
 
-async def test_a_playbook_that_cannot_begin_and_one_that_a_trigger_starts_are_reported(sandbox: MontySandbox) -> None:
+async def test_a_playbook_that_cannot_begin_and_one_that_a_trigger_starts_are_reported() -> None:
     code = "async def Main():\n    await Say('user', 'done')\n\nasync def Dust():\n    raise OSError('no cloth')\n"
     dust = python("Dust", trigger="CND Before calling Main")
     greet = python("Greet", "name", trigger="BGN When program starts")
     main = python("Main", trigger="BGN When program starts")
     desk = Desk()
     made = program(agent("Main", main, dust, greet, code=code + "\nasync def Greet(name):\n    pass\n"))
-    async with talking(
-        made, Model(), sandbox, tasks=TaskLimits(), features=[NodeReports(desk)], world=World(())
-    ) as talk:
+    async with talking(made, Model(), tasks=TaskLimits(), features=[NodeReports(desk)], world=World(())) as talk:
         await talk.say("hi")
         await talk.until(lambda: len(desk.taken) == 2)
     assert desk.seen == [("Main", "Dust", "OSError"), ("Main", "Greet", "PlaybookError")]

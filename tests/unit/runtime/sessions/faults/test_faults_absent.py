@@ -18,7 +18,6 @@ from runtime.core.ids import StreamId
 from runtime.core.message import Message, StreamChunk, StreamComplete, StreamStart
 from runtime.events.happening import BusEvent
 from runtime.events.talk import ChannelCreated
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, block, talking
@@ -56,16 +55,14 @@ class Watcher:
 
 
 @pytest.mark.parametrize("target", ["Nobody", "agent 4711", "meeting 100", "meeting", ""])
-async def test_a_message_to_an_unknown_receiver_is_an_error_that_names_the_known(
-    target: str, sandbox: MontySandbox
-) -> None:
+async def test_a_message_to_an_unknown_receiver_is_an_error_that_names_the_known(target: str) -> None:
     code = f"""
     try:
         await Say({target!r}, "hello?")
     except Exception as error:
         await Say("user", f"{{type(error).__name__}}: {{error}}")
 """
-    async with talking(main(code), Model(), sandbox) as talk:
+    async with talking(main(code), Model()) as talk:
         (said,) = await talk.say("go")
         assert said.startswith("UnknownTarget: ")
         assert talk.facts("in") == []
@@ -85,28 +82,28 @@ async def test_a_full_queue_refuses_the_new_and_keeps_the_old() -> None:
 
 
 @pytest.mark.parametrize("text", ["<eom>", "please say <eom> twice: <eom>", "", "\u0000 ünï 👋"])
-async def test_what_a_person_writes_arrives_whole_whatever_it_is(text: str, sandbox: MontySandbox) -> None:
+async def test_what_a_person_writes_arrives_whole_whatever_it_is(text: str) -> None:
     code = """
     await Say("user", "well?")
     for message in await WaitForMessage("user"):
         await Say("user", repr(message["text"]))
 """
-    async with talking(main(code), Model(), sandbox) as talk:
+    async with talking(main(code), Model()) as talk:
         await talk.say("go")
         assert await talk.say(text) == [repr(text)]
 
 
-async def test_a_message_to_oneself_is_delivered_once(sandbox: MontySandbox) -> None:
+async def test_a_message_to_oneself_is_delivered_once() -> None:
     code = """
     await Say("agent 1000", "note to self")
     heard = [message["text"] for message in await WaitForMessage("agent 1000")]
     await Say("user", f"{heard} {await WaitForMessage('agent 1000', 1)}")
 """
-    async with talking(main(code), Model(), sandbox) as talk:
+    async with talking(main(code), Model()) as talk:
         assert await talk.say("go") == ["['note to self'] None"]
 
 
-async def test_after_a_streamed_sentence_the_next_ones_arrive_too(sandbox: MontySandbox) -> None:
+async def test_after_a_streamed_sentence_the_next_ones_arrive_too() -> None:
     """Also one with a placeholder, and one to an agent; escapes and quotes are Python's."""
     playbook = llm("Main", "01:QUE Say", "02:QUE Say; YLD for user", begins=True)
     model = Model(
@@ -121,7 +118,7 @@ async def test_after_a_streamed_sentence_the_next_ones_arrive_too(sandbox: Monty
             'await Yld("user")',
         )
     )
-    async with talking(program(agent("Lead", playbook)), model, sandbox) as talk:
+    async with talking(program(agent("Lead", playbook)), model) as talk:
         assert await talk.say("go") == ['first…\nwith "quotes")', "second 2", "fourth"]
         assert "third" in [data["message"]["text"] for data in talk.facts("in")]  # type: ignore[index]
 
@@ -159,11 +156,11 @@ def test_a_message_cannot_be_changed() -> None:
         message.content = "never said"  # type: ignore[misc]
 
 
-async def test_a_sentence_is_seen_while_it_is_written(sandbox: MontySandbox) -> None:
+async def test_a_sentence_is_seen_while_it_is_written() -> None:
     playbook = llm("Main", "01:QUE Say; YLD for user", begins=True)
     text = "A sentence of some fifty characters, no more, no less."
     model = Model(block('await Step("Main:01:QUE")', f'await Say("user", "{text}")', 'await Yld("user")'))
-    async with talking(program(agent("Lead", playbook)), model, sandbox) as talk:
+    async with talking(program(agent("Lead", playbook)), model) as talk:
         assert await talk.say("go") == [text]
         seen = talk.world.chat[0].texts
     assert len(seen) >= 4
@@ -185,7 +182,7 @@ class CountingClock(TurboClock):
         await super().sleep_until(monotonic_s)
 
 
-async def test_agents_that_wait_and_a_program_that_ends_look_at_no_clock(sandbox: MontySandbox) -> None:
+async def test_agents_that_wait_and_a_program_that_ends_look_at_no_clock() -> None:
     world = World(())
     world.clock = clock = CountingClock()
     listens = "async def Listen():\n    await WaitForMessage('agent 1000')\n"
@@ -194,7 +191,7 @@ async def test_agents_that_wait_and_a_program_that_ends_look_at_no_clock(sandbox
     ]
     code = 'await Say("user", "here")\n    await WaitForMessage("user")\n    await EndProgram()'
     made = program(agent("Lead", MAIN, code=f"async def Main():\n    {code}"), *helpers)
-    async with talking(made, Model(), sandbox, world=world) as talk:
+    async with talking(made, Model(), world=world) as talk:
         assert await talk.say("go") == ["here"]
         for _ in range(500):
             await asyncio.sleep(0)

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Fact
@@ -47,19 +46,19 @@ class Locked(World):
             yield Fact(fact.tape, fact.seq, UNREADABLE, fact.at, why) if session in self.locked else fact
 
 
-async def counted(sandbox: MontySandbox) -> Locked:
+async def counted() -> Locked:
     """A conversation that has counted to one, and rests."""
     world = Locked()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         await talk.say("hi")
         await talk.say("one")
     return world
 
 
-async def test_who_writes_is_told_and_heard_when_the_key_is_back(sandbox: MontySandbox) -> None:
-    world = await counted(sandbox)
+async def test_who_writes_is_told_and_heard_when_the_key_is_back() -> None:
+    world = await counted()
     world.lock_all()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         assert await talk.say("two") == [LOCKED]
         await talk.rested()
         assert await talk.say("three") == [LOCKED]
@@ -67,23 +66,23 @@ async def test_who_writes_is_told_and_heard_when_the_key_is_back(sandbox: MontyS
     assert world.written_while_locked == []
     assert [entry.event.text for entry in world.discarded] == ["two", "three"]
     world.locked = frozenset()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         assert await talk.say("four") == ["2: four"]
 
 
-async def test_who_begins_anew_needs_no_key(sandbox: MontySandbox) -> None:
-    world = await counted(sandbox)
+async def test_who_begins_anew_needs_no_key() -> None:
+    world = await counted()
     world.lock_all()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         assert await talk.say("two") == [LOCKED]
         await talk.say("", kind="new")
         assert await talk.say("three") == ["1: three"]
     assert world.written_while_locked == []
 
 
-async def test_an_event_that_cannot_be_opened_is_put_aside_and_the_conversation_goes_on(sandbox: MontySandbox) -> None:
+async def test_an_event_that_cannot_be_opened_is_put_aside_and_the_conversation_goes_on() -> None:
     world = Locked()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         await talk.say("hi")
         await talk.say("one")
         talk.post("The key 00000000 is missing.", kind="locked")
@@ -93,10 +92,10 @@ async def test_an_event_that_cannot_be_opened_is_put_aside_and_the_conversation_
     assert [entry.event.kind for entry in world.discarded] == ["locked"]
 
 
-async def test_other_conversations_go_on(sandbox: MontySandbox) -> None:
-    world, elsewhere = await counted(sandbox), Address("test", "2")
+async def test_other_conversations_go_on() -> None:
+    world, elsewhere = await counted(), Address("test", "2")
     world.lock_all()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         assert await talk.say("two") == [LOCKED]
         await talk.say("hi", at=elsewhere)
         assert await talk.say("three", at=elsewhere) == ["1: three"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.errors import StorageUnavailable
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import Commit
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, talking
@@ -31,8 +30,8 @@ class Losing(World):
 
 
 @pytest.mark.parametrize("applied", [True, False])
-async def test_a_message_is_taken_once(applied: bool, sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox, world=Losing("2", applied=applied)) as talk:
+async def test_a_message_is_taken_once(applied: bool) -> None:
+    async with talking(counter(), Model(), world=Losing("2", applied=applied)) as talk:
         await talk.say("hi")
         assert await talk.say("one") == ["1: one"]
         assert await talk.say("two") == ["2: two"]
@@ -41,8 +40,8 @@ async def test_a_message_is_taken_once(applied: bool, sandbox: MontySandbox) -> 
 
 
 @pytest.mark.parametrize("applied", [True, False])
-async def test_the_message_that_begins_a_session_begins_one(applied: bool, sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox, world=Losing("1", applied=applied)) as talk:
+async def test_the_message_that_begins_a_session_begins_one(applied: bool) -> None:
+    async with talking(counter(), Model(), world=Losing("1", applied=applied)) as talk:
         await talk.say("hi")
         assert await talk.say("one") == ["1: one"]
         assert len(talk.world._records) == 1
@@ -50,8 +49,8 @@ async def test_the_message_that_begins_a_session_begins_one(applied: bool, sandb
 
 
 @pytest.mark.parametrize("applied", [True, False])
-async def test_an_exchange_is_undone_once(applied: bool, sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox, world=Losing("4", applied=applied)) as talk:
+async def test_an_exchange_is_undone_once(applied: bool) -> None:
+    async with talking(counter(), Model(), world=Losing("4", applied=applied)) as talk:
         await talk.say("hi")
         await talk.say("one")
         await talk.say("two")
@@ -60,8 +59,8 @@ async def test_an_exchange_is_undone_once(applied: bool, sandbox: MontySandbox) 
 
 
 @pytest.mark.parametrize("applied", [True, False])
-async def test_a_new_session_is_begun_once(applied: bool, sandbox: MontySandbox) -> None:
-    async with talking(counter(), Model(), sandbox, world=Losing("3", applied=applied)) as talk:
+async def test_a_new_session_is_begun_once(applied: bool) -> None:
+    async with talking(counter(), Model(), world=Losing("3", applied=applied)) as talk:
         await talk.say("hi")
         await talk.say("one")
         await talk.say("", kind="new")

@@ -11,7 +11,6 @@ import anyio
 
 from runtime.core.address import TASK_PLATFORM, Address
 from runtime.core.ids import SessionId
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.registry import AT_ONCE, LONGEST_S, Comebacks
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
@@ -127,10 +126,10 @@ def halves() -> list[Reply]:
     return [Reply("```python\n" + "# words\n" * 10, gate=anyio.Event()) for _ in CROWD]
 
 
-async def cut_off(world: Slow, sandbox: MontySandbox) -> dict[str, SessionId]:
+async def cut_off(world: Slow) -> dict[str, SessionId]:
     """Half an answer in each conversation of the crowd; the sessions by conversation."""
     model = Model(*halves())
-    async with talking(WRITES, model, sandbox, world=world) as talk:
+    async with talking(WRITES, model, world=world) as talk:
         for address in CROWD:
             talk.post("hello", at=address)
         await talk.settled()
@@ -144,10 +143,10 @@ def restored(talk: Talk) -> int:
     return len(talk.named("session.restored"))
 
 
-async def test_half_answers_come_back_a_few_at_a_time_until_all_are_there(sandbox: MontySandbox) -> None:
-    await cut_off(world := Slow(), sandbox)
+async def test_half_answers_come_back_a_few_at_a_time_until_all_are_there() -> None:
+    await cut_off(world := Slow())
     world.gate = anyio.Event()
-    async with talking(WRITES, Model(*halves()), sandbox, world=world) as talk:
+    async with talking(WRITES, Model(*halves()), world=world) as talk:
         await anyio.wait_all_tasks_blocked()
         assert len(world.asked) == AT_ONCE
         assert len(talk.registry) == len(CROWD)
@@ -156,10 +155,10 @@ async def test_half_answers_come_back_a_few_at_a_time_until_all_are_there(sandbo
         await talk.until(lambda: restored(talk) == len(CROWD))
 
 
-async def test_who_writes_while_half_answers_come_back_does_not_wait_for_them(sandbox: MontySandbox) -> None:
-    sessions = await cut_off(world := Slow(), sandbox)
+async def test_who_writes_while_half_answers_come_back_does_not_wait_for_them() -> None:
+    sessions = await cut_off(world := Slow())
     world.gate = anyio.Event()
-    async with talking(WRITES, Model(*halves()), sandbox, world=world) as talk:
+    async with talking(WRITES, Model(*halves()), world=world) as talk:
         await anyio.wait_all_tasks_blocked()
         last = next(address for address in reversed(CROWD) if sessions[address.key] not in world.asked)
         talk.post("are you there?", at=last)

@@ -38,10 +38,8 @@ ROOMS = [Address("test", f"room {number}") for number in range(20)]
 GREETING = block('await Step("Main:01:QUE")', 'await Say("user", "Hello to you!")', 'await Yld("user")')
 
 
-async def test_of_sessions_that_rest_only_so_many_stay_in_memory_and_all_go_on_when_spoken_to(
-    sandbox: MontySandbox,
-) -> None:
-    async with talking(echo(), Model(), sandbox, resting=RestingSessions(3)) as talk:
+async def test_of_sessions_that_rest_only_so_many_stay_in_memory_and_all_go_on_when_spoken_to() -> None:
+    async with talking(echo(), Model(), resting=RestingSessions(3)) as talk:
         for text in ("hello", "one", "two"):
             for room in ROOMS:
                 await talk.say(text, at=room)
@@ -51,8 +49,8 @@ async def test_of_sessions_that_rest_only_so_many_stay_in_memory_and_all_go_on_w
         assert not talk.world.waiting
 
 
-async def test_who_was_spoken_to_last_is_still_in_memory(sandbox: MontySandbox) -> None:
-    async with talking(echo(), Model(), sandbox, resting=RestingSessions(2)) as talk:
+async def test_who_was_spoken_to_last_is_still_in_memory() -> None:
+    async with talking(echo(), Model(), resting=RestingSessions(2)) as talk:
         for room in (0, 1, 0, 2):
             await talk.say("hello", at=ROOMS[room])
         await talk.until(lambda: len(talk.registry) == 2)
@@ -60,12 +58,12 @@ async def test_who_was_spoken_to_last_is_still_in_memory(sandbox: MontySandbox) 
         assert rested.data["conversation"] == ROOMS[1].key
 
 
-async def test_a_session_at_work_does_not_leave_memory_for_others_that_rest(sandbox: MontySandbox) -> None:
+async def test_a_session_at_work_does_not_leave_memory_for_others_that_rest() -> None:
     gate = anyio.Event()
     model = Model(Reply(GREETING.text, gate=gate), GREETING, GREETING, GREETING)
     greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
     resting = RestingSessions(1)
-    async with talking(greeter, model, sandbox, resting=resting) as talk:
+    async with talking(greeter, model, resting=resting) as talk:
         talk.post("hi", at=ROOMS[0])
         await model.writing.wait()
         for room in ROOMS[1:4]:
@@ -79,9 +77,9 @@ async def test_a_session_at_work_does_not_leave_memory_for_others_that_rest(sand
         assert len(resting) == 1
 
 
-async def test_a_session_that_has_left_memory_is_forgotten_here_too(sandbox: MontySandbox) -> None:
+async def test_a_session_that_has_left_memory_is_forgotten_here_too() -> None:
     resting = RestingSessions(idle_s=0.001)
-    async with talking(echo(), Model(), sandbox, resting=resting) as talk:
+    async with talking(echo(), Model(), resting=resting) as talk:
         await talk.say("hello")
         await talk.rested()
         assert len(resting) == 0
@@ -92,10 +90,10 @@ def shapes() -> int:
     return sum(isinstance(one, CallShape) for one in gc.get_objects())
 
 
-async def test_a_resting_session_has_two_tasks_and_shares_what_every_program_may_call(sandbox: MontySandbox) -> None:
+async def test_a_resting_session_has_two_tasks_and_shares_what_every_program_may_call() -> None:
     model = Model(*[GREETING] * len(ROOMS))
     greeter = program(agent("Main", llm("Main", "01:QUE Greet", "02:YLD for user", begins=True)))
-    async with talking(greeter, model, sandbox) as talk:
+    async with talking(greeter, model) as talk:
         await talk.say("hi", at=ROOMS[0])
         tasks, objects = len(asyncio.all_tasks()), shapes()
         for room in ROOMS[1:]:
@@ -142,15 +140,15 @@ class Cold(World):
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-async def test_whose_past_cannot_be_had_is_told_and_heard_when_it_can(in_memory: bool, sandbox: MontySandbox) -> None:
+async def test_whose_past_cannot_be_had_is_told_and_heard_when_it_can(in_memory: bool) -> None:
     world = Cold()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         await talk.say("hi")
         await talk.say("one")
         world.put_all_away()
         if in_memory:
             assert await talk.say("two") == [AWAY]
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         assert await talk.say("three") == [AWAY]
         await talk.rested()
         assert await talk.say("", kind="undo") == [AWAY]
@@ -160,9 +158,9 @@ async def test_whose_past_cannot_be_had_is_told_and_heard_when_it_can(in_memory:
     assert [entry.event.text for entry in world.discarded] == ["two"] * in_memory + ["three", ""]
 
 
-async def test_who_begins_anew_needs_no_archive(sandbox: MontySandbox) -> None:
+async def test_who_begins_anew_needs_no_archive() -> None:
     world = Cold()
-    async with talking(counter(), Model(), sandbox, world=world) as talk:
+    async with talking(counter(), Model(), world=world) as talk:
         await talk.say("hi")
         await talk.say("one")
         world.put_all_away()

@@ -44,12 +44,10 @@ await WaitForMessage("user")
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(20, True), (7200, False)])
-async def test_people_see_an_agent_at_work_in_a_short_sleep_and_not_in_a_long_one(
-    seconds: int, shown: bool, sandbox: MontySandbox
-) -> None:
+async def test_people_see_an_agent_at_work_in_a_short_sleep_and_not_in_a_long_one(seconds: int, shown: bool) -> None:
     world = World(())
     world.clock = FakeClock()  # type: ignore[assignment]
-    async with talking(sleeper(f"await Sleep({seconds})"), Model(), sandbox, world=world) as talk:
+    async with talking(sleeper(f"await Sleep({seconds})"), Model(), world=world) as talk:
         talk.post("go")
         await talk.until(lambda: any(fact.kind == "wait" for fact in world.facts))
         await talk.settled()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from runtime.language.program import AgentKind, AgentSpec, Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
@@ -38,9 +37,9 @@ async def Main():
 """
 
 
-async def test_a_person_is_who_the_program_says_by_id_before_anybody_by_name(sandbox: MontySandbox) -> None:
+async def test_a_person_is_who_the_program_says_by_id_before_anybody_by_name() -> None:
     people = human("Alice", person=["test:Zoe", "web:zoe"]), human("Bob")
-    async with talking(with_people(ECHO, *people), Model(), sandbox) as talk:
+    async with talking(with_people(ECHO, *people), Model()) as talk:
         await talk.say("go", name="Alice")
         assert await talk.say("hi", name="Alice") == ["Alice (1) (Human): hi"]
         assert await talk.say("hi", name="Zoe") == ["Alice (Alice): hi"]
@@ -48,9 +47,9 @@ async def test_a_person_is_who_the_program_says_by_id_before_anybody_by_name(san
     assert bound(talk) == [{"id": "test:Zoe", "human": "Alice"}]
 
 
-async def test_a_person_who_shows_the_name_of_a_declared_human_is_them(sandbox: MontySandbox) -> None:
+async def test_a_person_who_shows_the_name_of_a_declared_human_is_them() -> None:
     people = human("Alice", name="Alice Liddell"), human("Bob")
-    async with talking(with_people(ECHO, *people), Model(), sandbox) as talk:
+    async with talking(with_people(ECHO, *people), Model()) as talk:
         await talk.say("go", name="Zoe")
         assert await talk.say("hi", name="alice liddell") == ["Alice (Alice): hi"]
         assert await talk.say("hi", name="BOB") == ["Bob (Bob): hi"]
@@ -58,24 +57,24 @@ async def test_a_person_who_shows_the_name_of_a_declared_human_is_them(sandbox: 
     assert bound(talk) == [{"id": "test:alice liddell", "human": "Alice"}, {"id": "test:BOB", "human": "Bob"}]
 
 
-async def test_the_only_declared_human_is_whoever_talks_first(sandbox: MontySandbox) -> None:
-    async with talking(with_people(ECHO, human("Alice")), Model(), sandbox) as talk:
+async def test_the_only_declared_human_is_whoever_talks_first() -> None:
+    async with talking(with_people(ECHO, human("Alice")), Model()) as talk:
         await talk.say("go", name="Zoe")
         assert await talk.say("hi", name="Zoe") == ["Alice (Alice): hi"]
         assert await talk.say("hi", name="Alice") == ["Alice (2) (Human): hi"]
 
 
-async def test_the_only_declared_human_with_an_id_is_nobody_else(sandbox: MontySandbox) -> None:
-    async with talking(with_people(ECHO, human("Alice", person="test:Zoe")), Model(), sandbox) as talk:
+async def test_the_only_declared_human_with_an_id_is_nobody_else() -> None:
+    async with talking(with_people(ECHO, human("Alice", person="test:Zoe")), Model()) as talk:
         await talk.say("go", name="Alice")
         assert bound(talk) == []
         await talk.say("hi", name="Zoe")
     assert bound(talk) == [{"id": "test:Zoe", "human": "Alice"}]
 
 
-async def test_somebody_says_who_they_are_once_and_nobody_else_may(sandbox: MontySandbox) -> None:
+async def test_somebody_says_who_they_are_once_and_nobody_else_may() -> None:
     people = human("Alice"), human("Bob"), human("Carol", person="test:Carol")
-    async with talking(with_people(ECHO, *people), Model(), sandbox) as talk:
+    async with talking(with_people(ECHO, *people), Model()) as talk:
         await talk.say("go", name="Zoe")
         assert await talk.say("alice", kind="iam", name="Zoe") == ["Zoe is Alice here."]
         assert await talk.say("Alice", kind="iam", name="Zoe") == ["Zoe is Alice here."]
@@ -88,8 +87,8 @@ async def test_somebody_says_who_they_are_once_and_nobody_else_may(sandbox: Mont
         assert await talk.say("hi", name="Zoe") == ["Bob (Bob): hi"]
 
 
-async def test_a_program_without_people_names_nobody(sandbox: MontySandbox) -> None:
-    async with talking(with_people(ECHO), Model(), sandbox) as talk:
+async def test_a_program_without_people_names_nobody() -> None:
+    async with talking(with_people(ECHO), Model()) as talk:
         await talk.say("go")
         answer = "The program names no people, so you take part under your own name."
         assert await talk.say("Alice", kind="iam") == [answer]
@@ -108,8 +107,8 @@ async def Main():
 
 
 @pytest.mark.parametrize("words", ["user", "USER", "human", "Human", "Alice", "alice", "Bo", "bo", "test:Bo", "@Bo"])
-async def test_people_are_spoken_to_by_these_words(words: str, sandbox: MontySandbox) -> None:
-    async with talking(with_people(SAYS, human("Alice")), Model(), sandbox) as talk:
+async def test_people_are_spoken_to_by_these_words(words: str) -> None:
+    async with talking(with_people(SAYS, human("Alice")), Model()) as talk:
         await talk.say("go", name="Ada")
         await talk.say("user", name="Bo")
         assert await talk.say(words, name="Bo") == ["psst"]
@@ -129,9 +128,9 @@ async def test_people_are_spoken_to_by_these_words(words: str, sandbox: MontySan
         ("", "nobody called '' can be spoken to"),
     ],
 )
-async def test_nothing_falls_back_to_somebody_else(words: str, known: str, sandbox: MontySandbox) -> None:
+async def test_nothing_falls_back_to_somebody_else(words: str, known: str) -> None:
     people = human("Alice", person="test:Ada"), human("Bob", person="test:Bob")
-    async with talking(with_people(SAYS, *people), Model(), sandbox) as talk:
+    async with talking(with_people(SAYS, *people), Model()) as talk:
         await talk.say("go", name="Ada")
         await talk.say("user", name="Bo")
         [said] = await talk.say(words, name="Bo")
@@ -139,8 +138,8 @@ async def test_nothing_falls_back_to_somebody_else(words: str, known: str, sandb
     assert known in said
 
 
-async def test_a_name_that_several_people_show_means_who_did_so_first(sandbox: MontySandbox) -> None:
-    async with talking(with_people(SAYS), Model(), sandbox) as talk:
+async def test_a_name_that_several_people_show_means_who_did_so_first() -> None:
+    async with talking(with_people(SAYS), Model()) as talk:
         await talk.say("go", name="Ada")
         await talk.say("user", name="ADA")
         await talk.say("Ada", name="ADA")
@@ -166,9 +165,9 @@ async def Main():
 """
 
 
-async def test_only_the_words_of_a_named_human_end_a_wait_for_them(sandbox: MontySandbox) -> None:
+async def test_only_the_words_of_a_named_human_end_a_wait_for_them() -> None:
     people = human("Alice"), human("Bob")
-    async with talking(with_people(asking("Alice"), *people), Model(), sandbox) as talk:
+    async with talking(with_people(asking("Alice"), *people), Model()) as talk:
         await talk.say("go", name="Bob")
         await waits(talk, "one", "Bob")
         talk.post("two", name="Alice")
@@ -178,7 +177,7 @@ async def test_only_the_words_of_a_named_human_end_a_wait_for_them(sandbox: Mont
         await talk.until(lambda: talk.chat == ["heard two", "heard four"])
 
 
-async def test_user_is_the_person_who_was_spoken_to_last_else_anybody(sandbox: MontySandbox) -> None:
+async def test_user_is_the_person_who_was_spoken_to_last_else_anybody() -> None:
     code = """
 async def Main():
     await WaitForMessage("user")
@@ -187,7 +186,7 @@ async def Main():
         for message in await WaitForMessage("user"):
             await Say("user" if target == "user" else "Bo", message["name"])
 """
-    async with talking(with_people(code), Model(), sandbox) as talk:
+    async with talking(with_people(code), Model()) as talk:
         await talk.say("go", name="Ada")
         await talk.say("hi", name="Bo")
         await waits(talk, "me", "Ada")
@@ -195,12 +194,12 @@ async def Main():
         await talk.until(lambda: talk.chat == ["you?", "Bo", "you?", "Ada"])
 
 
-async def test_a_model_waits_for_a_named_human_and_for_who_was_spoken_to_last(sandbox: MontySandbox) -> None:
+async def test_a_model_waits_for_a_named_human_and_for_who_was_spoken_to_last() -> None:
     clerk = agent("Clerk", llm("Main", "01:QUE Ask Bob", "02:YLD for Bob", "03:YLD for user", begins=True))
     first = block('await Step("Main:01:QUE")', 'await Step("Main:02:YLD")', 'await Yld("agent Bob")')
     asks = block('await Step("Main:03:YLD")', 'await Say("Bob", "And now?")', 'await Yld("user")')
     model = Model(first, asks, block('await Say("user", "Fine.")', 'await Yld("user")'))
-    async with talking(program(clerk, human("Alice"), human("Bob")), model, sandbox) as talk:
+    async with talking(program(clerk, human("Alice"), human("Bob")), model) as talk:
         assert await talk.say("go", name="Alice") == []
         await waits(talk, "me?", "Alice")
         talk.post("here", name="Bob")
@@ -213,7 +212,7 @@ async def test_a_model_waits_for_a_named_human_and_for_who_was_spoken_to_last(sa
     assert "Message from Bob (user): then" in model.told(2)
 
 
-async def test_agent_is_never_a_human(sandbox: MontySandbox) -> None:
+async def test_agent_is_never_a_human() -> None:
     code = """
 async def Main():
     await Say("user", "hello")
@@ -222,7 +221,7 @@ async def Main():
     except Exception as error:
         await Say("user", str(error))
 """
-    async with talking(with_people(code, human("Alice")), Model(), sandbox) as talk:
+    async with talking(with_people(code, human("Alice")), Model()) as talk:
         said = await talk.say("go")
     assert said == [
         "hello",
@@ -230,12 +229,12 @@ async def Main():
     ]
 
 
-async def test_a_model_knows_the_people_of_its_program_and_who_said_what(sandbox: MontySandbox) -> None:
+async def test_a_model_knows_the_people_of_its_program_and_who_said_what() -> None:
     clerk = agent("Clerk", llm("Main", "01:QUE Listen", begins=True))
     alice = AgentSpec("Alice", AgentKind.HUMAN, SPAN, "Decides in the end.", {})
     listens = block('await Step("Main:01:QUE")', 'await Yld("user")')
     model = Model(listens, block('await Yld("user")'), block('await Yld("user")'))
-    async with talking(program(clerk, alice, human("Bob")), model, sandbox) as talk:
+    async with talking(program(clerk, alice, human("Bob")), model) as talk:
         await talk.say("go", name="alice")
         await talk.say("Yes.", name="alice")
         await talk.say("No.", name="Cy")
@@ -246,12 +245,12 @@ async def test_a_model_knows_the_people_of_its_program_and_who_said_what(sandbox
     assert "People here: Alice (shown as alice), Cy" in model.told(2)
 
 
-async def test_say_with_one_argument_is_refused_and_the_right_form_shown(sandbox: MontySandbox) -> None:
+async def test_say_with_one_argument_is_refused_and_the_right_form_shown() -> None:
     clerk = agent("Clerk", llm("Main", "01:QUE Say", begins=True))
     wrong = block('await Step("Main:01:QUE")', 'await Say("Hello!")', 'await Yld("user")')
     right = block("# resume: 1", 'await Say("user", "Hello!")', 'await Yld("user")')
     model = Model(wrong, right)
-    async with talking(program(clerk), model, sandbox) as talk:
+    async with talking(program(clerk), model) as talk:
         assert await talk.say("go") == ["Hello!"]
     assert 'Say needs \'message\'; it is called as Say("user", "the text")' in model.told(1)
     code = """
@@ -261,16 +260,16 @@ async def Main():
     except PlaybookError as error:
         await Say("user", str(error))
 """
-    async with talking(with_people(code), Model(), sandbox) as talk:
+    async with talking(with_people(code), Model()) as talk:
         assert await talk.say("go") == ['Say needs \'message\'; it is called as Say("user", "the text")']
 
 
-async def test_a_model_that_speaks_to_nobody_is_corrected_before_anything_is_shown(sandbox: MontySandbox) -> None:
+async def test_a_model_that_speaks_to_nobody_is_corrected_before_anything_is_shown() -> None:
     clerk = agent("Clerk", llm("Main", "01:QUE Say", begins=True))
     wrong = block('await Step("Main:01:QUE")', 'await Say("Bob", "Hello!")', 'await Yld("user")')
     right = block("# resume: 1", 'await Say("user", "Hello!")', 'await Yld("user")')
     model = Model(wrong, right)
-    async with talking(program(clerk, human("Alice"), human("Bob")), model, sandbox) as talk:
+    async with talking(program(clerk, human("Alice"), human("Bob")), model) as talk:
         assert await talk.say("go", name="Alice") == ["Hello!"]
     assert "Bob is not here yet; here are Alice" in model.told(1)
 
@@ -292,15 +291,13 @@ async def test_a_model_that_speaks_to_nobody_is_corrected_before_anything_is_sho
         ("(1)", "test:7 (2)"),
     ],
 )
-async def test_a_name_that_somebody_shows_is_one_line_and_no_agents(
-    shown: str, known: str, sandbox: MontySandbox
-) -> None:
+async def test_a_name_that_somebody_shows_is_one_line_and_no_agents(shown: str, known: str) -> None:
     code = """
 async def Main():
     while True:
         for message in await WaitForMessage("user"):
             await Say("user", f"heard {message['name']}")
 """
-    async with talking(with_people(code), Model(), sandbox) as talk:
+    async with talking(with_people(code), Model()) as talk:
         await talk.say("go", private=False)
         assert await talk.say("hi", name=shown, person_id="test:7", private=False) == [f"heard {known}"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, talking
@@ -26,32 +25,30 @@ def taxes() -> Program:
     return program(agent("Tax", main, python("LookUpTaxCodes"), code=CODE))
 
 
-async def test_a_guest_sees_that_an_agent_works_and_that_something_went_wrong(sandbox: MontySandbox) -> None:
-    async with talking(taxes(), Model(), sandbox) as talk:
+async def test_a_guest_sees_that_an_agent_works_and_that_something_went_wrong() -> None:
+    async with talking(taxes(), Model()) as talk:
         await talk.say("hi", by_guest=True)
         assert await talk.say("go", by_guest=True) == [WENT_WRONG]
         assert talk.world.typed_at
         assert not any(talk.world.doing)
 
 
-async def test_who_is_no_guest_sees_what_an_agent_does_and_what_failed(sandbox: MontySandbox) -> None:
-    async with talking(taxes(), Model(), sandbox) as talk:
+async def test_who_is_no_guest_sees_what_an_agent_does_and_what_failed() -> None:
+    async with talking(taxes(), Model()) as talk:
         await talk.say("hi")
         assert await talk.say("go") == [FAILED]
         assert "Look up tax codes" in talk.world.doing
 
 
-async def test_with_a_guest_among_them_nobody_in_the_conversation_sees_it_also_after_a_restart(
-    sandbox: MontySandbox,
-) -> None:
-    async with talking(taxes(), Model(), sandbox) as talk:
+async def test_with_a_guest_among_them_nobody_in_the_conversation_sees_it_also_after_a_restart() -> None:
+    async with talking(taxes(), Model()) as talk:
         await talk.say("hi", name="Gus", by_guest=True)
-    async with talking(taxes(), Model(), sandbox, world=talk.world) as later:
+    async with talking(taxes(), Model(), world=talk.world) as later:
         assert await later.say("go", name="Ada") == [WENT_WRONG]
 
 
-async def test_a_guest_who_becomes_a_member_sees_it(sandbox: MontySandbox) -> None:
-    async with talking(taxes(), Model(), sandbox) as talk:
+async def test_a_guest_who_becomes_a_member_sees_it() -> None:
+    async with talking(taxes(), Model()) as talk:
         await talk.say("hi", by_guest=True)
         assert await talk.say("go") == [FAILED]
 
@@ -73,12 +70,10 @@ async def Talk():
         (False, "👥 The meeting “Transport” failed: division by zero"),
     ],
 )
-async def test_a_guest_reads_of_a_failed_meeting_without_the_error(
-    guest: bool, told: str, sandbox: MontySandbox
-) -> None:
+async def test_a_guest_reads_of_a_failed_meeting_without_the_error(guest: bool, told: str) -> None:
     main = python("Main", trigger="BGN When program starts")
     talk_ = python("Talk", meeting=True, required_attendees=[], topic="Transport", show="summaries")
-    async with talking(program(agent("Host", main, talk_, code=MEETING)), Model(), sandbox) as talk:
+    async with talking(program(agent("Host", main, talk_, code=MEETING)), Model()) as talk:
         await talk.say("hi", by_guest=guest)
         seen = await talk.say("go", by_guest=guest)
         assert told in seen
@@ -92,11 +87,11 @@ async def Main():
 """
 
 
-async def test_a_guest_stays_one_in_a_copy_of_the_conversation_and_in_a_task(sandbox: MontySandbox) -> None:
+async def test_a_guest_stays_one_in_a_copy_of_the_conversation_and_in_a_task() -> None:
     main = python("Main", trigger="BGN When program starts")
     clerk = agent("Clerk", python("Look", public=True), code="async def Look():\n    return 1\n")
     made = program(agent("Tax", main, code=ORDERS), clerk)
-    async with talking(made, Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(made, Model(), tasks=TaskLimits()) as talk:
         await talk.say("hi", by_guest=True)
         await talk.say("go", by_guest=True)
         await talk.say("", kind=FORK_WANTED, by_guest=True)

@@ -10,7 +10,6 @@ from runtime.core.address import Address
 from runtime.core.quote import Quote
 from runtime.core.texts import english
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import HeldPlace
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
@@ -63,9 +62,9 @@ def said_in(talk: Talk, thread: Address) -> list[str]:
     return [seen.text for seen in talk.world.chat if seen.spec is not None and seen.spec.address == thread]
 
 
-async def test_words_in_the_thread_answer_it_and_later_ones_are_told_that_it_is_closed(sandbox: MontySandbox) -> None:
+async def test_words_in_the_thread_answer_it_and_later_ones_are_told_that_it_is_closed() -> None:
     places = MemoryPlaceStore()
-    async with talking(asking(), Model(), sandbox, places=places) as talk:
+    async with talking(asking(), Model(), places=places) as talk:
         talk.post("hi")
         thread = below(await asked(talk))
         assert thread.key in places.held
@@ -75,44 +74,42 @@ async def test_words_in_the_thread_answer_it_and_later_ones_are_told_that_it_is_
         assert await talk.say("hello") == ["heard hello"]
 
 
-async def test_of_two_people_at_once_in_the_thread_the_first_answers(sandbox: MontySandbox) -> None:
-    async with talking(asking(), Model(), sandbox, places=MemoryPlaceStore()) as talk:
+async def test_of_two_people_at_once_in_the_thread_the_first_answers() -> None:
+    async with talking(asking(), Model(), places=MemoryPlaceStore()) as talk:
         talk.post("hi")
         thread = below(await asked(talk))
         talk.post("left", place=thread)
         assert sorted(await talk.say("right", name="Bo", place=thread)) == sorted(["went left", CLOSED])
 
 
-async def test_only_who_is_asked_answers_in_the_thread(sandbox: MontySandbox) -> None:
-    async with talking(asking(ONE.format(more=', of="Ada"')), Model(), sandbox, places=MemoryPlaceStore()) as talk:
+async def test_only_who_is_asked_answers_in_the_thread() -> None:
+    async with talking(asking(ONE.format(more=', of="Ada"')), Model(), places=MemoryPlaceStore()) as talk:
         talk.post("hi")
         thread = below(await asked(talk))
         assert await talk.say("left", name="Bo", place=thread) == ["This question is for Ada."]
         assert await talk.say("right", place=thread) == ["went right"]
 
 
-async def test_what_people_say_to_each_other_in_the_thread_answers_nothing(sandbox: MontySandbox) -> None:
-    async with talking(asking(), Model(), sandbox, places=MemoryPlaceStore()) as talk:
+async def test_what_people_say_to_each_other_in_the_thread_answers_nothing() -> None:
+    async with talking(asking(), Model(), places=MemoryPlaceStore()) as talk:
         talk.post("hi")
         thread = below(await asked(talk))
         assert await talk.say("@Ada what do you think?", name="Bo", place=thread) == []
         assert (await talk.say("left", place=thread))[0] == "went left"
 
 
-async def test_a_thread_below_a_question_that_was_answered_elsewhere_is_an_ordinary_one_again(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_thread_below_a_question_that_was_answered_elsewhere_is_an_ordinary_one_again() -> None:
     places = MemoryPlaceStore()
-    async with talking(asking(), Model(), sandbox, places=places) as talk:
+    async with talking(asking(), Model(), places=places) as talk:
         talk.post("hi")
         thread = below(await asked(talk))
         assert await talk.say("left") == ["went left"]
         assert thread.key not in places.held
 
 
-async def test_a_question_counts_as_shown_only_once_its_thread_is_held(sandbox: MontySandbox) -> None:
+async def test_a_question_counts_as_shown_only_once_its_thread_is_held() -> None:
     places = SlowPlaces()
-    async with talking(asking(), Model(), sandbox, places=places) as talk:
+    async with talking(asking(), Model(), places=places) as talk:
         talk.post("hi")
         await places.asked.wait()
         await wait_all_tasks_blocked()
@@ -122,9 +119,9 @@ async def test_a_question_counts_as_shown_only_once_its_thread_is_held(sandbox: 
         await talk.until(lambda: bool(talk.facts("shown")))
 
 
-async def test_a_message_of_a_webhook_names_its_thread_without_the_webhook(sandbox: MontySandbox) -> None:
+async def test_a_message_of_a_webhook_names_its_thread_without_the_webhook() -> None:
     places = MemoryPlaceStore()
-    async with talking(asking(), Model(), sandbox, places=places) as talk:
+    async with talking(asking(), Model(), places=places) as talk:
         talk.world.posted_by = "@77"
         talk.post("hi")
         thread = below((await asked(talk)).partition("@")[0])
@@ -132,8 +129,8 @@ async def test_a_message_of_a_webhook_names_its_thread_without_the_webhook(sandb
         assert await talk.say("left", place=thread) == ["went left"]
 
 
-async def test_a_reply_answers_the_one_of_two_questions_that_it_quotes(sandbox: MontySandbox) -> None:
-    async with talking(asking(TWO), Model(), sandbox, places=MemoryPlaceStore()) as talk:
+async def test_a_reply_answers_the_one_of_two_questions_that_it_quotes() -> None:
+    async with talking(asking(TWO), Model(), places=MemoryPlaceStore()) as talk:
         talk.post("hi")
         first, second = await asked(talk), await asked(talk, "How fast?")
         assert await talk.say("2", quote=Quote(second, "Main", "How fast?")) == []

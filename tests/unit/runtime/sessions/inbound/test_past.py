@@ -8,7 +8,6 @@ import pytest
 
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbound.arrivals import EarlierWords
 from runtime.stores.inbox import InboxEvent
 from tests.fakes.people.talk import Model, Reply, talking
@@ -34,10 +33,10 @@ def first(**more: Any) -> dict[str, Any]:
     return {"private": False, "message_id": "m1", **more}
 
 
-async def test_it_is_told_once_with_its_files_and_not_again_by_another_process(sandbox: MontySandbox) -> None:
+async def test_it_is_told_once_with_its_files_and_not_again_by_another_process() -> None:
     earlier, model = Earlier(), Model(Reply("It is down."), Reply("Still."), Reply("Yes."))
     parts: dict[str, Any] = {"past": earlier.before, "intake": ScriptedIntake()}
-    async with talking(CLERK, model, sandbox, **parts) as talk:
+    async with talking(CLERK, model, **parts) as talk:
         await talk.say("sum this up", **first())
         await talk.say("and now?", **first(message_id="m2"))
     told = words(model.asked[0])
@@ -45,22 +44,22 @@ async def test_it_is_told_once_with_its_files_and_not_again_by_another_process(s
     assert "[image chart.png (image/png" in told
     assert words(model.asked[1]).count("the site is down") == 1
     assert talk.facts("quoted") == [{"people": ["test:43"]}]
-    async with talking(CLERK, model, sandbox, world=talk.world, **parts) as again:
+    async with talking(CLERK, model, world=talk.world, **parts) as again:
         await again.say("sure?", **first(message_id="m3"))
     assert earlier.asked == ["sum this up"]
 
 
 @pytest.mark.parametrize("more", [{"private": True}, {"message_id": None}])
-async def test_in_private_and_without_a_message_nobody_is_asked(sandbox: MontySandbox, more: dict[str, Any]) -> None:
+async def test_in_private_and_without_a_message_nobody_is_asked(more: dict[str, Any]) -> None:
     earlier = Earlier()
-    async with talking(CLERK, Model(Reply("Hello.")), sandbox, past=earlier.before) as talk:
+    async with talking(CLERK, Model(Reply("Hello.")), past=earlier.before) as talk:
         await talk.say("hi", **first(**more))
     assert earlier.asked == []
 
 
-async def test_whoever_begins_anew_wants_it_to_know_nothing(sandbox: MontySandbox) -> None:
+async def test_whoever_begins_anew_wants_it_to_know_nothing() -> None:
     earlier = Earlier()
-    async with talking(CLERK, Model(Reply("Hello."), Reply("Hello.")), sandbox, past=earlier.before) as talk:
+    async with talking(CLERK, Model(Reply("Hello."), Reply("Hello.")), past=earlier.before) as talk:
         await talk.say("", kind="new", **first())
         await talk.say("hi", **first(message_id="m2"))
     assert earlier.asked == []

@@ -9,7 +9,6 @@ import pytest
 
 from runtime.core.quote import Quote
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -39,10 +38,10 @@ await Yld("user")
 ```"""
 
 
-async def test_an_edit_of_a_message_that_was_not_taken_replaces_it(sandbox: MontySandbox) -> None:
+async def test_an_edit_of_a_message_that_was_not_taken_replaces_it() -> None:
     slow, gate = paused(SLOW)
     model = Model(slow, ON)
-    async with talking(travel(), model, sandbox) as talk:
+    async with talking(travel(), model) as talk:
         talk.post("go")
         await model.writing.wait()
         talk.post("Osla", message_id="x")
@@ -54,10 +53,10 @@ async def test_an_edit_of_a_message_that_was_not_taken_replaces_it(sandbox: Mont
     assert "Osla" not in model.told(1)
 
 
-async def test_a_message_that_was_taken_back_before_it_was_taken_is_not_heard_of(sandbox: MontySandbox) -> None:
+async def test_a_message_that_was_taken_back_before_it_was_taken_is_not_heard_of() -> None:
     slow, gate = paused(SLOW)
     model = Model(slow, ON)
-    async with talking(travel(), model, sandbox) as talk:
+    async with talking(travel(), model) as talk:
         talk.post("go")
         await model.writing.wait()
         talk.post("never mind me", message_id="x")
@@ -70,9 +69,9 @@ async def test_a_message_that_was_taken_back_before_it_was_taken_is_not_heard_of
     assert "never mind" not in model.told(1)
 
 
-async def test_an_edit_of_an_answered_message_is_handled_like_a_message(sandbox: MontySandbox) -> None:
+async def test_an_edit_of_an_answered_message_is_handled_like_a_message() -> None:
     model = Model(ASK, ON, ON)
-    async with talking(travel(), model, sandbox) as talk:
+    async with talking(travel(), model) as talk:
         await talk.say("go")
         await talk.say("Oslo", message_id="x")
         assert await talk.say("Bergen", kind="edit", message_id="x") == ["I see."]
@@ -80,9 +79,9 @@ async def test_an_edit_of_an_answered_message_is_handled_like_a_message(sandbox:
     assert 'Ada (user) changed what they said from "Oslo" to "Bergen"' in model.told(2)
 
 
-async def test_a_deletion_and_a_reaction_wake_nobody_and_are_seen_with_the_next_message(sandbox: MontySandbox) -> None:
+async def test_a_deletion_and_a_reaction_wake_nobody_and_are_seen_with_the_next_message() -> None:
     model = Model(ASK, ON, ON)
-    async with talking(travel(), model, sandbox) as talk:
+    async with talking(travel(), model) as talk:
         await talk.say("go")
         await talk.say("Oslo", message_id="x")
         assert await talk.say("", kind="deletion", message_id="x") == []
@@ -94,7 +93,7 @@ async def test_a_deletion_and_a_reaction_wake_nobody_and_are_seen_with_the_next_
     assert 'Bo (user) put 👍 on "Where to?"\nMessage from Ada (user): Bergen' in told
 
 
-async def test_a_python_playbook_finds_deletions_beside_the_next_message(sandbox: MontySandbox) -> None:
+async def test_a_python_playbook_finds_deletions_beside_the_next_message() -> None:
     code = """
 async def Main():
     for _ in range(2):
@@ -102,7 +101,7 @@ async def Main():
             await Say("user", message["text"] + str([m["type"] for m in message.get("asides", [])]))
 """
     echo = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(echo, Model(), sandbox) as talk:
+    async with talking(echo, Model()) as talk:
         await talk.say("go")
         assert await talk.say("one", message_id="x") == ["one[]"]
         assert await talk.say("", kind="deletion", message_id="x") == []
@@ -110,10 +109,8 @@ async def Main():
 
 
 @pytest.mark.parametrize("kind", ["edit", "deletion", "reaction"])
-async def test_what_becomes_of_unknown_messages_begins_nothing_and_says_nothing(
-    kind: str, sandbox: MontySandbox
-) -> None:
-    async with talking(travel(), Model(ASK), sandbox) as talk:
+async def test_what_becomes_of_unknown_messages_begins_nothing_and_says_nothing(kind: str) -> None:
+    async with talking(travel(), Model(ASK)) as talk:
         talk.post("x", kind=kind, message_id="strange")
         await talk.rested()
         assert (talk.chat, len(talk.world.dismissed), talk.world.discarded) == ([], 1, [])
@@ -122,15 +119,15 @@ async def test_what_becomes_of_unknown_messages_begins_nothing_and_says_nothing(
     assert not talk.facts("aside")
 
 
-async def test_a_quote_stands_before_the_message(sandbox: MontySandbox) -> None:
+async def test_a_quote_stands_before_the_message() -> None:
     model = Model(ASK, ON)
-    async with talking(travel(), model, sandbox) as talk:
+    async with talking(travel(), model) as talk:
         await talk.say("go")
         await talk.say("There.", quote=Quote("9", "Bo", "Oslo is nice\nin May"))
     assert "Message from Ada (user):\n> Bo: Oslo is nice\n>   in May\nThere." in model.told(1)
 
 
-async def test_a_reply_that_quotes_an_agent_goes_to_that_agent(sandbox: MontySandbox) -> None:
+async def test_a_reply_that_quotes_an_agent_goes_to_that_agent() -> None:
     code = """
 async def Main():
     await Say("user", "I am {name}")
@@ -144,16 +141,16 @@ async def Main():
             for n in ("One", "Two")
         )
     )
-    async with talking(both, Model(), sandbox) as talk:
+    async with talking(both, Model()) as talk:
         await talk.say("go")
         for name in ("One", "Two", "One"):
             quote = Quote(said_by(talk, f"I am {name}"), name, "")
             assert await talk.say("you", quote=quote) == [f"{name}: you"]
 
 
-async def test_in_a_group_the_first_answer_quotes_the_message_and_knows_the_people(sandbox: MontySandbox) -> None:
+async def test_in_a_group_the_first_answer_quotes_the_message_and_knows_the_people() -> None:
     twice = block('await Say("user", "One.")', 'await Say("user", "Two.")', 'await Yld("user")')
-    async with talking(travel(), Model(ASK, twice), sandbox) as talk:
+    async with talking(travel(), Model(ASK, twice)) as talk:
         await talk.say("go", private=False, message_id="x")
         await talk.say("Oslo", private=False, message_id="y", name="Bo")
     specs = [shown.spec for shown in talk.world.chat]
@@ -162,10 +159,10 @@ async def test_in_a_group_the_first_answer_quotes_the_message_and_knows_the_peop
     assert specs[2].people == {"Ada": "test:Ada", "Bo": "test:Bo"}
 
 
-async def test_an_answer_to_several_messages_quotes_none_of_them(sandbox: MontySandbox) -> None:
+async def test_an_answer_to_several_messages_quotes_none_of_them() -> None:
     slow, gate = paused(SLOW)
     model = Model(slow, ASK)
-    async with talking(travel(), model, sandbox) as talk:
+    async with talking(travel(), model) as talk:
         talk.post("go", private=False, message_id="x")
         await model.writing.wait()
         talk.post("Oslo", private=False, message_id="y")
@@ -176,13 +173,13 @@ async def test_an_answer_to_several_messages_quotes_none_of_them(sandbox: MontyS
     assert [shown.spec.reply_to for shown in talk.world.chat if shown.spec] == ["x", None]
 
 
-async def test_in_private_nothing_is_quoted(sandbox: MontySandbox) -> None:
-    async with talking(travel(), Model(ASK), sandbox) as talk:
+async def test_in_private_nothing_is_quoted() -> None:
+    async with talking(travel(), Model(ASK)) as talk:
         await talk.say("go")
     assert [shown.spec.reply_to for shown in talk.world.chat if shown.spec] == [None]
 
 
-async def test_people_see_what_an_agent_does_and_nothing_while_it_waits(sandbox: MontySandbox) -> None:
+async def test_people_see_what_an_agent_does_and_nothing_while_it_waits() -> None:
     code = """
 async def Main():
     await LookUpTaxCodes()
@@ -203,7 +200,7 @@ async def Asking():
             code=code,
         )
     )
-    async with talking(main, Model(), sandbox) as talk:
+    async with talking(main, Model()) as talk:
         await talk.say("go")
         assert talk.world.works == [True, False, True, False]
         talk.post("on")
@@ -212,7 +209,7 @@ async def Asking():
         assert not any(talk.world.doing)  # the name of a playbook is for programmers
 
 
-async def test_a_thumb_that_brings_a_waiting_session_back_to_memory_shows_nobody_at_work(sandbox: MontySandbox) -> None:
+async def test_a_thumb_that_brings_a_waiting_session_back_to_memory_shows_nobody_at_work() -> None:
     code = """
 async def Main():
     await Asking()
@@ -223,29 +220,27 @@ async def Asking():
     await WaitForMessage("user")
 """
     main = program(agent("Main", python("Main", trigger="BGN When program starts"), python("Asking"), code=code))
-    async with talking(main, Model(), sandbox) as talk:
+    async with talking(main, Model()) as talk:
         await talk.say("go")
         asked = said_by(talk, "And?")
     before = len(talk.world.works)
-    async with talking(main, Model(), sandbox, world=talk.world) as later:
+    async with talking(main, Model(), world=talk.world) as later:
         await later.say("", kind="reaction", message_id=asked, choice="up")
         assert not any(later.world.works[before:])
         assert await later.say("on") == ["Thanks."]
         assert any(later.world.works[before:])
 
 
-async def test_people_see_which_step_a_model_works_on(sandbox: MontySandbox) -> None:
+async def test_people_see_which_step_a_model_works_on() -> None:
     model = Model(ASK, ON)
-    async with talking(travel(), model, sandbox) as talk:
+    async with talking(travel(), model) as talk:
         await talk.say("go")
         await talk.say("Oslo")
     assert "Ask" in talk.world.doing
 
 
-async def test_a_thumb_is_a_fact_that_a_changed_mind_replaces_and_a_second_delivery_does_not_repeat(
-    sandbox: MontySandbox,
-) -> None:
-    async with talking(travel(), Model(ASK), sandbox) as talk:
+async def test_a_thumb_is_a_fact_that_a_changed_mind_replaces_and_a_second_delivery_does_not_repeat() -> None:
+    async with talking(travel(), Model(ASK)) as talk:
         await talk.say("go")
         asked = said_by(talk, "Where to?")
         for rating in ("up", "up", "down", "not_up", "not_down", "none"):
@@ -262,8 +257,8 @@ async def test_a_thumb_is_a_fact_that_a_changed_mind_replaces_and_a_second_deliv
     assert about == {("1000", "Travel.Main Main:01:QUE", asked)}
 
 
-async def test_other_reactions_and_thumbs_on_what_nobody_said_rate_nothing(sandbox: MontySandbox) -> None:
-    async with talking(travel(), Model(ASK), sandbox) as talk:
+async def test_other_reactions_and_thumbs_on_what_nobody_said_rate_nothing() -> None:
+    async with talking(travel(), Model(ASK)) as talk:
         await talk.say("go", message_id="x")
         await talk.say("❤️", kind="reaction", message_id=said_by(talk, "Where to?"))
         await talk.say("", kind="reaction", message_id=said_by(talk, "Where to?"), choice="not_up")

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from gateway.features.tasks.node import TaskWork
 from runtime.core.texts import english
 from runtime.execution.calls.ask import SessionQuestions
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Lease
@@ -64,8 +63,8 @@ def deleted(world: World) -> None:
         tape.clear()
 
 
-async def test_a_poison_event_is_put_aside_and_the_session_goes_on(sandbox: MontySandbox) -> None:
-    async with talking(ECHO, Model(), sandbox) as talk:
+async def test_a_poison_event_is_put_aside_and_the_session_goes_on() -> None:
+    async with talking(ECHO, Model()) as talk:
         await talk.say("hi")
         bad = poison(talk)
         await talk.until(lambda: talk.world.discarded == [bad])
@@ -74,8 +73,8 @@ async def test_a_poison_event_is_put_aside_and_the_session_goes_on(sandbox: Mont
     assert talk.chat == ["Hello.", NOT_TAKEN, "You said: still there?"]
 
 
-async def test_a_poison_event_that_would_begin_a_session_is_put_aside(sandbox: MontySandbox) -> None:
-    async with talking(ECHO, Model(), sandbox) as talk:
+async def test_a_poison_event_that_would_begin_a_session_is_put_aside() -> None:
+    async with talking(ECHO, Model()) as talk:
         bad = poison(talk)
         await talk.until(lambda: talk.world.discarded == [bad])
         await talk.say("hi")
@@ -84,13 +83,13 @@ async def test_a_poison_event_that_would_begin_a_session_is_put_aside(sandbox: M
 
 
 async def test_an_undo_that_cannot_be_done_is_put_aside_and_the_session_goes_on(
-    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fault(self: SessionQuestions) -> None:
         raise KeyError("a fault in what would go on")
 
     monkeypatch.setattr(SessionQuestions, "ask_again", fault)
-    async with talking(ECHO, Model(), sandbox) as talk:
+    async with talking(ECHO, Model()) as talk:
         await talk.say("hi")
         await talk.say("one")
         talk.post("", kind="undo")
@@ -99,14 +98,12 @@ async def test_an_undo_that_cannot_be_done_is_put_aside_and_the_session_goes_on(
         await talk.until(lambda: talk.chat[-1] == "Hello.")  # what went on was stopped for it
 
 
-async def test_an_order_that_no_session_can_take_has_failed_for_who_ordered_it(
-    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_order_that_no_session_can_take_has_failed_for_who_ordered_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(self: TaskWork, event: InboxEvent) -> None:
         raise KeyError("a fault in the order")
 
     monkeypatch.setattr(TaskWork, "begin", fault)
-    async with talking(ORDERING, Model(), sandbox, tasks=TaskLimits()) as talk:
+    async with talking(ORDERING, Model(), tasks=TaskLimits()) as talk:
         talk.post("hi")
         await talk.until(lambda: len(talk.chat) == 2)
         assert [entry.event.kind for entry in talk.world.discarded] == ["task", "task"]
@@ -114,8 +111,8 @@ async def test_an_order_that_no_session_can_take_has_failed_for_who_ordered_it(
     assert talk.chat == [f"task 1 (Runner.Run) failed: {why}", f"Task 2, Runner.Run, failed: {why}."]
 
 
-async def test_a_session_that_was_deleted_begins_anew_with_the_next_message(sandbox: MontySandbox) -> None:
-    async with talking(ECHO, Model(), sandbox) as talk:
+async def test_a_session_that_was_deleted_begins_anew_with_the_next_message() -> None:
+    async with talking(ECHO, Model()) as talk:
         await talk.say("hi")
         await talk.until(lambda: talk.chat == ["Hello."])
         deleted(talk.world)

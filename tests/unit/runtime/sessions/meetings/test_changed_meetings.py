@@ -52,9 +52,9 @@ def meeting(*guests: AgentSpec, talk: str = "Talk") -> Program:
     return program(agent("Host", main, talks, code=HOST), *guests)
 
 
-async def met(sandbox: MontySandbox) -> World:
+async def met() -> World:
     """Two guests are in a meeting, and its process is gone."""
-    async with talking(meeting(guest("First"), guest("Second")), Model(), sandbox) as talk:
+    async with talking(meeting(guest("First"), guest("Second")), Model()) as talk:
         assert await talk.say("go") == ["Welcome"]
     return talk.world
 
@@ -71,38 +71,38 @@ STRICT = GUEST.replace('await WaitForMessage("meeting")', 'await WaitForMessage(
     ],
 )
 async def test_a_meeting_goes_on_without_the_guest_that_a_changed_program_has_no_part_for(
-    left: list[AgentSpec], sandbox: MontySandbox
+    left: list[AgentSpec],
 ) -> None:
-    world = await met(sandbox)
-    async with talking(meeting(*left), Model(), sandbox, world=world) as later:
+    world = await met()
+    async with talking(meeting(*left), Model(), world=world) as later:
         seen = await later.say("and you?")
         assert "heard: First has left the meeting (the program was changed)" in seen
         assert seen[-1] == "we chose a boat"
         assert not later.named("session.failed")
 
 
-async def test_a_meeting_ends_when_none_of_its_guests_is_left(sandbox: MontySandbox) -> None:
-    world = await met(sandbox)
-    async with talking(meeting(), Model(), sandbox, world=world) as later:
+async def test_a_meeting_ends_when_none_of_its_guests_is_left() -> None:
+    world = await met()
+    async with talking(meeting(), Model(), world=world) as later:
         seen = await later.say("and you?")
         assert "heard: Second has left the meeting (the program was changed)" in seen
         assert not later.named("session.failed")
 
 
-async def test_where_the_host_cannot_go_on_nothing_does_and_what_hinders_is_named(sandbox: MontySandbox) -> None:
-    world = await met(sandbox)
+async def test_where_the_host_cannot_go_on_nothing_does_and_what_hinders_is_named() -> None:
+    world = await met()
     without = meeting(guest("First"), guest("Second"), talk="Discuss")
-    async with talking(without, Model(), sandbox, world=world) as later:
+    async with talking(without, Model(), world=world) as later:
         assert await later.say("and you?") == [
             CANNOT.format("Main was changed before the point at which it is being executed here")
         ]
 
 
-async def test_who_was_left_out_stays_so_after_another_restart(sandbox: MontySandbox) -> None:
-    world = await met(sandbox)
-    async with talking(meeting(guest("Second")), Model(), sandbox, world=world) as later:
+async def test_who_was_left_out_stays_so_after_another_restart() -> None:
+    world = await met()
+    async with talking(meeting(guest("Second")), Model(), world=world) as later:
         await later.say("hm")
-    async with talking(meeting(guest("First"), guest("Second")), Model(), sandbox, world=world) as back:
+    async with talking(meeting(guest("First"), guest("Second")), Model(), world=world) as back:
         seen = await back.say("and you?")
         assert seen[-1] == "we chose a boat"
         assert len([text for text in back.chat if "has left" in text]) == 1

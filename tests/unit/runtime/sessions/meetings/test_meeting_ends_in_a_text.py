@@ -8,7 +8,6 @@ import anyio
 
 from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.execution.processor.walking import compiled
@@ -37,12 +36,12 @@ async def house() -> Program:
     return program(host, *(await compiled(GUEST)).agents)
 
 
-async def spoken_over_the_end(sandbox: MontySandbox) -> tuple[Talk, list[str]]:
+async def spoken_over_the_end() -> tuple[Talk, list[str]]:
     """A talk in which the host ends the meeting while the guest is in the middle of a text; what the place shows."""
     stage, gate = Stage(), anyio.Event()
-    around = {"meetings": MeetingHabits(threads=True), "places": stage.places}
+    around: dict[str, Any] = {"meetings": MeetingHabits(threads=True), "places": stage.places}
     model = Model(Reply(OPINION, gate=gate))
-    async with talking(await house(), model, sandbox, world=stage.world, **around) as talk:
+    async with talking(await house(), model, world=stage.world, **around) as talk:
         await opened(talk)
         talk.post("a boat", place=PLACE, private=False)
         await model.writing.wait()
@@ -53,15 +52,15 @@ async def spoken_over_the_end(sandbox: MontySandbox) -> tuple[Talk, list[str]]:
         return talk, seen_at(talk, PLACE)
 
 
-async def test_a_guests_text_ends_where_it_began_whole_and_once(sandbox: MontySandbox) -> None:
-    talk, there_seen = await spoken_over_the_end(sandbox)
+async def test_a_guests_text_ends_where_it_began_whole_and_once() -> None:
+    talk, there_seen = await spoken_over_the_end()
     assert there_seen.count(OPINION) == 1
     assert not any("I would paint" in text for text in seen_at(talk, ADDRESS))
     assert [text for text in there_seen if "I would paint" in text] == [OPINION]
     assert not [event for event in talk.events if event.name in ("playbook.failed", "step.rejected")]
 
 
-async def test_a_guest_that_speaks_when_its_meeting_has_ended_goes_on(sandbox: MontySandbox) -> None:
+async def test_a_guest_that_speaks_when_its_meeting_has_ended_goes_on() -> None:
     late = """
 async def Join():
     await Sleep(20)
@@ -71,7 +70,7 @@ async def Join():
 """
     world, clock = still()
     talks = hosted("await Sleep(10)\nreturn 1", guest("Guest", late), required_attendees=["Guest"])
-    async with talking(talks, Model(), sandbox, world=world) as talk:
+    async with talking(talks, Model(), world=world) as talk:
         await post(talk, "go")
         await clock.advance(10)
         await clock.advance(10)
@@ -79,7 +78,7 @@ async def Join():
         assert not talk.named("playbook.failed")
 
 
-async def test_a_loop_that_lasts_as_long_as_a_meeting_waits_for_it_and_asks_no_model(sandbox: MontySandbox) -> None:
+async def test_a_loop_that_lasts_as_long_as_a_meeting_waits_for_it_and_asks_no_model() -> None:
     patient = """
 # Guest
 ## Council
@@ -93,9 +92,9 @@ meeting: true
     about: dict[str, Any] = {"required_attendees": ["user", "Guest"], "topic": "The boat"}
     host = agent("Host", main, python("Council", meeting=True, **about), code=HOST)
     stage, model = Stage(), Model()
-    around = {"meetings": MeetingHabits(threads=True), "places": stage.places}
+    around: dict[str, Any] = {"meetings": MeetingHabits(threads=True), "places": stage.places}
     council = program(host, *(await compiled(patient)).agents)
-    async with talking(council, model, sandbox, world=stage.world, **around) as talk:
+    async with talking(council, model, world=stage.world, **around) as talk:
         await opened(talk)
         talk.post("a boat", place=PLACE, private=False)
         await talk.world.idle.wait()

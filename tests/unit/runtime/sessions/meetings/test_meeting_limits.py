@@ -21,9 +21,7 @@ from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN, facts, 
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
 
 
-async def test_of_several_meeting_playbooks_the_trigger_decides_and_what_fits_none_is_refused(
-    sandbox: MontySandbox,
-) -> None:
+async def test_of_several_meeting_playbooks_the_trigger_decides_and_what_fits_none_is_refused() -> None:
     code = """
 async def Tax():
     await Say("meeting", "tax it is")
@@ -38,7 +36,7 @@ async def Travel():
     )
     main = "await Say(\"user\", f\"{await Talk(topic='travel planning')}, {await Talk(topic='cake')}\")"
     talks = hosted('return await heard("t")', both, main=main, required_attendees=["Guest"])
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         shown = await talk.say("go")
     assert shown[-1] == (
         "travel it is, Meeting 101 did not take place: Guest: REJECTED - cannot handle this type of meeting. "
@@ -46,27 +44,25 @@ async def Travel():
     )
 
 
-async def test_what_is_said_is_remembered_until_the_meeting_ends(sandbox: MontySandbox) -> None:
+async def test_what_is_said_is_remembered_until_the_meeting_ends() -> None:
     talks = hosted('await Say("meeting", "please say hello")\nreturn await heard("hello")', guest("Guest"),
                    required_attendees=["Guest"])  # fmt: skip
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         await talk.say("go")
     said = [(data["message"]["class"], data["message"]["text"]) for data in facts(talk, "spoke")]
     assert said == [("Host", "please say hello"), ("Guest", "hello")]
 
 
-async def test_stop_ends_a_meeting_with_the_reason(sandbox: MontySandbox) -> None:
+async def test_stop_ends_a_meeting_with_the_reason() -> None:
     talks = hosted('return await heard("never")', guest("Guest"), required_attendees=["Guest"])
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         await talk.say("go")
         assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]
         (ended,) = facts(talk, "meeting_end")
         assert ended["why"] == "Host was stopped"
 
 
-async def test_a_model_that_is_interrupted_in_its_meeting_ends_it_and_the_guest_hears_why(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_model_that_is_interrupted_in_its_meeting_ends_it_and_the_guest_hears_why() -> None:
     held = dataclasses.replace(block('await Yld("meeting")'), gate=anyio.Event())
     talk_spec = replace(llm("Talk"), metadata={"meeting": True, "required_attendees": ["Guest"]})
     host = agent("Host", llm("Main", begins=True), talk_spec)
@@ -75,31 +71,31 @@ async def test_a_model_that_is_interrupted_in_its_meeting_ends_it_and_the_guest_
         held,
         block('await Say("user", "at your service")', 'await Yld("user")'),
     )
-    async with talking(program(host, guest("Guest")), model, sandbox, busy={"test": "interrupt"}) as talk:
+    async with talking(program(host, guest("Guest")), model, busy={"test": "interrupt"}) as talk:
         talk.post("go")
         await model.writing.wait()
         await talk.say("stop that")
         assert notices(talk, "Guest") == ["Meeting started", "Meeting has ended (Host was interrupted)"]
 
 
-async def test_a_meeting_goes_on_with_a_program_that_was_changed_elsewhere(sandbox: MontySandbox) -> None:
+async def test_a_meeting_goes_on_with_a_program_that_was_changed_elsewhere() -> None:
     code = 'return await heard("please say")'
     first = hosted(code, guest("Guest"), required_attendees=["user", "Guest"])
     second = replace(hosted(code, guest("Guest"), agent("New", python("Wave"), code="async def Wave(): pass"),
                             required_attendees=["user", "Guest"]), digest="2")  # fmt: skip
-    async with talking(first, Model(), sandbox) as talk:
+    async with talking(first, Model()) as talk:
         await talk.say("go")
-    async with talking(second, Model(), sandbox, world=talk.world) as talk:
+    async with talking(second, Model(), world=talk.world) as talk:
         shown = await talk.say("please say hello")
     assert "please say hello" in shown
     assert len(facts(talk, "meeting_end")) == 1
 
 
-async def test_a_new_conversation_begins_without_the_meeting_of_the_old_one(sandbox: MontySandbox) -> None:
+async def test_a_new_conversation_begins_without_the_meeting_of_the_old_one() -> None:
     talks = hosted('return await heard("never")', guest("Guest"), required_attendees=["Guest"])
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         await talk.say("go")
-    async with talking(talks, Model(), sandbox, world=talk.world) as talk:
+    async with talking(talks, Model(), world=talk.world) as talk:
         await talk.say("", kind="new")
         await talk.say("go")
     assert [data["id"] for data in facts(talk, "meeting")] == ["100", "100"]
@@ -120,14 +116,14 @@ async def test_a_session_leaves_memory_while_it_waits_for_somebody_and_comes_bac
     assert sleepers.chat[-1] == "Meeting 100 did not take place: Alice: did not answer"
 
 
-async def test_nothing_of_a_message_is_swallowed_in_a_meeting(sandbox: MontySandbox) -> None:
+async def test_nothing_of_a_message_is_swallowed_in_a_meeting() -> None:
     talks = hosted('await Say("meeting", "please say <eom>")\nreturn await heard("<eom>")', guest("Guest"),
                    required_attendees=["Guest"])  # fmt: skip
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         assert await talk.say("go") == ["please say <eom>", "<eom>", "<eom>"]
 
 
-async def test_an_unknown_target_or_meeting_is_an_error_that_its_author_sees(sandbox: MontySandbox) -> None:
+async def test_an_unknown_target_or_meeting_is_an_error_that_its_author_sees() -> None:
     code = """
 told = []
 for call in (Say("Nobody", "x"), Say("meeting 105", "x"), InviteToMeeting("meeting 105", ["Guest"]),
@@ -138,11 +134,11 @@ for call in (Say("Nobody", "x"), Say("meeting 105", "x"), InviteToMeeting("meeti
         told.append(type(error).__name__)
 return told
 """
-    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
+    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model()) as talk:
         assert await talk.say("go") == [str(["UnknownTarget"] * 5)]
 
 
-async def test_who_is_not_in_a_meeting_can_neither_speak_in_it_nor_invite_nor_end_it(sandbox: MontySandbox) -> None:
+async def test_who_is_not_in_a_meeting_can_neither_speak_in_it_nor_invite_nor_end_it() -> None:
     outsider = agent("Outsider", python("Meddle", public=True), code="""
 async def Meddle():
     told = []
@@ -155,7 +151,7 @@ async def Meddle():
     return told
 """)  # fmt: skip
     talks = hosted("return await Outsider.Meddle()", outsider, guest("Guest"), required_attendees=["Guest"])
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         assert await talk.say("go") == [
             str(["Outsider (agent 1002) is not in meeting 100; it has to be invited first"] * 5)
         ]
@@ -196,7 +192,7 @@ async def Main():
     assert many < 4.6 * few
 
 
-async def test_agents_of_one_class_are_told_apart_in_notices(sandbox: MontySandbox) -> None:
+async def test_agents_of_one_class_are_told_apart_in_notices() -> None:
     code = """
 await InviteToMeeting([await CreateAgent("Guest")])
 await WaitForMessage("meeting")
@@ -206,7 +202,7 @@ await InviteToMeeting(["Late"])
 """
     world, clock = still()
     talks = hosted(code, guest("Guest"), guest("Late"), required_attendees=["Guest"])
-    async with talking(talks, Model(), sandbox, world=world) as talk:
+    async with talking(talks, Model(), world=world) as talk:
         await post(talk, "go")
         for _ in range(3):
             await clock.advance(10)

@@ -12,7 +12,6 @@ from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.channels.extensions import ChannelExtension, ExtendedChannels
 from runtime.language.program import AgentKind, AgentSpec
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import LISTENS, facts, guest, hosted, notices, post, still
@@ -52,14 +51,14 @@ return [message["text"] for message in await WaitForMessage("meeting")]
     ("code", "told"), [(WAITS_FIRST, [CUE, "hello"]), (CALLS_WHO_WAITS, [CUE, None]), (HAS_SPOKEN, ["hello"])]
 )
 async def test_a_host_in_python_is_asked_once_to_start_its_meeting_unless_it_has_spoken(
-    code: str, told: list[str | None], sandbox: MontySandbox
+    code: str, told: list[str | None]
 ) -> None:
-    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
+    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model()) as talk:
         shown = await talk.say("go")
     assert shown[-1] == str(told)
 
 
-async def test_a_model_reads_who_comes_and_goes_with_the_next_message_in_order(sandbox: MontySandbox) -> None:
+async def test_a_model_reads_who_comes_and_goes_with_the_next_message_in_order() -> None:
     code = """
 await InviteToMeeting(["Friend"])
 await heard("Friend (agent 1002) has joined")
@@ -70,7 +69,7 @@ return await heard("a boat")
 """
     model = Model(WAITS, block('await Say("meeting", "a boat")', 'await Yld("meeting")'), RETURNS)
     talks = hosted(code, model_guest(), guest("Friend"), required_attendees=["Guest"])
-    async with talking(talks, model, sandbox) as talk:
+    async with talking(talks, model) as talk:
         assert (await talk.say("go"))[-1] == "a boat"
     assert (len(model.asked), model.left) == (3, 0)
     told = [line for line in model.told(1).splitlines() if line.startswith(("Notice", "Message"))]
@@ -84,33 +83,29 @@ return await heard("a boat")
     assert "Meeting has ended" in model.told(2)
 
 
-async def test_a_model_that_waits_for_a_person_in_a_meeting_reads_with_their_words_who_came(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_model_that_waits_for_a_person_in_a_meeting_reads_with_their_words_who_came() -> None:
     model = Model(block('await Yld("user")'), RETURNS)
     talks = hosted('await heard("Guest has left")\nreturn "over"', model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model, sandbox) as talk:
+    async with talking(talks, model) as talk:
         await talk.say("go")
         assert (await talk.say("Guest: hello"))[-1] == "over"
     assert model.told(1).index("Meeting started") < model.told(1).index("hello")
 
 
-async def test_a_session_rests_while_a_notice_waits_that_wakes_nobody_and_a_restart_keeps_it(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_session_rests_while_a_notice_waits_that_wakes_nobody_and_a_restart_keeps_it() -> None:
     code = 'message = await WaitForMessage("user")\nawait Say("meeting", "Well?")\nawait Sleep(60)\nreturn "over"'
     model = Model(WAITS, WAITS, RETURNS)
     talks = hosted(code, model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model, sandbox) as talk:
+    async with talking(talks, model) as talk:
         await talk.say("go")
         world = talk.world
     assert len(model.asked) == 1
-    async with talking(talks, model, sandbox, world=world) as talk:
+    async with talking(talks, model, world=world) as talk:
         assert (await talk.say("Host: on"))[-1] == "over"
     assert model.told(1).index("Meeting started") < model.told(1).index("Well?")
 
 
-async def test_who_invited_somebody_is_woken_by_the_answer_and_nobody_else(sandbox: MontySandbox) -> None:
+async def test_who_invited_somebody_is_woken_by_the_answer_and_nobody_else() -> None:
     script = Script(
         ("Main", "", ("await Talk()", 'await Yld("exit")')),
         ("Talk", "has joined", ("await EndMeeting()", *DONE)),
@@ -122,7 +117,7 @@ async def test_who_invited_somebody_is_woken_by_the_answer_and_nobody_else(sandb
     )
     host = agent("Host", llm("Main", begins=True), meets("Talk", "Guest"))
     talks = program(host, model_guest(), agent("Late", meets("Arrive")))
-    async with talking(talks, script, sandbox) as talk:
+    async with talking(talks, script) as talk:
         await talk.say("go")
     assert len(script.heard("Talk")) == 2
     assert "Late (agent 1002) has joined the meeting" in script.heard("Talk")[1]
@@ -130,30 +125,28 @@ async def test_who_invited_somebody_is_woken_by_the_answer_and_nobody_else(sandb
 
 
 @pytest.mark.parametrize("waits", ["meeting notice", "meeting 100 notice"])
-async def test_a_step_may_wait_for_notices(waits: str, sandbox: MontySandbox) -> None:
+async def test_a_step_may_wait_for_notices(waits: str) -> None:
     model = Model(block(f'await Yld("{waits}")'), RETURNS)
     talks = hosted('await heard("Guest has left")\nreturn "over"', model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model, sandbox) as talk:
+    async with talking(talks, model) as talk:
         assert (await talk.say("go"))[-1] == "over"
     assert "Meeting started" in model.told(1)
 
 
-async def test_a_model_that_is_left_alone_is_asked_whether_to_end_it(sandbox: MontySandbox) -> None:
+async def test_a_model_that_is_left_alone_is_asked_whether_to_end_it() -> None:
     model = Model(WAITS, RETURNS)
     talks = hosted('await LeaveMeeting()\nawait Sleep(60)\nreturn "over"', model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model, sandbox) as talk:
+    async with talking(talks, model) as talk:
         assert (await talk.say("go"))[-1] == "over"
     assert model.told(1).index("Host has left the meeting") < model.told(1).index("End this meeting?")
 
 
-async def test_agents_and_people_hear_after_30_seconds_and_at_each_further_question_who_is_silent(
-    sandbox: MontySandbox,
-) -> None:
+async def test_agents_and_people_hear_after_30_seconds_and_at_each_further_question_who_is_silent() -> None:
     waiting = "Waiting for Alice and Carol to join"
     world, clock = still()
     talks = hosted('return [m["text"] for m in await WaitForMessage("meeting")]', ALICE, CAROL, guest("Guest"),
                    required_attendees=["Alice", "Carol", "Guest"])  # fmt: skip
-    async with talking(talks, Model(), sandbox, world=world) as talk:
+    async with talking(talks, Model(), world=world) as talk:
         await post(talk, "go", private=False)
         counts = []
         for pause_s in (29, 1, 59, 1):
@@ -166,7 +159,7 @@ async def test_agents_and_people_hear_after_30_seconds_and_at_each_further_quest
         assert talk.chat.count("Waiting for Carol to join.") == 1
 
 
-async def test_a_host_in_natural_language_reads_with_the_first_message_who_was_silent(sandbox: MontySandbox) -> None:
+async def test_a_host_in_natural_language_reads_with_the_first_message_who_was_silent() -> None:
     script = Script(
         ("Main", "", ("await Talk()", 'await Yld("exit")')),
         ("Talk", "please start", ('await Yld("meeting")',)),
@@ -174,7 +167,7 @@ async def test_a_host_in_natural_language_reads_with_the_first_message_who_was_s
     )
     host = agent("Host", llm("Main", begins=True), meets("Talk", "Alice", "Carol"))
     world, clock = still()
-    async with talking(program(host, ALICE, CAROL), script, sandbox, world=world) as talk:
+    async with talking(program(host, ALICE, CAROL), script, world=world) as talk:
         talk.post("go", private=False)
         await talk.until(lambda: len(facts(talk, "asked")) == 2)
         await clock.advance(31)
@@ -187,23 +180,21 @@ async def test_a_host_in_natural_language_reads_with_the_first_message_who_was_s
     assert told.index("Waiting for Alice and Carol to join") < told.index("here I am")
 
 
-async def test_who_has_said_that_they_are_busy_is_not_silent(sandbox: MontySandbox) -> None:
+async def test_who_has_said_that_they_are_busy_is_not_silent() -> None:
     busy = guest(
         "Guest",
         LISTENS + '\nasync def Work():\n    await WaitForMessage("agent 1001")\n',
         python("Work", trigger="BGN When"),
     )
     world, clock = still()
-    async with talking(hosted("return 1", busy, required_attendees=["Guest"]), Model(), sandbox, world=world) as talk:
+    async with talking(hosted("return 1", busy, required_attendees=["Guest"]), Model(), world=world) as talk:
         await post(talk, "go")
         await clock.advance(31)
         assert (talk.chat, notices(talk, "Host")) == ([], [])
 
 
 @pytest.mark.parametrize("way", ["code", "words"])
-async def test_all_in_a_meeting_hear_at_its_beginning_who_refused_while_it_gathered(
-    way: str, sandbox: MontySandbox
-) -> None:
+async def test_all_in_a_meeting_hear_at_its_beginning_who_refused_while_it_gathered(way: str) -> None:
     about: dict[str, Any] = {"required_attendees": ["Alice", "Guest"], "optional_attendees": ["Other", "Bob"]}
     other = agent("Other", python("Wait", trigger="BGN When"), code="async def Wait():\n    pass\n")
     people = [ALICE, CAROL, AgentSpec("Bob", AgentKind.HUMAN, SPAN)]
@@ -220,7 +211,7 @@ async def test_all_in_a_meeting_hear_at_its_beginning_who_refused_while_it_gathe
         by_model = replace(llm("Talk"), metadata={"meeting": True, **about})
         talks = replace(talks, agents=(replace(host, playbooks=(host.playbooks[0], by_model)), *rest))
         model = Model(RETURNS)
-    async with talking(talks, model, sandbox, world=still()[0]) as talk:
+    async with talking(talks, model, world=still()[0]) as talk:
         await post(talk, "go", private=False)
         await post(talk, "decline", name="Bob", private=False)
         shown = await post(talk, "join", name="Alice", private=False)
@@ -232,11 +223,11 @@ async def test_all_in_a_meeting_hear_at_its_beginning_who_refused_while_it_gathe
         assert [data["message"]["text"] for data in facts(talk, "hears")] == [*refused, CUE]
 
 
-async def test_a_meeting_has_its_channel_before_anybody_is_invited_and_after_its_end(sandbox: MontySandbox) -> None:
+async def test_a_meeting_has_its_channel_before_anybody_is_invited_and_after_its_end() -> None:
     made: list[Channel] = []
     extended = ExtendedChannels([ChannelExtension("watch", on_channel=[made.append])], Bus(FakeClock()))
     talks = hosted("return 1", guest("Guest"), required_attendees=["Guest"])
-    async with anyio.create_task_group() as tasks, talking(talks, Model(), sandbox, extended=extended) as talk:
+    async with anyio.create_task_group() as tasks, talking(talks, Model(), extended=extended) as talk:
         tasks.start_soon(extended.run)
         await talk.say("go")
         tasks.cancel_scope.cancel()

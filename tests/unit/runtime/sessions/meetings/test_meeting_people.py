@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from runtime.language.program import AgentKind, AgentSpec
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices, post, still
@@ -31,10 +30,10 @@ def heard_by(talk: Talk, agent: str) -> list[tuple[str, str | None]]:
     return [(message["text"], message.get("meeting")) for message in told if message.get("human")]
 
 
-async def test_who_is_here_joins_at_once_and_everybody_in_the_meeting_hears_them(sandbox: MontySandbox) -> None:
+async def test_who_is_here_joins_at_once_and_everybody_in_the_meeting_hears_them() -> None:
     main = 'for _ in range(2):\n        await WaitForMessage("user")\n    await Say("user", f"{await Talk()}")'
     talks = hosted(COUNTS, guest("Guest"), main=main, required_attendees=["Guest", "Ada", "Bob"])
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         await talk.say("begin", private=False)
         await talk.say("one", private=False)
         await talk.say("two", name="Bob", private=False)
@@ -45,10 +44,10 @@ async def test_who_is_here_joins_at_once_and_everybody_in_the_meeting_hears_them
     assert heard_by(talk, "1001") == [("a boat", "100"), ("a cart", "100")]
 
 
-async def test_somebody_who_has_not_come_yet_is_asked_in_the_chat_until_they_join(sandbox: MontySandbox) -> None:
+async def test_somebody_who_has_not_come_yet_is_asked_in_the_chat_until_they_join() -> None:
     world, clock = still()
     talks = hosted('return await heard("hello")', ALICE, CAROL, required_attendees=["Alice"])
-    async with talking(talks, Model(), sandbox, world=world) as talk:
+    async with talking(talks, Model(), world=world) as talk:
         assert await post(talk, "go", private=False) == [ASKED]
         await clock.advance(30)
         assert talk.chat == [ASKED, "Waiting for Alice to join.", ASKED]
@@ -67,11 +66,9 @@ async def test_somebody_who_has_not_come_yet_is_asked_in_the_chat_until_they_joi
     [("decline", "declined"), ("Decline: I am ill", "I am ill"), ("", "declined")],
     ids=["in a word", "with a reason", "by the choice"],
 )
-async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(
-    words: str, answer: str, sandbox: MontySandbox
-) -> None:
+async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(words: str, answer: str) -> None:
     talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)
         if words:
             shown = await post(talk, words, name="Alice", private=False)
@@ -82,9 +79,9 @@ async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(
     assert shown == [f"Meeting 100 did not take place: Alice: REJECTED - {answer}"]
 
 
-async def test_a_plain_refusal_in_ones_own_words_declines(sandbox: MontySandbox) -> None:
+async def test_a_plain_refusal_in_ones_own_words_declines() -> None:
     talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)
         assert await post(talk, "nope, later", name="Alice", private=False) == [
             "You have declined meeting 100.",
@@ -93,10 +90,10 @@ async def test_a_plain_refusal_in_ones_own_words_declines(sandbox: MontySandbox)
     assert facts(talk, "joined") == []
 
 
-async def test_who_declined_or_left_comes_after_all_by_saying_so(sandbox: MontySandbox) -> None:
+async def test_who_declined_or_left_comes_after_all_by_saying_so() -> None:
     code = 'await InviteToMeeting(["Alice"])\nreturn await heard("enough")'
     talks = hosted(code, ALICE, CAROL, guest("Guest"), required_attendees=["user", "Guest"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)
         shown = await post(talk, "Sorry, not now!", name="Alice", private=False)
         assert "You have declined meeting 100. To join after all, write Join." in shown
@@ -110,9 +107,9 @@ async def test_who_declined_or_left_comes_after_all_by_saying_so(sandbox: MontyS
     assert heard_by(talk, "1001") == [("Guest: a word", None), ("No, red", "100")]
 
 
-async def test_only_who_was_asked_can_answer(sandbox: MontySandbox) -> None:
+async def test_only_who_was_asked_can_answer() -> None:
     talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)
         choice = talk.world.offered[-1].choices[0].id
         shown = await post(talk, "", name="Bob", private=False, kind="choice", choice=choice)
@@ -120,9 +117,9 @@ async def test_only_who_was_asked_can_answer(sandbox: MontySandbox) -> None:
     assert facts(talk, "joined") == []
 
 
-async def test_who_writes_where_people_meet_takes_part_until_they_leave(sandbox: MontySandbox) -> None:
+async def test_who_writes_where_people_meet_takes_part_until_they_leave() -> None:
     talks = hosted('return await heard("enough")', guest("Guest"), required_attendees=["user", "Guest"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)
         await post(talk, "me too", name="Bob", private=False)
         assert notices(talk, "Guest") == ["Meeting started", "Bob has joined the meeting"]
@@ -133,15 +130,15 @@ async def test_who_writes_where_people_meet_takes_part_until_they_leave(sandbox:
     assert heard_by(talk, "1001") == [("me too", "100"), ("Guest: a word in private", None), ("and more", "100")]
 
 
-async def test_a_person_is_invited_later_and_is_there_at_once_where_the_meeting_is(sandbox: MontySandbox) -> None:
+async def test_a_person_is_invited_later_and_is_there_at_once_where_the_meeting_is() -> None:
     code = 'await InviteToMeeting(["Ada"])\nreturn await heard("hello")'
-    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
+    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model()) as talk:
         await talk.say("go", private=False)
         assert notices(talk, "Guest") == ["Meeting started", "Host invited Ada. Waiting…", "Ada has joined the meeting"]
         assert "hello" in await talk.say("hello", private=False)
 
 
-async def test_what_was_changed_or_taken_back_is_so_for_everybody_who_has_not_read_it(sandbox: MontySandbox) -> None:
+async def test_what_was_changed_or_taken_back_is_so_for_everybody_who_has_not_read_it() -> None:
     slow = """
 async def Join():
     await Sleep(100)
@@ -156,7 +153,7 @@ while True:
 """
     world, clock = still()
     talks = hosted(code, guest("Guest", slow), required_attendees=["user", "Guest"])
-    async with talking(talks, Model(), sandbox, world=world) as talk:
+    async with talking(talks, Model(), world=world) as talk:
         await post(talk, "go", private=False)
         assert await post(talk, "one", private=False, message_id="m8") == ["host: meeting_broadcast one"]
         await post(talk, "two", private=False, message_id="m9")
@@ -181,10 +178,10 @@ async def Join():
 """
 
 
-async def test_what_all_have_read_and_is_changed_or_taken_back_they_are_all_told(sandbox: MontySandbox) -> None:
+async def test_what_all_have_read_and_is_changed_or_taken_back_they_are_all_told() -> None:
     code = READER.partition("Join():")[2].replace("guest:", "host:").replace("\n    ", "\n")
     talks = hosted(code, guest("Guest", READER), guest("Late", READER), required_attendees=["user", "Guest"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)
         await post(talk, "one", private=False, message_id="m8")
         await post(talk, "two", private=False, message_id="m9")
@@ -207,18 +204,18 @@ async def test_what_all_have_read_and_is_changed_or_taken_back_they_are_all_told
         assert "two" not in history
 
 
-async def test_people_who_want_no_notices_of_meetings_are_told_none(sandbox: MontySandbox) -> None:
+async def test_people_who_want_no_notices_of_meetings_are_told_none() -> None:
     quiet = AgentSpec("Alice", AgentKind.HUMAN, SPAN, metadata={"meeting_notifications": "none"})
     talks = hosted('return await heard("hello")', quiet, CAROL, required_attendees=["Alice"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", name="Alice", private=False)
         assert await post(talk, "hello", name="Alice", private=False) == ["hello"]
 
 
-async def test_who_does_not_want_to_come_is_heard_as_without_the_meeting(sandbox: MontySandbox) -> None:
+async def test_who_does_not_want_to_come_is_heard_as_without_the_meeting() -> None:
     code = 'await InviteToMeeting(["Alice"])\nreturn await heard("enough")'
     talks = hosted(code, ALICE, CAROL, guest("Guest"), required_attendees=["user", "Guest"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)
         assert "@Alice Host invites you to meeting 100: Talk. Do you want to join?" in talk.chat
         await post(talk, "Decline, I am busy", name="Alice", private=False)
@@ -227,9 +224,9 @@ async def test_who_does_not_want_to_come_is_heard_as_without_the_meeting(sandbox
     assert heard_by(talk, "1001") == [("Guest: hello", None)]
 
 
-async def test_what_was_planned_is_nobody_who_could_take_part(sandbox: MontySandbox) -> None:
+async def test_what_was_planned_is_nobody_who_could_take_part() -> None:
     talks = hosted('return await heard("enough")', guest("Guest"), required_attendees=["user", "Guest"])
-    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+    async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False, person_id="schedule:daily")
         assert talk.chat == ["Host invites you to meeting 100: Talk. Do you want to join?"]
         await post(talk, "here I am", private=False)

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.client import CompletionRequest
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
@@ -80,9 +79,9 @@ def meeting(*guests: AgentSpec, **attendees: Any) -> Program:
     return program(host, *guests)
 
 
-async def test_a_required_attendee_joins_hears_what_happens_and_the_host_gets_its_value(sandbox: MontySandbox) -> None:
+async def test_a_required_attendee_joins_hears_what_happens_and_the_host_gets_its_value() -> None:
     guest = agent("Guest", python("Join", meeting=True), code=GUEST)
-    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model()) as talk:
         assert await talk.say("go") == ["Guest, what do you suggest?", "a boat", "we chose a boat"]
         assert talk.speakers == ["Host", "Guest", "Host"]
     taken = [fact.data["message"] for fact in talk.world.facts if fact.kind == "in"]
@@ -97,37 +96,35 @@ async def test_a_required_attendee_joins_hears_what_happens_and_the_host_gets_it
     ]
 
 
-async def test_who_calls_a_meeting_sees_as_its_value_who_did_not_come_and_why(sandbox: MontySandbox) -> None:
+async def test_who_calls_a_meeting_sees_as_its_value_who_did_not_come_and_why() -> None:
     guest = agent("Guest", python("Sleepy"), code="async def Sleepy():\n    pass\n")
-    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model()) as talk:
         assert await talk.say("go") == [
             "we chose Meeting 100 did not take place: Guest: REJECTED - cannot handle this type of meeting. "
             "Here are the meeting types I can handle: []"
         ]
 
 
-async def test_a_guest_that_nobody_declared_is_an_error_of_the_host_and_no_meeting_is_left(
-    sandbox: MontySandbox,
-) -> None:
-    async with talking(meeting(required_attendees=["Nobody"]), Model(), sandbox) as talk:
+async def test_a_guest_that_nobody_declared_is_an_error_of_the_host_and_no_meeting_is_left() -> None:
+    async with talking(meeting(required_attendees=["Nobody"]), Model()) as talk:
         assert await talk.say("go") == [
             "UnknownTarget: nobody called 'Nobody' can be invited; known are user, Host, agent 1000, Ada"
         ]
     assert talk.facts("meeting") == []
 
 
-async def test_a_guest_whose_playbook_needs_arguments_says_so(sandbox: MontySandbox) -> None:
+async def test_a_guest_whose_playbook_needs_arguments_says_so() -> None:
     guest = agent("Guest", python("Join", "budget", meeting=True), code="async def Join(budget):\n    pass\n")
-    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model()) as talk:
         assert await talk.say("go") == [
             "we chose Meeting 100 did not take place: Guest: REJECTED - Join needs arguments, "
             "and an invitation has none"
         ]
 
 
-async def test_stop_ends_a_meeting_for_its_host_and_its_guests(sandbox: MontySandbox) -> None:
+async def test_stop_ends_a_meeting_for_its_host_and_its_guests() -> None:
     guest = agent("Guest", python("Join", meeting=True), code=GUEST.replace('"a boat"', '"hm"').replace("suggest", "x"))
-    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), sandbox) as talk:
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model()) as talk:
         await talk.say("go")
         assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]
         assert len(talk.facts("stop")) == 2
@@ -135,7 +132,7 @@ async def test_stop_ends_a_meeting_for_its_host_and_its_guests(sandbox: MontySan
         assert [data["id"] for data in talk.facts("meeting")] == ["100", "101"]  # type: ignore[index]
 
 
-async def test_a_guest_on_the_model_hears_its_invitation_and_takes_part(sandbox: MontySandbox) -> None:
+async def test_a_guest_on_the_model_hears_its_invitation_and_takes_part() -> None:
     joins = llm("Join", "01:QUE Suggest something in the meeting; YLD for meeting", "02:RET")
     guest = agent("Guest", replace(joins, metadata={"meeting": True}))
     model = Model(
@@ -143,13 +140,13 @@ async def test_a_guest_on_the_model_hears_its_invitation_and_takes_part(sandbox:
         block('await Step("Join:01:QUE")', 'await Say("meeting", "a cart")', 'await Yld("meeting")'),
         block('await Step("Join:02:RET")', 'await Var("__", "done")', "await Return(None)"),
     )
-    async with talking(meeting(guest, required_attendees=["Guest"]), model, sandbox) as talk:
+    async with talking(meeting(guest, required_attendees=["Guest"]), model) as talk:
         assert await talk.say("go") == ["Guest, what do you suggest?", "a cart", "we chose a cart"]
     assert "You are invited to meeting 100: Talk" in model.asked[0][1].content
     assert "Guest, what do you suggest?" in model.told(1)
 
 
-async def test_models_hold_a_meeting_invite_more_to_it_whisper_and_end_it(sandbox: MontySandbox) -> None:
+async def test_models_hold_a_meeting_invite_more_to_it_whisper_and_end_it() -> None:
     host = agent("Chief", llm("Main", begins=True), meets("BudgetReview", "Marketing"))
     marketing = agent("Marketing", meets("Costs"), meets("Review", trigger="EVT When in budget review meeting"))
     accounting = agent("Accounting", meets("Join"))
@@ -169,7 +166,7 @@ async def test_models_hold_a_meeting_invite_more_to_it_whisper_and_end_it(sandbo
         ("Join", "has ended", ('await Var("__", "done")', "await Return(None)")),
         ("Join", "", ('await Yld("agent Marketing")',)),
     )  # fmt: skip
-    async with talking(program(host, marketing, accounting), model, sandbox) as talk:
+    async with talking(program(host, marketing, accounting), model) as talk:
         assert await talk.say("go") == [
             *("What do we spend?", "Let us ask accounting.", "It is 600.", "agreed on 600"),
         ]
@@ -178,7 +175,7 @@ async def test_models_hold_a_meeting_invite_more_to_it_whisper_and_end_it(sandbo
     assert "Marketing: Let us ask accounting." in history[0]
 
 
-async def test_an_agent_that_waits_for_a_meeting_it_is_not_in_wakes_up_when_that_ends(sandbox: MontySandbox) -> None:
+async def test_an_agent_that_waits_for_a_meeting_it_is_not_in_wakes_up_when_that_ends() -> None:
     watch = """
 async def Watch():
     for message in await WaitForMessage("meeting 100"):
@@ -211,5 +208,5 @@ async def Join():
         agent("Guest", python("Join", meeting=True), code=join),
         agent("Watcher", python("Watch", public=True), code=watch),
     )
-    async with talking(talks, Model(), sandbox) as talk:
+    async with talking(talks, Model()) as talk:
         assert await talk.say("go") == ["seen: Meeting has ended"]

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits, Show
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -60,13 +59,13 @@ def habits(show: Show) -> MeetingHabits:
     return MeetingHabits(show=show)
 
 
-async def test_all_that_agents_say_in_meetings_is_shown_unless_wanted_otherwise(sandbox: MontySandbox) -> None:
-    async with talking(pair(), Model(), sandbox) as talk:
+async def test_all_that_agents_say_in_meetings_is_shown_unless_wanted_otherwise() -> None:
+    async with talking(pair(), Model()) as talk:
         assert await met(talk) == [*SAID, "we are getting there", "we chose a red boat"]
 
 
-async def test_a_summary_says_who_met_and_what_came_of_it(sandbox: MontySandbox) -> None:
-    async with talking(pair(), Model(), sandbox, meetings=habits("summaries")) as talk:
+async def test_a_summary_says_who_met_and_what_came_of_it() -> None:
+    async with talking(pair(), Model(), meetings=habits("summaries")) as talk:
         assert await met(talk) == [
             BEGUN,
             "we are getting there",
@@ -86,27 +85,25 @@ async def test_a_summary_says_who_met_and_what_came_of_it(sandbox: MontySandbox)
     ],
 )
 async def test_what_came_of_it_is_the_value_else_the_hosts_summary_else_what_was_said_last(
-    returns: str, told: str, sandbox: MontySandbox
+    returns: str, told: str
 ) -> None:
-    async with talking(pair(returns), Model(), sandbox, meetings=habits("summaries")) as talk:
+    async with talking(pair(returns), Model(), meetings=habits("summaries")) as talk:
         assert f"👥 The meeting “Transport” has ended{told}" in await met(talk)
 
 
-async def test_a_host_that_fails_is_summed_up_as_that(sandbox: MontySandbox) -> None:
-    async with talking(pair("1 / 0"), Model(), sandbox, meetings=habits("summaries")) as talk:
+async def test_a_host_that_fails_is_summed_up_as_that() -> None:
+    async with talking(pair("1 / 0"), Model(), meetings=habits("summaries")) as talk:
         assert "👥 The meeting “Transport” failed: division by zero" in await met(talk)
 
 
-async def test_nothing_is_shown_of_meetings_but_what_is_said_to_people(sandbox: MontySandbox) -> None:
-    async with talking(pair(), Model(), sandbox, meetings=habits("none")) as talk:
+async def test_nothing_is_shown_of_meetings_but_what_is_said_to_people() -> None:
+    async with talking(pair(), Model(), meetings=habits("none")) as talk:
         assert await met(talk) == ["we are getting there", "we chose a red boat"]
 
 
 @pytest.mark.parametrize(("settings", "metadata", "shown"), [("all", "none", []), ("none", "all", SAID)])
-async def test_a_program_may_say_something_else_for_a_meeting(
-    settings: Show, metadata: str, shown: list[str], sandbox: MontySandbox
-) -> None:
-    async with talking(pair(show=metadata), Model(), sandbox, meetings=habits(settings)) as talk:
+async def test_a_program_may_say_something_else_for_a_meeting(settings: Show, metadata: str, shown: list[str]) -> None:
+    async with talking(pair(show=metadata), Model(), meetings=habits(settings)) as talk:
         assert await met(talk) == [*shown, "we are getting there", "we chose a red boat"]
 
 
@@ -134,25 +131,25 @@ async def Talk():
     ],
 )
 async def test_what_the_settings_say_now_holds_also_for_a_meeting_that_goes_on_over_a_restart(
-    before: Show, after: Show, shown: list[str], sandbox: MontySandbox
+    before: Show, after: Show, shown: list[str]
 ) -> None:
     main = python("Main", trigger="BGN When program starts")
     host = agent("Host", main, python("Talk", meeting=True, required_attendees=["Guest"]), code=SLOW)
     made, world = program(host, agent("Guest", python("Join", meeting=True), code=GUEST)), World(())
-    async with talking(made, Model(), sandbox, world=world, meetings=habits(before)) as talk:
+    async with talking(made, Model(), world=world, meetings=habits(before)) as talk:
         await met(talk)
-    async with talking(made, Model(), sandbox, world=world, meetings=habits(after)) as talk:
+    async with talking(made, Model(), world=world, meetings=habits(after)) as talk:
         await talk.say("go on")
         assert talk.chat == ["hello", *shown]
 
 
-async def test_what_a_model_writes_for_agents_alone_is_not_shown_while_it_grows_either(sandbox: MontySandbox) -> None:
+async def test_what_a_model_writes_for_agents_alone_is_not_shown_while_it_grows_either() -> None:
     main = python("Main", trigger="BGN When program starts")
     talk_about = replace(llm("Talk"), metadata={"meeting": True, "required_attendees": ["Guest"]})
     code = "async def Main():\n    await Say('user', f'we chose {await Talk()}')\n"
     made = program(agent("Host", main, talk_about, code=code), agent("Guest", python("Join", meeting=True), code=GUEST))
     reply = block('await Say("meeting", "nobody else reads this")', 'await Var("__", "done")', 'await Return("it")')
-    async with talking(made, Model(reply), sandbox, meetings=habits("none")) as talk:
+    async with talking(made, Model(reply), meetings=habits("none")) as talk:
         assert await talk.say("go") == ["we chose it"]
         assert [text for shown in talk.world.chat for text in shown.texts if "nobody" in text] == []
         assert talk.named("stream.started") == []

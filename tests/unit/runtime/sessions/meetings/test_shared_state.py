@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import AgentSpec, Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -50,12 +49,12 @@ async def Over():
     return program(agent("Host", MAIN, talk, python("Over"), code=code), guest)
 
 
-async def heard(said: Program, sandbox: MontySandbox) -> list[str]:
-    async with talking(said, Model(), sandbox) as talk:
+async def heard(said: Program) -> list[str]:
+    async with talking(said, Model()) as talk:
         return [text for text in await talk.say("go") if text not in ("bye", "Guest, it is your turn")]
 
 
-async def test_what_one_participant_shares_all_others_read(sandbox: MontySandbox) -> None:
+async def test_what_one_participant_shares_all_others_read() -> None:
     host = """
 await Share("board", [[1, 2], [3, 4]])
 await Over()
@@ -68,10 +67,10 @@ await Share("board", board)
 await Share("next", "agent 1000")
 return f"I saw {await Shared('nothing')} and {(await Shared('board'))[0]}"
 """
-    assert (await heard(talk_of(host, turn), sandbox))[-1] == "{'board': [[1, 'x'], [3, 4]], 'next': 'agent 1000'}"
+    assert (await heard(talk_of(host, turn)))[-1] == "{'board': [[1, 'x'], [3, 4]], 'next': 'agent 1000'}"
 
 
-async def test_every_write_makes_a_version_which_is_told_with_who_wrote_it(sandbox: MontySandbox) -> None:
+async def test_every_write_makes_a_version_which_is_told_with_who_wrote_it() -> None:
     host = """
 first = await Share("budget", 1200)
 await Over()
@@ -80,13 +79,13 @@ return [first, await Shared("budget", with_version=True), await Shared("other", 
     turn = """
 return f"mine is version {await Share('budget', 1300)}"
 """
-    assert await heard(talk_of(host, turn), sandbox) == [
+    assert await heard(talk_of(host, turn)) == [
         "mine is version 2",
         "[1, {'value': 1300, 'version': 2, 'by': 'Guest (agent 1001)'}, {'value': None, 'version': 0, 'by': None}]",
     ]
 
 
-async def test_a_write_that_expects_another_version_is_refused_and_says_who_wrote_what(sandbox: MontySandbox) -> None:
+async def test_a_write_that_expects_another_version_is_refused_and_says_who_wrote_what() -> None:
     host = """
 await Share("budget", 1200)
 await Over()
@@ -99,7 +98,7 @@ return await Share("budget", 1000, expected=2)
     turn = """
 return f"now {await Share('budget', 1300, expected=1)}"
 """
-    assert await heard(talk_of(host, turn), sandbox) == [
+    assert await heard(talk_of(host, turn)) == [
         "now 2",
         "'budget' of meeting 100 was not written: version 2 is there, by Guest (agent 1001), and version 1 was "
         "expected; read it again and decide again",
@@ -107,7 +106,7 @@ return f"now {await Share('budget', 1300, expected=1)}"
     ]
 
 
-async def test_version_0_is_expected_of_what_nobody_has_written(sandbox: MontySandbox) -> None:
+async def test_version_0_is_expected_of_what_nobody_has_written() -> None:
     host = """
 await Share("chair", "Host", expected=0)
 await Over()
@@ -119,7 +118,7 @@ try:
 except PlaybookError as error:
     return str(error).split(":")[1].split(",")[0].strip()
 """
-    assert await heard(talk_of(host, turn), sandbox) == ["version 1 is there", "Host"]
+    assert await heard(talk_of(host, turn)) == ["version 1 is there", "Host"]
 
 
 @pytest.mark.parametrize(
@@ -137,23 +136,20 @@ except PlaybookError as error:
         ("Share('a')", "Share needs 'value'"),
     ],
 )
-async def test_what_cannot_be_shared_is_an_error_that_says_why(call: str, error: str, sandbox: MontySandbox) -> None:
-    answer = (await heard(talk_of(f"return await {call}", "return 1"), sandbox))[-1]
+async def test_what_cannot_be_shared_is_an_error_that_says_why(call: str, error: str) -> None:
+    answer = (await heard(talk_of(f"return await {call}", "return 1")))[-1]
     assert error in answer
 
 
-async def test_only_so_many_values_are_shared(sandbox: MontySandbox) -> None:
+async def test_only_so_many_values_are_shared() -> None:
     host = """
 for number in range(101):
     await Share(f"v{number}", number)
 """
-    assert (
-        "meeting 100 shares 100 values already; 'v100' is one too many"
-        in (await heard(talk_of(host, "pass"), sandbox))[-1]
-    )
+    assert "meeting 100 shares 100 values already; 'v100' is one too many" in (await heard(talk_of(host, "pass")))[-1]
 
 
-async def test_outside_of_a_meeting_there_is_nothing_to_share(sandbox: MontySandbox) -> None:
+async def test_outside_of_a_meeting_there_is_nothing_to_share() -> None:
     code = """
 async def Main():
     for call in (Share, Shared):
@@ -162,11 +158,11 @@ async def Main():
         except Exception as error:
             await Say("user", str(error))
 """
-    async with talking(program(agent("Alone", MAIN, code=code)), Model(), sandbox) as talk:
+    async with talking(program(agent("Alone", MAIN, code=code)), Model()) as talk:
         assert await talk.say("go") == ["this playbook is in no meeting", "there is no meeting 1"]
 
 
-async def test_who_is_not_in_a_meeting_neither_reads_nor_writes_what_it_shares(sandbox: MontySandbox) -> None:
+async def test_who_is_not_in_a_meeting_neither_reads_nor_writes_what_it_shares() -> None:
     host = """
 await Share("secret", 1)
 for line in await Spy.Look():
@@ -191,12 +187,10 @@ async def Own():
     said = talk_of(host, "pass")
     both = replace(said, agents=(*said.agents, agent("Spy", python("Look", public=True), python("Own"), code=spy)))
     refusal = "Spy (agent 1002) is not in meeting 100; it has to be invited first"
-    assert (await heard(both, sandbox))[:2] == ["this playbook is in no meeting", refusal]
+    assert (await heard(both))[:2] == ["this playbook is in no meeting", refusal]
 
 
-async def test_after_its_end_a_meeting_is_read_by_its_host_until_that_returns_and_not_written(
-    sandbox: MontySandbox,
-) -> None:
+async def test_after_its_end_a_meeting_is_read_by_its_host_until_that_returns_and_not_written() -> None:
     host = """
 await Share("result", 42)
 await EndMeeting()
@@ -207,13 +201,13 @@ except PlaybookError as error:
 return await Shared("result")
 """
     said = talk_of(host, "pass", after="await Say('user', str(await Shared(meeting=100)))")
-    async with talking(said, Model(), sandbox) as talk:
+    async with talking(said, Model()) as talk:
         seen = await talk.say("go")
     assert seen[:2] == ["meeting 100 has ended: its shared state can only be read", "42"]
     assert "result" not in seen[-1]
 
 
-async def test_participants_that_count_the_same_thing_at_once_lose_nothing(sandbox: MontySandbox) -> None:
+async def test_participants_that_count_the_same_thing_at_once_lose_nothing() -> None:
     count = """
 async def Count():
     for _ in range(5):
@@ -253,7 +247,7 @@ async def Join():
         agent("Host", MAIN, talk_spec, python("Count"), code=host + count),
         agent("Guest", python("Join", meeting=True), python("Count"), code=join + count),
     )
-    async with talking(said, Model(), sandbox) as talk:
+    async with talking(said, Model()) as talk:
         assert "'count': 10" in (await talk.say("go"))[-1]
 
 
@@ -277,7 +271,7 @@ SHARE = 'await Step("Talk:01:QUE")'
 RETURN = ('await Step("Talk:02:RET")', 'await Var("__", "done")')
 
 
-async def test_the_model_shares_reads_by_name_and_sees_versions_and_writers(sandbox: MontySandbox) -> None:
+async def test_the_model_shares_reads_by_name_and_sees_versions_and_writers() -> None:
     model = Model(
         MAIN_REPLY,
         block(
@@ -290,12 +284,12 @@ async def test_the_model_shares_reads_by_name_and_sees_versions_and_writers(sand
         ),
         block(*RETURN, "await Return(f\"{shared['dish']['name']} at {shared['price']}\")"),
     )
-    async with talking(program(chef()), model, sandbox) as talk:
+    async with talking(program(chef()), model) as talk:
         assert await talk.say("go") == ["we had soup at 8"]
     assert "Share gave 2" in model.told(2)
 
 
-async def test_a_function_that_the_model_defined_reads_what_is_shared_when_it_is_called(sandbox: MontySandbox) -> None:
+async def test_a_function_that_the_model_defined_reads_what_is_shared_when_it_is_called() -> None:
     model = Model(
         MAIN_REPLY,
         block(
@@ -308,28 +302,28 @@ async def test_a_function_that_the_model_defined_reads_what_is_shared_when_it_is
             'await Return(f"{first}, then {dish()}")',
         ),
     )
-    async with talking(program(chef()), model, sandbox) as talk:
+    async with talking(program(chef()), model) as talk:
         assert await talk.say("go") == ["we had soup, then stew"]
 
 
-async def test_a_statement_that_changes_what_is_shared_by_its_name_is_refused(sandbox: MontySandbox) -> None:
+async def test_a_statement_that_changes_what_is_shared_by_its_name_is_refused() -> None:
     model = Model(
         MAIN_REPLY,
         block(SHARE, 'shared["dish"] = "soup"'),
         block("# resume: 1", 'await Share("dish", "stew")', *RETURN, 'await Return(shared["dish"])'),
     )
-    async with talking(program(chef()), model, sandbox) as talk:
+    async with talking(program(chef()), model) as talk:
         assert await talk.say("go") == ["we had stew"]
     assert "shared is only read; `await Share(name, value)` sets a value for all in the meeting" in model.told(2)
 
 
-async def test_a_conflict_is_told_to_the_model_which_goes_on_with_what_is_there(sandbox: MontySandbox) -> None:
+async def test_a_conflict_is_told_to_the_model_which_goes_on_with_what_is_there() -> None:
     model = Model(
         MAIN_REPLY,
         block(SHARE, 'await Share("dish", "soup")', 'await Share("dish", "stew", expected=3)'),
         block("# resume: 3", *RETURN, 'await Return(shared["dish"])'),
     )
-    async with talking(program(chef()), model, sandbox) as talk:
+    async with talking(program(chef()), model) as talk:
         assert await talk.say("go") == ["we had soup"]
     assert "SharedStateConflict: 'dish' of meeting 100 was not written: version 1 is there, by Host (agent 1000)" in (
         model.told(2)

@@ -12,7 +12,6 @@ from runtime.core.errors import LLMError, LLMTimeout, LLMUnavailable
 from runtime.events.frames import LLMAnswered, LLMBrokeOff
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.llm.models import ModelRegistry
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.models.providers import ScriptedProvider, chain_of
 from tests.fakes.people.talk import Model, Reply, talking
@@ -26,16 +25,16 @@ def models_of(**replies: list[str]) -> tuple[ModelRegistry, dict[str, Model]]:
     return ModelRegistry(made), made
 
 
-async def test_choices_and_values_are_the_fast_models_and_words_the_defaults(sandbox: MontySandbox) -> None:
+async def test_choices_and_values_are_the_fast_models_and_words_the_defaults() -> None:
     models, made = models_of(default=["Hello!", "Sleep well."], fast=["yes"])
-    async with talking(await compiled(main(*ASKS)), models, sandbox) as talk:
+    async with talking(await compiled(main(*ASKS)), models) as talk:
         assert await talk.say("hi") == ["Hello!", "Sleep well."]
     assert [len(one.asked) for one in made.values()] == [2, 1]
 
 
-async def test_without_a_fast_model_questions_share_a_reply(sandbox: MontySandbox) -> None:
+async def test_without_a_fast_model_questions_share_a_reply() -> None:
     models, made = models_of(default=["[1] Hello!\n[2] yes", "Sleep well."])
-    async with talking(await compiled(main(*ASKS)), models, sandbox) as talk:
+    async with talking(await compiled(main(*ASKS)), models) as talk:
         assert await talk.say("hi") == ["Hello!", "Sleep well."]
     assert len(made["default"].asked) == 2
 
@@ -50,24 +49,24 @@ async def test_without_a_fast_model_questions_share_a_reply(sandbox: MontySandbo
     ],
 )
 async def test_what_the_program_names_goes_before_the_route_and_the_route_before_the_purpose(
-    head: str, route: dict[str, str], asked: str, sandbox: MontySandbox
+    head: str, route: dict[str, str], asked: str
 ) -> None:
     script = ["[1] Hello!\n[2] no"] if asked != "default" else ["Hello!"]
     names = {"default": list[str](), "fast": ["no"], "big": list[str](), "other": list[str]()}
     models, made = models_of(**{**names, asked: script})
     program = await compiled(main(*ASKS, head=head))
-    async with talking({"test": program}, models, sandbox, models=route) as talk:
+    async with talking({"test": program}, models, models=route) as talk:
         assert await talk.say("hi") == ["Hello!"]
     assert {name for name, one in made.items() if one.asked} == {asked} | ({"fast"} if asked == "default" else set())
 
 
-async def test_a_playbooks_model_goes_before_its_agents(sandbox: MontySandbox) -> None:
+async def test_a_playbooks_model_goes_before_its_agents() -> None:
     more = "## Help\nmodel: small\n### Steps\n- Tell the user about help"
     program = await compiled(
         main("- Help()", "- Greet the user", "- End program", head="# Host\nmodel: big", more=more)
     )
     models, _ = models_of(default=[], small=["Help is near."], big=["Hello!"])
-    async with talking(program, models, sandbox) as talk:
+    async with talking(program, models) as talk:
         assert await talk.say("hi") == ["Help is near.", "Hello!"]
 
 
@@ -77,12 +76,12 @@ DOWN = LLMUnavailable("the line is cut")
 TELLS = main("- Tell the user about the river", "- Tell the user about the sea", "- End program")
 
 
-async def test_the_next_model_goes_on_in_the_same_message_and_the_tape_says_who_answered(sandbox: MontySandbox) -> None:
+async def test_the_next_model_goes_on_in_the_same_message_and_the_tape_says_who_answered() -> None:
     world = World(())
     first = ScriptedProvider((f"[1] {BEGUN}down", DOWN))
     second = ScriptedProvider(REST, "The sea is wide.")
     models = ModelRegistry({"default": chain_of(world.clock, {"a": first, "b": second})})
-    async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
+    async with talking(await compiled(TELLS), models, world=world) as talk:
         assert await talk.say("hi") == [BEGUN + REST, "The sea is wide."]
         assert f"<begun>{BEGUN}" in second.asked[0].messages[-1].content
         answered = [fact["model"] for fact in talk.facts("model")]  # type: ignore[index]
@@ -98,12 +97,10 @@ async def test_the_next_model_goes_on_in_the_same_message_and_the_tape_says_who_
 
 
 @pytest.mark.parametrize("down", [DOWN, LLMTimeout("nothing came in 30 s")], ids=["failed", "timed out"])
-async def test_a_call_of_which_nothing_came_is_kept_once_with_its_error_and_its_prompt(
-    sandbox: MontySandbox, down: LLMError
-) -> None:
+async def test_a_call_of_which_nothing_came_is_kept_once_with_its_error_and_its_prompt(down: LLMError) -> None:
     world = World(())
     models = ModelRegistry({"default": chain_of(world.clock, {"a": ScriptedProvider(*[down] * 9)})})
-    async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
+    async with talking(await compiled(TELLS), models, world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(talk.named("llm.broke_off")))
         await talk.settled()
@@ -116,10 +113,10 @@ async def test_a_call_of_which_nothing_came_is_kept_once_with_its_error_and_its_
     assert (kept.tokens_in > 0) == kept.estimated == isinstance(down, LLMTimeout)
 
 
-async def test_an_answer_that_somebody_stops_is_counted_as_far_as_it_came(sandbox: MontySandbox) -> None:
+async def test_an_answer_that_somebody_stops_is_counted_as_far_as_it_came() -> None:
     world = World(())
     models = ModelRegistry({"default": chain_of(world.clock, {"a": Stuck(), "b": ScriptedProvider()})})
-    async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
+    async with talking(await compiled(TELLS), models, world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: any(BEGUN.strip() in text for text in talk.chat))
         talk.post("", kind="stop")
@@ -138,18 +135,16 @@ class Stuck(ScriptedProvider):
         await anyio.sleep_forever()
 
 
-async def test_a_crash_between_the_first_ones_failure_and_the_second_ones_answer_repeats_nothing(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_crash_between_the_first_ones_failure_and_the_second_ones_answer_repeats_nothing() -> None:
     world, program = World(()), await compiled(TELLS)
     held = ScriptedProvider("never", gate=anyio.Event())
     models = ModelRegistry({"default": chain_of(world.clock, {"a": ScriptedProvider(DOWN), "b": held})})
-    async with talking(program, models, sandbox, world=world) as talk:
+    async with talking(program, models, world=world) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(held.asked))
     second = ScriptedProvider(f"[1] {BEGUN}{REST}\n[2] The sea is wide.")
     models = ModelRegistry({"default": chain_of(world.clock, {"a": ScriptedProvider(DOWN), "b": second})})
-    async with talking(program, models, sandbox, world=world) as talk:
+    async with talking(program, models, world=world) as talk:
         await talk.until(lambda: talk.chat[-1:] == ["The sea is wide."])
         assert talk.chat == [BEGUN + REST, "The sea is wide."]
     assert len(second.asked) == 1

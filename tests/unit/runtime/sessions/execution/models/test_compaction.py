@@ -54,9 +54,9 @@ def answers(first: int, last: int) -> list[Reply]:
     return [answer(f"answer {number}") for number in range(first, last)]
 
 
-async def test_a_past_that_is_too_long_is_told_by_a_summary_from_then_on(sandbox: MontySandbox) -> None:
+async def test_a_past_that_is_too_long_is_told_by_a_summary_from_then_on() -> None:
     model = Model(*answers(0, 5), Reply(SUMMARY), *answers(5, 7))
-    async with talking(CHAT, model, sandbox, transcript_chars=BUDGET) as talk:
+    async with talking(CHAT, model, transcript_chars=BUDGET) as talk:
         await long_talk(talk, 7)
         heard = [fact.data["text"][:9] for fact in talk.world.facts if fact.kind == "heard"]
     assert "about to be forgotten" in model.asked[5][0].content
@@ -71,9 +71,9 @@ async def test_a_past_that_is_too_long_is_told_by_a_summary_from_then_on(sandbox
     assert [fact["turns"] for fact in talk.facts("compact")] == [4]  # type: ignore[index]
 
 
-async def test_what_is_summed_up_again_has_the_last_summary_in_it(sandbox: MontySandbox) -> None:
+async def test_what_is_summed_up_again_has_the_last_summary_in_it() -> None:
     model = Model(*answers(0, 5), Reply(SUMMARY), *answers(5, 8), Reply("Still 17."), *answers(8, 9))
-    async with talking(CHAT, model, sandbox, transcript_chars=BUDGET) as talk:
+    async with talking(CHAT, model, transcript_chars=BUDGET) as talk:
         await long_talk(talk, 9)
     assert SUMMARY in model.told(9)
     prompt = "\n".join(message.content for message in model.asked[-1])
@@ -81,30 +81,26 @@ async def test_what_is_summed_up_again_has_the_last_summary_in_it(sandbox: Monty
     assert SUMMARY not in prompt
 
 
-async def test_what_does_not_fit_into_the_models_window_is_summed_up_before_the_model_refuses_it(
-    sandbox: MontySandbox,
-) -> None:
+async def test_what_does_not_fit_into_the_models_window_is_summed_up_before_the_model_refuses_it() -> None:
     model = Summing(*(replace(reply, usage=Usage(2_000, 50, window_tokens=3_000)) for reply in answers(0, 6)))
-    async with talking(CHAT, model, sandbox) as talk:
+    async with talking(CHAT, model) as talk:
         await long_talk(talk, 6)
         assert talk.facts("compact")
     assert SUMMARY in "\n".join(message.content for message in model.asked[-1])
 
 
-async def test_a_short_past_is_told_whole(sandbox: MontySandbox) -> None:
+async def test_a_short_past_is_told_whole() -> None:
     model = Model(*answers(0, 4))
-    async with talking(CHAT, model, sandbox) as talk:
+    async with talking(CHAT, model) as talk:
         await long_talk(talk, 4)
     assert talk.facts("compact") == []
     assert "message 1" in "\n".join(message.content for message in model.asked[-1])
 
 
 @pytest.mark.parametrize("reply", [LLMUnavailable("it is away"), Reply(""), Reply("half", LLMUnavailable("cut"))])
-async def test_where_the_model_fails_the_beginnings_stand_for_a_summary(
-    sandbox: MontySandbox, reply: Reply | LLMUnavailable
-) -> None:
+async def test_where_the_model_fails_the_beginnings_stand_for_a_summary(reply: Reply | LLMUnavailable) -> None:
     model = Model(*answers(0, 5), reply, *answers(5, 6))
-    async with talking(CHAT, model, sandbox, transcript_chars=BUDGET) as talk:
+    async with talking(CHAT, model, transcript_chars=BUDGET) as talk:
         await long_talk(talk, 6)
     prompt = "\n".join(message.content for message in model.asked[-1])
     assert "by the beginnings of what was said" in prompt
@@ -116,28 +112,28 @@ async def test_where_the_model_fails_the_beginnings_stand_for_a_summary(
     assert [event.data["purpose"] for event in talk.named("llm.broke_off")] == ([] if answered else ["summarize"])
 
 
-async def test_a_summary_that_does_not_end_is_cut(sandbox: MontySandbox) -> None:
+async def test_a_summary_that_does_not_end_is_cut() -> None:
     model = Model(*answers(0, 5), Reply("y" * 50_000), *answers(5, 6))
-    async with talking(CHAT, model, sandbox, transcript_chars=BUDGET) as talk:
+    async with talking(CHAT, model, transcript_chars=BUDGET) as talk:
         await long_talk(talk, 6)
     (told,) = re.findall("y{99,}", model.asked[-1][1].content)
     assert len(told) == BUDGET // 4
 
 
-async def test_a_prompt_that_the_model_finds_too_long_is_shortened_and_asked_again(sandbox: MontySandbox) -> None:
+async def test_a_prompt_that_the_model_finds_too_long_is_shortened_and_asked_again() -> None:
     model = Model(*answers(0, 3), ContextTooLong("4,096 tokens"), Reply(SUMMARY), *answers(3, 4))
-    async with talking(CHAT, model, sandbox) as talk:
+    async with talking(CHAT, model) as talk:
         await long_talk(talk, 4)
     assert SUMMARY in model.asked[-1][1].content
 
 
-async def test_a_first_prompt_that_is_too_long_is_told_to_the_person(sandbox: MontySandbox) -> None:
-    async with talking(CHAT, Model(ContextTooLong("4,096 tokens")), sandbox) as talk:
+async def test_a_first_prompt_that_is_too_long_is_told_to_the_person() -> None:
+    async with talking(CHAT, Model(ContextTooLong("4,096 tokens"))) as talk:
         (said,) = await talk.say("hello")
     assert "4,096 tokens" in said
 
 
-async def test_who_may_not_ask_the_model_is_not_summed_up(sandbox: MontySandbox) -> None:
+async def test_who_may_not_ask_the_model_is_not_summed_up() -> None:
     asked = 0
 
     async def may_not(_address: object, _person: str | None) -> str | None:
@@ -146,15 +142,15 @@ async def test_who_may_not_ask_the_model_is_not_summed_up(sandbox: MontySandbox)
         return None if asked <= 5 else "the money is spent"
 
     model = Model(*answers(0, 5))
-    async with talking(CHAT, model, sandbox, transcript_chars=BUDGET, allowance=may_not) as talk:
+    async with talking(CHAT, model, transcript_chars=BUDGET, allowance=may_not) as talk:
         await long_talk(talk, 5)
     assert talk.facts("compact") == []
     assert model.left == 0
 
 
-async def test_what_the_summary_cost_is_counted(sandbox: MontySandbox) -> None:
+async def test_what_the_summary_cost_is_counted() -> None:
     model = Model(*answers(0, 5), Reply(SUMMARY))
-    async with talking(CHAT, model, sandbox, transcript_chars=BUDGET) as talk:
+    async with talking(CHAT, model, transcript_chars=BUDGET) as talk:
         await long_talk(talk, 5)
         await talk.until(lambda: bool(talk.facts("compact")))
         await talk.until(lambda: len(talk.named("llm.answered")) == 6)

@@ -10,7 +10,6 @@ import pytest
 
 from runtime.core.errors import LLMUnavailable
 from runtime.execution.frames.loop import HASTE, RepeatedPauses
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Reply
 from tests.unit.runtime.execution.processor.walking import main, walking
 
@@ -27,8 +26,8 @@ def half(text: str = BEGUN + "down to") -> Reply:
 
 
 @pytest.mark.parametrize("rest", [REST.removeprefix("down "), REST, WHOLE, f"flows {REST}"])
-async def test_a_reply_that_breaks_off_is_asked_for_the_rest(rest: str, sandbox: MontySandbox) -> None:
-    async with walking(TELLS, half(), rest, sandbox=sandbox) as walk:
+async def test_a_reply_that_breaks_off_is_asked_for_the_rest(rest: str) -> None:
+    async with walking(TELLS, half(), rest) as walk:
         assert await walk.say("hi") == [WHOLE]
         [shown] = walk.talk.world.chat
         assert f"<begun>{BEGUN}down </begun>" in walk.asked()
@@ -36,10 +35,8 @@ async def test_a_reply_that_breaks_off_is_asked_for_the_rest(rest: str, sandbox:
     assert all(later.startswith(earlier) for earlier, later in pairwise(seen))
 
 
-async def test_it_may_break_off_again(sandbox: MontySandbox) -> None:
-    async with walking(
-        TELLS, half(), half("to the sea, which it"), "it reaches after nine days.", sandbox=sandbox
-    ) as walk:
+async def test_it_may_break_off_again() -> None:
+    async with walking(TELLS, half(), half("to the sea, which it"), "it reaches after nine days.") as walk:
         assert await walk.say("hi") == [WHOLE]
 
 
@@ -54,29 +51,27 @@ class _Looking:
 
 
 @pytest.mark.parametrize("questions_alone", [False, True])
-async def test_a_model_that_is_asked_for_the_rest_makes_its_pauses(
-    sandbox: MontySandbox, *, questions_alone: bool
-) -> None:
+async def test_a_model_that_is_asked_for_the_rest_makes_its_pauses(*, questions_alone: bool) -> None:
     looking = _Looking()
     again = Reply(WHOLE, gate=cast("anyio.Event", looking))
-    async with walking(TELLS, half(), again, sandbox=sandbox, questions_alone=questions_alone) as walk:
+    async with walking(TELLS, half(), again, questions_alone=questions_alone) as walk:
         assert await walk.say("hi") == [WHOLE]
     assert looking.seen
     assert all(haste is None for haste in looking.seen)
 
 
-async def test_words_of_an_earlier_step_are_not_gone_on_with(sandbox: MontySandbox) -> None:
-    async with walking(ASKS, WHOLE, half("The sea is"), "The sea is wide.", sandbox=sandbox) as walk:
+async def test_words_of_an_earlier_step_are_not_gone_on_with() -> None:
+    async with walking(ASKS, WHOLE, half("The sea is"), "The sea is wide.") as walk:
         assert await walk.say("hi") == [WHOLE, "The sea is wide."]
         assert "<begun>" not in walk.asked(0) + walk.asked(1)
         assert "<begun>The sea </begun>" in walk.asked(2)
         assert "the next word begins with `is`" in walk.asked(2)
 
 
-async def test_what_was_read_stays_when_the_rest_begins_as_the_message_does(sandbox: MontySandbox) -> None:
+async def test_what_was_read_stays_when_the_rest_begins_as_the_message_does() -> None:
     lines = [f"Answer line {number} of 40." for number in range(1, 41)]
     whole = "\n".join(lines)
-    async with walking(TELLS, half("\n".join(lines[:15])), "\n".join(lines[15:]), sandbox=sandbox) as walk:
+    async with walking(TELLS, half("\n".join(lines[:15])), "\n".join(lines[15:])) as walk:
         assert await walk.say("hi") == [whole]
         [shown] = walk.talk.world.chat
         seen = list(shown.texts)
@@ -84,8 +79,8 @@ async def test_what_was_read_stays_when_the_rest_begins_as_the_message_does(sand
 
 
 @pytest.mark.parametrize("rest", ["Rivers are long.", "# The river\n\nIt is long.", f"{BEGUN[:30]}and is long."])
-async def test_what_was_read_stays_before_a_reply_that_begins_anew(rest: str, sandbox: MontySandbox) -> None:
-    async with walking(TELLS, half(), rest, sandbox=sandbox) as walk:
+async def test_what_was_read_stays_before_a_reply_that_begins_anew(rest: str) -> None:
+    async with walking(TELLS, half(), rest) as walk:
         [said] = await walk.say("hi")
         [shown] = walk.talk.world.chat
         seen = list(shown.texts)
@@ -94,13 +89,13 @@ async def test_what_was_read_stays_before_a_reply_that_begins_anew(rest: str, sa
     assert all(later.startswith(earlier) for earlier, later in pairwise(seen))
 
 
-async def test_code_and_quotes_of_the_rest_stay_as_they_are(sandbox: MontySandbox) -> None:
+async def test_code_and_quotes_of_the_rest_stay_as_they_are() -> None:
     code = "Run this, and nothing else at all:\n\n```python\nx = 1\n"
-    async with walking(TELLS, half(f"{code}y"), 'y = 2\n```\n"So," he said.', sandbox=sandbox) as walk:
+    async with walking(TELLS, half(f"{code}y"), 'y = 2\n```\n"So," he said.') as walk:
         assert await walk.say("hi") == [f'{code}y = 2\n```\n"So," he said.']
 
 
-async def test_a_small_model_writes_it_anew(sandbox: MontySandbox) -> None:
-    async with walking(TELLS, half(), WHOLE, sandbox=sandbox, questions_alone=True) as walk:
+async def test_a_small_model_writes_it_anew() -> None:
+    async with walking(TELLS, half(), WHOLE, questions_alone=True) as walk:
         assert await walk.say("hi") == [WHOLE]
         assert "<begun>" not in walk.asked()

@@ -16,14 +16,14 @@ def shop(code: str, below: str = "") -> str:
     return f"# Shop\n\n```python\n{begins}\n```\n{below}"
 
 
-async def said(code: str, sandbox: MontySandbox, *people: str, below: str = "") -> list[str]:
-    async with talking(await compiled(shop(code, below)), Model(), sandbox) as talk:
+async def said(code: str, *people: str, below: str = "") -> list[str]:
+    async with talking(await compiled(shop(code, below)), Model()) as talk:
         for text in people or ("go",):
             await talk.say(text)
         return talk.chat
 
 
-async def test_the_state_is_assigned_and_read_at_once(sandbox: MontySandbox) -> None:
+async def test_the_state_is_assigned_and_read_at_once() -> None:
     code = """
 async def Main():
     agent.state.total = 2
@@ -32,10 +32,10 @@ async def Main():
     await Say("user", f"{agent.state.total} {agent.state['name']} {variables['total']} {'name' in agent.state}")
     await Say("user", f"{agent.state.get('nothing')} {hasattr(agent.state, 'nothing')} {agent.id} {agent.klass}")
 """
-    assert await said(code, sandbox) == ["3 Ada 3 True", "None False 1000 Shop"]
+    assert await said(code) == ["3 Ada 3 True", "None False 1000 Shop"]
 
 
-async def test_an_assignment_is_on_the_tape_before_the_next_call_and_in_its_order(sandbox: MontySandbox) -> None:
+async def test_an_assignment_is_on_the_tape_before_the_next_call_and_in_its_order() -> None:
     code = """
 async def Main():
     agent.state.n = 1
@@ -47,13 +47,13 @@ async def Main():
 async def Read():
     return str(agent.state.n)
 """
-    async with talking(await compiled(shop(code)), Model(), sandbox) as talk:
+    async with talking(await compiled(shop(code)), Model()) as talk:
         assert await talk.say("go") == ["2"]
         assigned = [data["set"] for data in talk.facts("res") if isinstance(data, dict) and "set" in data]
     assert assigned == [{"n": 1}, {"n": 2}, {"n": 3}]
 
 
-async def test_a_list_that_is_changed_in_place_is_assigned_with_the_next_call(sandbox: MontySandbox) -> None:
+async def test_a_list_that_is_changed_in_place_is_assigned_with_the_next_call() -> None:
     code = """
 async def Main():
     agent.state.board = ["", ["", ""]]
@@ -71,10 +71,10 @@ async def EndTurn():
 async def Read():
     return str(agent.state.board)
 """
-    assert await said(code, sandbox) == ["['x', ['o', '']]", "['x', ['o', ''], 'last']"]
+    assert await said(code) == ["['x', ['o', '']]", "['x', ['o', ''], 'last']"]
 
 
-async def test_a_list_that_was_assigned_is_the_variable_when_the_code_changes_it_later(sandbox: MontySandbox) -> None:
+async def test_a_list_that_was_assigned_is_the_variable_when_the_code_changes_it_later() -> None:
     code = """
 async def Main():
     board = []
@@ -87,10 +87,10 @@ async def Main():
 async def Read():
     return str(variables["board"])
 """
-    assert await said(code, sandbox) == ["['x'] True"]
+    assert await said(code) == ["['x'] True"]
 
 
-async def test_what_is_assigned_last_is_kept_when_the_playbook_has_ended(sandbox: MontySandbox) -> None:
+async def test_what_is_assigned_last_is_kept_when_the_playbook_has_ended() -> None:
     code = """
 async def Main():
     await Set()
@@ -102,10 +102,10 @@ async def Set():
     agent.state.seen.append(1)
     agent.state.n = 1
 """
-    assert await said(code, sandbox) == ["1 [1]"]
+    assert await said(code) == ["1 [1]"]
 
 
-async def test_an_assignment_starts_what_waits_for_it_before_the_code_goes_on(sandbox: MontySandbox) -> None:
+async def test_an_assignment_starts_what_waits_for_it_before_the_code_goes_on() -> None:
     code = """
 async def Main():
     agent.state.total = 20
@@ -117,10 +117,10 @@ async def Alarm():
     await Say("user", "so much")
     await Var("total", 5)
 """
-    assert await said(code, sandbox) == ["so much", "then 5"]
+    assert await said(code) == ["so much", "then 5"]
 
 
-async def test_an_assignment_that_does_not_fit_fails_the_next_call_which_is_not_made(sandbox: MontySandbox) -> None:
+async def test_an_assignment_that_does_not_fit_fails_the_next_call_which_is_not_made() -> None:
     code = """
 async def Main():
     agent.state.total = "many"
@@ -130,12 +130,10 @@ async def Main():
         await Say("user", f"{error}; {agent.state.get('total')}")
 """
     below = "\n## Count\n### Steps\n- Set $total:int to 3\n"
-    assert await said(code, sandbox, below=below) == ["$total is declared int; 'many' is str; None"]
+    assert await said(code, below=below) == ["$total is declared int; 'many' is str; None"]
 
 
-async def test_an_assignment_that_does_not_fit_fails_a_playbook_that_makes_no_other_call(
-    sandbox: MontySandbox,
-) -> None:
+async def test_an_assignment_that_does_not_fit_fails_a_playbook_that_makes_no_other_call() -> None:
     code = """
 async def Main():
     try:
@@ -148,10 +146,10 @@ async def Set():
     agent.state.total = "many"
 """
     below = "\n## Count\n### Steps\n- Set $total:int to 3\n"
-    assert await said(code, sandbox, below=below) == ["$total is declared int; 'many' is str"]
+    assert await said(code, below=below) == ["$total is declared int; 'many' is str"]
 
 
-async def test_a_change_in_place_that_is_no_data_fails_the_next_call_until_it_is_mended(sandbox: MontySandbox) -> None:
+async def test_a_change_in_place_that_is_no_data_fails_the_next_call_until_it_is_mended() -> None:
     code = """
 async def Main():
     agent.state.tags = []
@@ -162,12 +160,10 @@ async def Main():
         agent.state.tags = ["a"]
         await Say("user", f"{str(error)[:59]} {agent.state.tags}")
 """
-    assert await said(code, sandbox) == ["$tags was assigned a value that does not survive a restart: ['a']"]
+    assert await said(code) == ["$tags was assigned a value that does not survive a restart: ['a']"]
 
 
-async def test_a_call_behind_an_assignment_that_is_given_up_before_it_began_never_begins(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_call_behind_an_assignment_that_is_given_up_before_it_began_never_begins() -> None:
     code = """
 import asyncio
 
@@ -178,7 +174,7 @@ async def Main():
     await Say("user", "done")
     await EndProgram()
 """
-    async with talking(await compiled(shop(code)), Model(), sandbox) as talk:
+    async with talking(await compiled(shop(code)), Model()) as talk:
         assert await talk.say("go") == ["done"]
         assert talk.facts("wait", "drop") == []
 
@@ -202,7 +198,7 @@ async def Main():
         ('await CallAgent(await CreateAgent("Clerk"), "Hide")', "Hide of Clerk is not public"),
     ],
 )
-async def test_what_cannot_be_done_says_so(line: str, error: str, sandbox: MontySandbox) -> None:
+async def test_what_cannot_be_done_says_so(line: str, error: str) -> None:
     code = f"""
 async def Main():
     try:
@@ -211,7 +207,7 @@ async def Main():
         await Say("user", str(error))
 """
     clerk = "\n# Clerk\n\n```python\n@playbook\nasync def Hide(): ...\n```\n"
-    (text,) = await said(code, sandbox, below=clerk)
+    (text,) = await said(code, below=clerk)
     assert text.startswith(error)
 
 
@@ -222,18 +218,16 @@ async def Main():
         ("", "Hide of Clerk is not public, so other agents cannot call it"),
     ],
 )
-async def test_a_model_hears_that_a_playbook_of_another_agent_is_not_public(
-    public: str, error: str, sandbox: MontySandbox
-) -> None:
+async def test_a_model_hears_that_a_playbook_of_another_agent_is_not_public(public: str, error: str) -> None:
     text = "# Shop\n\n## Main\n### Triggers\n- When program starts\n### Steps\n- Do it; wait for the user\n"
     clerk = f"\n# Clerk\n\n## Hide\n### Steps\n- Think\n\n## Show\n{public}\n### Steps\n- Think\n"
     model = Model(block('await Step("Main:01:EXE")', "await Clerk.Hide()"), block('await Yld("user")'))
-    async with talking(await compiled(text + clerk), model, sandbox) as talk:
+    async with talking(await compiled(text + clerk), model) as talk:
         await talk.say("go")
     assert error in model.told(1)
 
 
-async def test_a_message_has_attributes_and_keys_and_is_data(sandbox: MontySandbox) -> None:
+async def test_a_message_has_attributes_and_keys_and_is_data() -> None:
     code = """
 import json
 
@@ -253,20 +247,20 @@ async def Length(message: dict) -> str:
     return str(len(message["text"]))
 """
     seen = ["yes?", "hello hello test:Ada direct None", "5 True", "a message has no 'colour';"]
-    assert await said(code, sandbox, "go", "hello") == seen
+    assert await said(code, "go", "hello") == seen
 
 
-async def test_an_agent_that_was_made_has_an_id(sandbox: MontySandbox) -> None:
+async def test_an_agent_that_was_made_has_an_id() -> None:
     code = """
 async def Main():
     made = await CreateAgent(agent_klass="Clerk", mark="x")
     await Say("user", f"{made} {made.id} {await CallAgent(made.id, 'Show')} {await CallAgent(made, 'Show')}")
 """
     clerk = "\n# Clerk\n\n```python\n@playbook(public=True)\nasync def Show():\n    return agent.state.mark\n```\n"
-    assert await said(code, sandbox, below=clerk) == ["agent 1001 1001 x x"]
+    assert await said(code, below=clerk) == ["agent 1001 1001 x x"]
 
 
-async def test_calls_can_be_made_by_the_agent(sandbox: MontySandbox) -> None:
+async def test_calls_can_be_made_by_the_agent() -> None:
     code = """
 async def Main():
     await self.Say("user", await agent.Double(2))
@@ -275,12 +269,12 @@ async def Main():
 async def Double(n: int) -> str:
     return str(2 * n)
 """
-    assert await said(code, sandbox) == ["4"]
+    assert await said(code) == ["4"]
 
 
-async def test_log_takes_its_text_by_name(sandbox: MontySandbox) -> None:
+async def test_log_takes_its_text_by_name() -> None:
     code = '\nasync def Main():\n    await Log(text="sold", pieces=3)\n    await Say("user", "done")\n'
-    async with talking(await compiled(shop(code)), Model(), sandbox) as talk:
+    async with talking(await compiled(shop(code)), Model()) as talk:
         assert await talk.say("go") == ["done"]
     assert [(event.data["line"], event.data["values"]) for event in talk.named("program.logged")] == [
         ("sold", {"pieces": 3})
@@ -309,7 +303,7 @@ async def Main():
     assert assigned == [{"seen": ["begun"]}, {"seen": ["begun", "hello"]}, {"n": 2}]
 
 
-async def test_a_placeholder_names_what_the_fence_defines(sandbox: MontySandbox) -> None:
+async def test_a_placeholder_names_what_the_fence_defines() -> None:
     text = """# Shop
 
 ```python
@@ -339,7 +333,7 @@ execution_mode: raw
 Half of {$m}
 """
     model = Model(Reply("4"), Reply("done"))
-    async with talking(await compiled(text), model, sandbox) as talk:
+    async with talking(await compiled(text), model) as talk:
         await talk.say("go")
     asked = model.asked[-1][0].content + model.asked[-1][-1].content
     assert "Since 2026: 3.00, 4, 6.0, 2026-05-01, {1 / RATE - x}," in asked

@@ -8,7 +8,6 @@ import pytest
 
 from runtime.core.errors import Divergence, Unjournaled
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
 from tests.fakes.people.talk import Model, Talk, talking
@@ -20,14 +19,14 @@ def main(code: str, *more: object) -> Program:
     return program(agent("Main", python("Main", trigger="BGN When program starts"), *more, code=code))  # type: ignore[arg-type]
 
 
-async def said(code: str, sandbox: MontySandbox, *more: object, people: tuple[str, ...] = ("go",)) -> list[str]:
-    async with talking(main(code, *more), Model(), sandbox) as talk:
+async def said(code: str, *more: object, people: tuple[str, ...] = ("go",)) -> list[str]:
+    async with talking(main(code, *more), Model()) as talk:
         for text in people:
             await talk.say(text)
         return talk.chat
 
 
-async def test_gathered_playbooks_run_together_and_give_their_values_in_order(sandbox: MontySandbox) -> None:
+async def test_gathered_playbooks_run_together_and_give_their_values_in_order() -> None:
     code = """
 import asyncio
 async def Main():
@@ -38,10 +37,10 @@ async def Double(n):
     await Sleep(4 - n)
     return 2 * n
 """
-    assert await said(code, sandbox, python("Double", "n")) == ["[0, 2, 4, 6]"]
+    assert await said(code, python("Double", "n")) == ["[0, 2, 4, 6]"]
 
 
-async def test_a_failure_in_a_task_group_cancels_the_others_and_is_caught_as_it_is(sandbox: MontySandbox) -> None:
+async def test_a_failure_in_a_task_group_cancels_the_others_and_is_caught_as_it_is() -> None:
     code = """
 import asyncio
 async def Main():
@@ -58,12 +57,12 @@ async def Fail():
     await Now()
     raise LookupError("no luck")
 """
-    async with talking(main(code, python("Fail")), Model(), sandbox) as talk:
+    async with talking(main(code, python("Fail")), Model()) as talk:
         assert await talk.say("go") == ["caught no luck"]
         assert ["Cancelled" in str(data) for data in talk.facts("drop")] == [True]
 
 
-async def test_a_wait_with_a_time_limit_loses_a_race_and_leaves_the_message_to_others(sandbox: MontySandbox) -> None:
+async def test_a_wait_with_a_time_limit_loses_a_race_and_leaves_the_message_to_others() -> None:
     code = """
 import asyncio
 async def Main():
@@ -77,10 +76,10 @@ async def Main():
     messages = await WaitForMessage("user")
     await Say("user", messages[0]["text"])
 """
-    assert await said(code, sandbox, people=("go", "here I am")) == ["first: None", "slept: True", "here I am"]
+    assert await said(code, people=("go", "here I am")) == ["first: None", "slept: True", "here I am"]
 
 
-async def test_an_endless_playbook_keeps_a_bounded_journal(sandbox: MontySandbox) -> None:
+async def test_an_endless_playbook_keeps_a_bounded_journal() -> None:
     code = """
 async def Main():
     return await Listen(0)
@@ -91,7 +90,7 @@ async def Listen(count):
         await Say("user", f"{count} {variables['count']}")
     return Again(count)
 """
-    async with talking(main(code, python("Listen", "count")), Model(), sandbox) as talk:
+    async with talking(main(code, python("Listen", "count")), Model()) as talk:
         await talk.say("go")
         for number in range(1, 51):
             assert await talk.say(str(number)) == [f"{number} {number}"]
@@ -121,10 +120,10 @@ def _state(talk: Talk) -> SessionState:
     ],
 )
 async def test_waiting_outside_of_the_journal_is_an_error_that_says_where_and_what_to_do(
-    waiting: str, what: str, sandbox: MontySandbox
+    waiting: str, what: str
 ) -> None:
     code = f"import asyncio\nasync def Main():\n    await Now()\n    {waiting}\n"
-    async with talking(main(code), Model(), sandbox) as talk:
+    async with talking(main(code), Model()) as talk:
         (text,) = await talk.say("go")
         assert text.startswith(f"⚠️ This conversation cannot continue: Main waits for {what}")
         assert text.endswith("use Sleep, WaitForMessage with a time limit, or another playbook. /new starts another.")
@@ -132,14 +131,14 @@ async def test_waiting_outside_of_the_journal_is_an_error_that_says_where_and_wh
         assert await talk.say("hello?") == [text]
 
 
-async def test_a_future_that_nobody_resolves_is_an_error_too(sandbox: MontySandbox) -> None:
+async def test_a_future_that_nobody_resolves_is_an_error_too() -> None:
     code = "import asyncio\nasync def Main():\n    await asyncio.get_running_loop().create_future()\n"
-    async with talking(main(code), Model(), sandbox) as talk:
+    async with talking(main(code), Model()) as talk:
         (text,) = await talk.say("go")
     assert "Main waits for something that is not a host call; use Sleep" in text
 
 
-async def test_a_wait_that_is_refused_in_a_task_is_named_all_the_same(sandbox: MontySandbox) -> None:
+async def test_a_wait_that_is_refused_in_a_task_is_named_all_the_same() -> None:
     code = """
 import asyncio
 async def Main():
@@ -148,12 +147,12 @@ async def Main():
 async def pause():
     await asyncio.sleep(1)
 """
-    async with talking(main(code), Model(), sandbox) as talk:
+    async with talking(main(code), Model()) as talk:
         (text,) = await talk.say("go")
     assert "Main waits for a timer of its own (asyncio.sleep, a time limit) at test.pb:7" in text
 
 
-async def test_code_that_differs_when_it_runs_again_is_an_error_that_names_both_calls(sandbox: MontySandbox) -> None:
+async def test_code_that_differs_when_it_runs_again_is_an_error_that_names_both_calls() -> None:
     code = f"""
 async def Main():
     if FLIP.pop():
@@ -164,10 +163,10 @@ async def Main():
 FLIP = __import__("sys").modules["{__name__}"].FLIP
 """
     FLIP[:] = [False, True]
-    async with talking(main(code), Model(), sandbox) as talk:
+    async with talking(main(code), Model()) as talk:
         await talk.say("go")
         world = talk.world
-    async with talking(main(code), Model(), sandbox, world=world) as talk:
+    async with talking(main(code), Model(), world=world) as talk:
         (text,) = await talk.say("are you there?")
     assert "Main did something else when it was executed again (test.pb:6)" in text
     assert text.endswith("/new starts another.")
@@ -180,7 +179,7 @@ FLIP = __import__("sys").modules["{__name__}"].FLIP
 FLIP: list[bool] = []
 
 
-async def test_plain_functions_run_in_a_thread_and_give_values_and_errors(sandbox: MontySandbox) -> None:
+async def test_plain_functions_run_in_a_thread_and_give_values_and_errors() -> None:
     code = """
 import threading
 async def Main():
@@ -198,10 +197,10 @@ def Add(a, b):
     assert threading.current_thread() is not threading.main_thread()
     return a + b
 """
-    assert await said(code, sandbox, python("Add", "a", "b")) == ["5", "typed", "PlaybookError: Add needs 'b'"]
+    assert await said(code, python("Add", "a", "b")) == ["5", "typed", "PlaybookError: Add needs 'b'"]
 
 
-async def test_an_exception_of_a_type_that_nobody_knows_keeps_its_name_and_text(sandbox: MontySandbox) -> None:
+async def test_an_exception_of_a_type_that_nobody_knows_keeps_its_name_and_text() -> None:
     code = """
 async def Main():
     try:
@@ -213,10 +212,10 @@ class Special(Exception): ...
 async def Fail():
     raise Special("odd")
 """
-    assert await said(code, sandbox, python("Fail")) == ["Special: odd"]
+    assert await said(code, python("Fail")) == ["Special: odd"]
 
 
-async def test_variables_are_those_of_the_last_result(sandbox: MontySandbox) -> None:
+async def test_variables_are_those_of_the_last_result() -> None:
     code = """
 import asyncio
 async def Main():
@@ -227,10 +226,10 @@ async def Main():
     await Say("user", f"{seen} {variables['x']} {dict(variables).get('y')} {len(variables)}")
     await EndProgram()
 """
-    assert await said(code, sandbox) == ["1 2 None 2"]
+    assert await said(code) == ["1 2 None 2"]
 
 
-async def test_parallel_speakers_of_one_playbook_speak_in_turn(sandbox: MontySandbox) -> None:
+async def test_parallel_speakers_of_one_playbook_speak_in_turn() -> None:
     code = """
 import asyncio
 async def words(*parts):
@@ -242,13 +241,13 @@ async def Main():
     )
     await EndProgram()
 """
-    async with talking(main(code), Model(), sandbox) as talk:
+    async with talking(main(code), Model()) as talk:
         assert sorted(await talk.say("go")) == ["abc", "def", "g", "h"]
         for shown in talk.world.chat:
             assert all(shown.text.startswith(text) for text in shown.texts), shown.texts
 
 
-async def test_a_trigger_runs_when_its_condition_becomes_true_and_not_while_it_stays_so(sandbox: MontySandbox) -> None:
+async def test_a_trigger_runs_when_its_condition_becomes_true_and_not_while_it_stays_so() -> None:
     code = """
 async def Main():
     for value in (1, 20, 30, 2, 40):
@@ -260,10 +259,10 @@ async def Big():
     await Var("x", variables["x"] + 1)
 """
     big = python("Big", trigger="CND When $x > 10")
-    assert await said(code, sandbox, big) == ["big: 20", "big: 40", "done"]
+    assert await said(code, big) == ["big: 20", "big: 40", "done"]
 
 
-async def test_a_trigger_does_not_set_itself_off(sandbox: MontySandbox) -> None:
+async def test_a_trigger_does_not_set_itself_off() -> None:
     code = """
 async def Main():
     await Var("x", 20)
@@ -273,10 +272,10 @@ async def Big():
     await Var("x", 1)
     await Var("x", 21)
 """
-    assert await said(code, sandbox, python("Big", trigger="CND When $x > 10")) == ["x is 21"]
+    assert await said(code, python("Big", trigger="CND When $x > 10")) == ["x is 21"]
 
 
-async def test_the_failure_of_a_triggered_playbook_is_seen_where_the_variable_was_set(sandbox: MontySandbox) -> None:
+async def test_the_failure_of_a_triggered_playbook_is_seen_where_the_variable_was_set() -> None:
     code = """
 async def Main():
     try:
@@ -287,10 +286,10 @@ async def Main():
 async def Big():
     raise ValueError("too big")
 """
-    assert await said(code, sandbox, python("Big", trigger="CND When $x > 10")) == ["too big, x is 20"]
+    assert await said(code, python("Big", trigger="CND When $x > 10")) == ["too big, x is 20"]
 
 
-async def test_a_wrong_call_is_a_typed_error_at_the_call(sandbox: MontySandbox) -> None:
+async def test_a_wrong_call_is_a_typed_error_at_the_call() -> None:
     code = """
 async def Main():
     for call in (lambda: Say("Nobody", "x"), lambda: Say("user"), lambda: Var("x", object()), lambda: Nap(1)):
@@ -302,7 +301,7 @@ async def Main():
 async def Nap():
     pass
 """
-    assert await said(code, sandbox, python("Nap")) == [
+    assert await said(code, python("Nap")) == [
         "UnknownTarget: nobody called 'Nobody' ca",
         "PlaybookError: Say needs 'message'; it i",
         "TypeError: Object of type object is not ",
@@ -310,7 +309,7 @@ async def Nap():
     ]
 
 
-async def test_a_restart_shows_code_the_variables_as_they_were(sandbox: MontySandbox) -> None:
+async def test_a_restart_shows_code_the_variables_as_they_were() -> None:
     code = """
 async def Main():
     await Var("x", 1)
@@ -323,9 +322,9 @@ async def Main():
 async def Other():
     await Var("x", 3)
 """
-    async with talking(main(code, python("Other")), Model(), sandbox) as talk:
+    async with talking(main(code, python("Other")), Model()) as talk:
         assert await talk.say("go") == ["x is 1"]
-    async with talking(main(code, python("Other")), Model(), sandbox, world=talk.world) as later:
+    async with talking(main(code, python("Other")), Model(), world=talk.world) as later:
         assert await later.say("now") == ["now 3"]
 
 
@@ -333,7 +332,7 @@ HELD = threading.Event()
 """What a plain function waits for until a test lets it go."""
 
 
-async def test_a_plain_function_runs_beside_the_loop_and_a_stop_does_not_wait_for_it(sandbox: MontySandbox) -> None:
+async def test_a_plain_function_runs_beside_the_loop_and_a_stop_does_not_wait_for_it() -> None:
     code = """
 from tests.unit.runtime.sessions.execution.python.test_python_playbooks import HELD
 
@@ -342,7 +341,7 @@ def Main():
 """
     HELD.clear()
     try:
-        async with talking(main(code), Model(), sandbox) as talk:
+        async with talking(main(code), Model()) as talk:
             talk.post("go")
             await talk.until(lambda: bool(talk.facts("start")))
             await talk.say("", kind="stop")
@@ -352,9 +351,7 @@ def Main():
         HELD.set()
 
 
-async def test_playbooks_that_call_each_other_without_an_end_fail_and_the_session_goes_on(
-    sandbox: MontySandbox,
-) -> None:
+async def test_playbooks_that_call_each_other_without_an_end_fail_and_the_session_goes_on() -> None:
     code = """
 async def Main():
     try:
@@ -368,5 +365,5 @@ async def Deeper(depth):
     await Deeper(depth + 1)
 """
     deeper = python("Deeper", "depth")
-    chat = await said(code, sandbox, deeper)
+    chat = await said(code, deeper)
     assert chat == ["100 are there", "Deeper would be 101 calls deep; 100 are the most", "still here"]

@@ -152,11 +152,9 @@ async def test_a_long_argument_is_shortened_in_its_error(sandbox: MontySandbox) 
         ("When program starts", "Main needs 'orders'"),
     ],
 )
-async def test_what_begins_a_playbook_and_does_not_fit_it_is_told_to_people_each_time(
-    trigger: str, error: str, sandbox: MontySandbox
-) -> None:
+async def test_what_begins_a_playbook_and_does_not_fit_it_is_told_to_people_each_time(trigger: str, error: str) -> None:
     code = f'@playbook(triggers=["{trigger}"])\nasync def Main(orders: list): ...'
-    async with talking(await compiled(f"# Shop\n\n```python\n{code}\n```\n"), Model(), sandbox) as talk:
+    async with talking(await compiled(f"# Shop\n\n```python\n{code}\n```\n"), Model()) as talk:
         for _ in range(2):
             (text,) = await talk.say("go")
             assert text.startswith(f"⚠️ Main failed: {error}.")
@@ -201,9 +199,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("raises", CASES)
-async def test_an_exception_is_caught_by_its_type_and_as_a_failed_playbook(raises: str, sandbox: MontySandbox) -> None:
+async def test_an_exception_is_caught_by_its_type_and_as_a_failed_playbook(raises: str) -> None:
     caught, said = CASES[raises]
     code = CODE.format(raises=raises, caught=caught)
     shop = program(agent("Shop", python("Main", trigger="BGN When program starts"), python("Fetch", "item"), code=code))
-    async with talking(shop, Model(), sandbox) as talk:
+    async with talking(shop, Model()) as talk:
         assert await talk.say("hi") == [said]

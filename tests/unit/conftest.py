@@ -1,0 +1,17 @@
+"""What tests of sessions share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.people.talk import patient_workers
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[MontySandbox]:
+    """Workers for more than one process."""
+    async with patient_workers() as made:
+        yield made
