@@ -186,10 +186,11 @@ async def talking(
     sandbox: Sandbox | None = None,
     *,
     world: World | None = None,
+    after: str | Sequence[str] = (),
     **more: Any,
 ) -> AsyncIterator[Talk]:
     """A process that runs until the block ends. Give `world` again to go on in another one, `sandbox` where many share
-    one.
+    one. The block begins `after` Ada has said this.
 
     `more` are fields of the surroundings, and what `with_files` makes features of.
     """
@@ -208,5 +209,8 @@ async def talking(
         registry = ConversationRegistry(around, world, tasks)
         world.hand_over = lambda entry: registry.dispatch(entry, Lease(0, 1))
         await registry.gained(Lease(0, 1))
-        yield Talk(world, registry, events, next(iter(programs)), _count=world.taken_in)
+        talk = Talk(world, registry, events, next(iter(programs)), _count=world.taken_in)
+        for said in [after] if isinstance(after, str) else after:
+            await talk.say(said)
+        yield talk
         tasks.cancel_scope.cancel()

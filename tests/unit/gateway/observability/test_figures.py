@@ -220,8 +220,7 @@ async def values(metrics: ProcessMetrics) -> dict[str, float]:
 async def test_a_conversation_is_counted_from_message_to_message() -> None:
     model = Model(Reply(FIRST_TURN.text, usage=Usage(100, 20, 80, 0.5)), SECOND_TURN)
     metrics = ProcessMetrics(gauges())
-    async with talking(SHOP, model) as talk:
-        await talk.say("hello there")
+    async with talking(SHOP, model, after="hello there") as talk:
         await talk.say("some query")
     bus = Bus(talk.world.clock)
     metrics.attach(bus)

@@ -60,9 +60,7 @@ async def test_a_playbook_in_which_nothing_is_said_adds_nothing() -> None:
 async def test_what_was_said_comes_through_a_playbook_in_python() -> None:
     code = "@playbook\nasync def Outer() -> str:\n    return await Interview()\n"
     program = main("- Outer()", "- Say goodbye to the user", "- End program", code=code, more=INTERVIEW)
-    async with walking(program, "Which colour?", ANSWER, "Bye!") as walk:
-        await walk.say("hi")
-        await walk.say("Like the sea, please")
+    async with walking(program, "Which colour?", ANSWER, "Bye!", after=("hi", "Like the sea, please")) as walk:
         assert KNOWN.replace("Interview", "Outer") in walk.model.asked[-1][-2].content
 
 
@@ -77,8 +75,7 @@ async def test_what_a_triggered_playbook_said_is_known_to_the_one_that_it_interr
 async def test_what_another_agent_said_stays_with_it() -> None:
     other = "\n# Desk\n## Interview\npublic: true\n### Steps\n- Ask the user for a $colour:str\n- Return $colour\n"
     program = main("- $c = Desk.Interview()", "- Say goodbye to the user", "- End program", more=other)
-    async with walking(program, "Which colour?", ANSWER, "Bye!") as walk:
-        await walk.say("hi")
+    async with walking(program, "Which colour?", ANSWER, "Bye!", after="hi") as walk:
         assert await walk.say("Like the sea, please") == ["Bye!"]
         told = "\n".join(message.content for message in walk.model.asked[-1])
         assert 'gave "blue")' in told
@@ -115,8 +112,7 @@ async def test_what_was_said_in_a_call_survives_a_restart() -> None:
     program = await compiled(main("- Interview()", "- Ask the user for a $size:int", "- End program", more=INTERVIEW))
     world = World(())
     before = Model(Reply("Which colour?"), Reply(ANSWER), Reply("Which size?"))
-    async with talking(program, before, world=world) as talk:
-        await talk.say("hi")
+    async with talking(program, before, world=world, after="hi") as talk:
         assert await talk.say("Like the sea, please") == ["Which size?"]
     after = Model(Reply('{"does": "answer", "size": null}'), Reply("Again: which size?"))
     async with talking(program, after, world=world) as talk:
@@ -279,8 +275,7 @@ class Noting(World):
 
 
 async def test_a_message_and_its_answer_are_five_commits() -> None:
-    async with talking(ECHO, Model(), world=(world := Noting())) as talk:
-        await talk.say("hi")
+    async with talking(ECHO, Model(), world=(world := Noting()), after="hi") as talk:
         world.commits.clear()
         world.seen.clear()
         assert await talk.say("again") == ["again"]
@@ -301,8 +296,7 @@ async def test_a_new_session_is_looked_for_once_in_its_own_shard() -> None:
 
 
 async def test_the_id_of_a_message_is_kept_before_it_counts_as_shown() -> None:
-    async with talking(ECHO, Model(), world=(world := Noting(nonce=False))) as talk:
-        await talk.say("hi")
+    async with talking(ECHO, Model(), world=(world := Noting(nonce=False)), after="hi") as talk:
         world.commits.clear()
         await talk.say("again")
     assert world.commits[-2:] == [("sent",), ("shown",)]

@@ -127,8 +127,7 @@ async def test_nobody_is_told_that_a_schedule_has_to_wait() -> None:
 
 async def test_a_message_to_who_waits_is_not_marked() -> None:
     model = Model(Reply(LONG), answer("So."))
-    async with talking(worker(), model) as talk:
-        await talk.say("go")
+    async with talking(worker(), model, after="go") as talk:
         await talk.say("hi")
     assert talk.world.marks == []
 

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from runtime.core.address import Address
 from runtime.core.texts import english
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, seen_at
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -32,25 +31,25 @@ MADE = program(agent("Host", python("Main", trigger="BGN When program starts"), 
     ("closed", "where"), [((TOPIC,), ADDRESS), ((TOPIC, ADDRESS), ALONE)], ids=["a topic", "its group too"]
 )
 async def test_what_is_refused_goes_to_what_it_is_in_and_from_there_to_who_asked(
-    sandbox: MontySandbox, closed: tuple[Address, ...], where: Address
+    closed: tuple[Address, ...], where: Address
 ) -> None:
     stage = Stage()
-    async with stage.talking(sandbox, MADE) as talk:
+    async with stage.talking(MADE) as talk:
         await talk.say("hi", at=TOPIC, private=False, name="Bob")
         await talk.say("one", at=TOPIC, private=False, name="Bob")
         stage.world.gone |= set(closed)
         await talk.say("two", at=TOPIC, private=False)
         assert (seen_at(talk, TOPIC), seen_at(talk, where)) == (["heard one"], [MOVED + "heard two"])
-    async with stage.talking(sandbox, MADE) as talk:
+    async with stage.talking(MADE) as talk:
         stage.world.gone.clear()
         await talk.say("three", at=TOPIC, private=False)
         assert seen_at(talk, TOPIC)[-1] == "heard three"
         assert seen_at(talk, where) == [MOVED + "heard two"]
 
 
-async def test_what_nobody_can_be_told_anywhere_is_said_to_be_lost_and_the_agent_goes_on(sandbox: MontySandbox) -> None:
+async def test_what_nobody_can_be_told_anywhere_is_said_to_be_lost_and_the_agent_goes_on() -> None:
     stage = Stage()
-    async with stage.talking(sandbox, MADE) as talk:
+    async with stage.talking(MADE) as talk:
         await talk.say("hi", at=TOPIC, private=False)
         stage.world.gone |= {TOPIC, ADDRESS, ALONE}
         await talk.say("one", at=TOPIC, private=False)
@@ -60,18 +59,18 @@ async def test_what_nobody_can_be_told_anywhere_is_said_to_be_lost_and_the_agent
         assert seen_at(talk, TOPIC) == ["heard two"]
 
 
-async def test_a_private_conversation_goes_nowhere_else(sandbox: MontySandbox) -> None:
+async def test_a_private_conversation_goes_nowhere_else() -> None:
     stage = Stage()
-    async with stage.talking(sandbox, MADE) as talk:
+    async with stage.talking(MADE) as talk:
         await talk.say("hi", private=True)
         stage.world.gone.add(ADDRESS)
         await talk.say("one", private=True)
         assert talk.chat == []
 
 
-async def test_what_a_schedule_has_said_is_for_nobody_in_private(sandbox: MontySandbox) -> None:
+async def test_what_a_schedule_has_said_is_for_nobody_in_private() -> None:
     stage, schedule = Stage(), "schedule:daily"
-    async with stage.talking(sandbox, MADE) as talk:
+    async with stage.talking(MADE) as talk:
         await talk.say("hi", at=ADDRESS, private=False, name="Bob")
         await talk.say("one", at=ADDRESS, private=False, name="daily", person_id=schedule)
         stage.world.gone.add(ADDRESS)
@@ -81,18 +80,18 @@ async def test_what_a_schedule_has_said_is_for_nobody_in_private(sandbox: MontyS
         assert seen_at(talk, Address("test", "alone with test:Bob")) == []
 
 
-async def test_a_notice_is_told_to_who_came_last(sandbox: MontySandbox) -> None:
+async def test_a_notice_is_told_to_who_came_last() -> None:
     stage = Stage()
-    async with stage.talking(sandbox, MADE) as talk:
+    async with stage.talking(MADE) as talk:
         await talk.say("hi", at=ADDRESS, private=False)
         stage.world.gone.add(ADDRESS)
         await talk.say("", at=ADDRESS, private=False, kind="who")
         assert seen_at(talk, ALONE)[0].startswith(MOVED)
 
 
-async def test_a_question_is_asked_where_it_can_be_and_is_no_longer_open_below_it(sandbox: MontySandbox) -> None:
+async def test_a_question_is_asked_where_it_can_be_and_is_no_longer_open_below_it() -> None:
     stage = Stage()
-    async with stage.talking(sandbox, MADE) as talk:
+    async with stage.talking(MADE) as talk:
         await talk.say("hi", at=TOPIC, private=False)
         stage.world.gone.add(TOPIC)
         await talk.say("ask", at=TOPIC, private=False)

@@ -21,8 +21,7 @@ from tests.unit.runtime.sessions.test_session_life import echo
 
 
 async def test_what_waited_when_the_shard_was_lost_is_taken_once_when_it_comes_back() -> None:
-    async with talking(echo(), Model()) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), after="hello") as talk:
         before = len(talk.chat)
         talk.post("one")
         (entry,) = talk.world.waiting
@@ -35,8 +34,7 @@ async def test_what_waited_when_the_shard_was_lost_is_taken_once_when_it_comes_b
 
 
 async def test_a_lost_shards_conversations_leave_memory() -> None:
-    async with talking(echo(), Model()) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), after="hello") as talk:
         assert len(talk.registry) == 1
         talk.registry.lost(0)
         assert len(talk.registry) == 0
@@ -80,8 +78,7 @@ async def test_memory_follows_the_conversations_in_which_something_happens() -> 
 
 
 async def test_a_resting_conversation_tells_its_status_and_rests_again() -> None:
-    async with talking(echo(), Model(), idle_s=SHORT_S) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), idle_s=SHORT_S, after="hello") as talk:
         await talk.rested()
         (status,) = await talk.say("", kind="status")
         assert "Main" in status
@@ -89,8 +86,7 @@ async def test_a_resting_conversation_tells_its_status_and_rests_again() -> None
 
 
 async def test_a_parked_shards_resting_conversations_leave_memory_without_waiting() -> None:
-    async with talking(echo(), Model()) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), after="hello") as talk:
         assert talk.registry.loads() == {}
         await talk.registry.park(0, within_s=1000)
         assert len(talk.registry) == 0

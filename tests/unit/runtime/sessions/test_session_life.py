@@ -43,8 +43,7 @@ async def test_a_start_command_begins_with_an_empty_message() -> None:
 
 
 async def test_new_ends_the_session_and_begins_another() -> None:
-    async with talking(echo(), Model()) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), after="hello") as talk:
         assert await talk.say("", kind="new") == ["Welcome! (nothing)"]
         assert await talk.say("two") == ["Ada: two"]
     assert len(talk.named("session.started")) == 2
@@ -52,16 +51,14 @@ async def test_new_ends_the_session_and_begins_another() -> None:
 
 
 async def test_a_program_that_has_ended_begins_anew_with_the_next_message() -> None:
-    async with talking(echo(), Model()) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), after="hello") as talk:
         assert await talk.say("bye") == ["Ada: bye"]
         await talk.rested()
         assert await talk.say("again") == ["Welcome! again"]
 
 
 async def test_status_says_who_does_what() -> None:
-    async with talking(echo(), Model()) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), after="hello") as talk:
         assert await talk.say("", kind="status") == ["**test** · model: scripted\n- Main: Main → Echo"]
 
 
@@ -88,15 +85,13 @@ async def test_stop_interrupts_the_model_and_the_next_message_begins_anew() -> N
 async def test_stop_with_nothing_running_says_so() -> None:
     code = "async def Main():\n    await Say('user', 'done')\n"
     quick = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(quick, Model()) as talk:
-        await talk.say("go")
+    async with talking(quick, Model(), after="go") as talk:
         assert await talk.say("", kind="stop") == ["Nothing is running."]
         assert await talk.say("hi") == ["Main has finished. /new starts a new conversation."]
 
 
 async def test_a_session_that_rests_leaves_memory_and_comes_back_where_it_was() -> None:
-    async with talking(echo(), Model(), idle_s=0.001) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), idle_s=0.001, after="hello") as talk:
         await talk.rested()
         assert not talk.facts("ret")
         assert await talk.say("still here?") == ["Ada: still here?"]
@@ -160,8 +155,7 @@ async def test_a_stop_is_obeyed_once_when_the_store_fails_once(fault: int) -> No
 
 @pytest.mark.parametrize("rounds", range(40))
 async def test_a_message_that_comes_while_the_program_ends_is_answered_somehow(rounds: int) -> None:
-    async with talking(echo(), Model()) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), after="hello") as talk:
         talk.post("bye")
         for _ in range(rounds):
             await anyio.lowlevel.checkpoint()
@@ -204,8 +198,7 @@ async def test_a_notice_to_somebody_among_others_is_for_them_alone(private: bool
 async def test_session_names_commands_as_people_write_them_on_its_platform() -> None:
     code = "async def Main():\n    await Say('user', 'done')\n"
     quick = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(quick, Model(), texts_on={ADDRESS.platform: english().marked("!")}) as talk:
-        await talk.say("go")
+    async with talking(quick, Model(), texts_on={ADDRESS.platform: english().marked("!")}, after="go") as talk:
         assert await talk.say("hi") == ["Main has finished. !new starts a new conversation."]
 
 
@@ -216,8 +209,7 @@ async def test_session_names_commands_as_people_write_them_on_its_platform() -> 
 async def test_an_ordinary_act_after_the_end_is_no_dead_letter(kind: str, told: Sequence[str]) -> None:
     code = "async def Main():\n    await Say('user', 'bye')\n    await EndProgram()\n"
     brief = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(brief, Model()) as talk:
-        await talk.say("go")
+    async with talking(brief, Model(), after="go") as talk:
         before = len(talk.chat)
         talk.post("x", kind=kind, message_id="m1")
         await talk.rested()

@@ -216,8 +216,7 @@ async def test_statements_of_a_react_playbook_are_listed_by_what_they_did() -> N
     model = Model(
         block('await Step("Main:01:QUE")', 'await Var("name", "Ada")', 'await Say("user", name)', 'await Yld("user")')
     )
-    async with talking(chat, model) as talk:
-        await talk.say("hi")
+    async with talking(chat, model, after="hi") as talk:
         (only,) = stretches(talk.world.facts)
         assert only.lines == [
             "step 01",

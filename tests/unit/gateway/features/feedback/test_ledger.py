@@ -90,8 +90,7 @@ async def test_a_thumb_tells_the_bus_which_step_it_is_of() -> None:
     travel = program(agent("Travel", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
     bus, events = Bus(FakeClock()), list[BusEvent]()
     bus.subscribe("*", events.append)
-    async with talking(travel, Model(ASK), features=[InSessions(partial(SessionRatings, bus=bus))]) as talk:
-        await talk.say("go")
+    async with talking(travel, Model(ASK), features=[InSessions(partial(SessionRatings, bus=bus))], after="go") as talk:
         asked = str(talk.chat.index("Where to?"))
         await talk.say("", kind="reaction", message_id=asked, choice="down")
     [given] = [event.what for event in events if isinstance(event.what, AnswerRated)]

@@ -27,8 +27,7 @@ def said_now(model: Model, asked: int) -> str:
 async def test_a_caption_that_is_changed_repeats_no_remark_about_the_photo() -> None:
     model = Model(Reply("Hello."), Reply("A receipt."), Reply("Bob's, then."))
     intake = ScriptedIntake(pictures=PICTURES, remarks={"receipt.jpg": "Only a part of it can be read."})
-    async with talking(CLERK, model, intake=intake) as talk:
-        await talk.say("hi")
+    async with talking(CLERK, model, intake=intake, after="hi") as talk:
         said = await talk.say("Look.", files=[PHOTO], message_id="p")
         assert said == ["Only a part of it can be read.", "A receipt."]
         assert await talk.say("Bob's.", files=[PHOTO], message_id="p", kind="edit") == ["Bob's, then."]
@@ -39,8 +38,7 @@ async def test_a_caption_that_is_changed_repeats_no_remark_about_the_photo() -> 
 async def test_a_photo_is_described_once_and_not_again_when_its_caption_is_changed() -> None:
     model = Model(Reply("Hello."), Reply("A receipt of 42.50 EUR"), Reply("I see."), Reply("Bob's, then."))
     intake = ScriptedIntake(pictures=PICTURES)
-    async with talking(CLERK, model, intake=intake, sight=VisionRecord(said=False), describes=True) as talk:
-        await talk.say("hi")
+    async with talking(CLERK, model, intake=intake, sight=VisionRecord(said=False), describes=True, after="hi") as talk:
         await talk.say("Look.", files=[PHOTO], message_id="p")
         assert await talk.say("Bob's.", files=[PHOTO], message_id="p", kind="edit") == ["Bob's, then."]
     assert words(model.asked[3]).count("A receipt of 42.50 EUR") == 1
@@ -48,8 +46,7 @@ async def test_a_photo_is_described_once_and_not_again_when_its_caption_is_chang
 
 async def test_an_agent_is_shown_the_photo_that_took_the_place_of_one_it_has_seen() -> None:
     model = Model(Reply("Hello."), Reply("A receipt."), Reply("Another one."), Reply("I see."))
-    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES)) as talk:
-        await talk.say("hi")
+    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES), after="hi") as talk:
         await talk.say("Look.", files=[PHOTO], message_id="p")
         assert await talk.say("Look.", files=[OTHER], message_id="p", kind="edit") == ["Another one."]
         assert await talk.say("Look.", files=[OTHER], message_id="p", kind="edit") == []
@@ -63,8 +60,7 @@ async def test_who_replaces_a_photo_before_it_is_looked_at_has_shown_only_the_se
     gate, world = anyio.Event(), World(())
     intake = ScriptedIntake(pictures=PICTURES)
     model = Model(Reply("Hello."), Reply("I think about it.", gate=gate), Reply("I see."))
-    async with talking(CLERK, model, world=world, intake=intake) as talk:
-        await talk.say("hi")
+    async with talking(CLERK, model, world=world, intake=intake, after="hi") as talk:
         talk.post("Wait.")
         await model.writing.wait()
         talk.post("One", files=[PHOTO], message_id="one")
@@ -84,8 +80,7 @@ async def test_what_was_said_stays_when_the_words_beside_it_are_changed() -> Non
     gate = anyio.Event()
     model = Model(Reply("Hello."), Reply("I think about it.", gate=gate), Reply("Two it is."), Reply("Three then."))
     listener = ScriptedListener(HEARD)
-    async with talking(CLERK, model, intake=ScriptedIntake(), listener=listener) as talk:
-        await talk.say("hi")
+    async with talking(CLERK, model, intake=ScriptedIntake(), listener=listener, after="hi") as talk:
         talk.post("Wait.")
         await model.writing.wait()
         talk.post("For tonight", files=[NOTE], message_id="v")
@@ -106,8 +101,7 @@ async def test_what_was_said_stays_when_the_words_beside_it_are_changed() -> Non
 
 async def test_words_and_what_stands_beside_them_are_corrected_one_after_the_other() -> None:
     model = Model(Reply("Hello."), Reply("Two it is."), Reply("Three."), Reply("Sunday."), Reply("Four."))
-    async with talking(CLERK, model, intake=ScriptedIntake(), listener=ScriptedListener(HEARD)) as talk:
-        await talk.say("hi")
+    async with talking(CLERK, model, intake=ScriptedIntake(), listener=ScriptedListener(HEARD), after="hi") as talk:
         await talk.say("", files=[NOTE], message_id="v")
         reply = Quote(quotation(talk, "Two pizzas"), "Parley", "")
         await talk.say("Three pizzas", quote=reply)
@@ -121,8 +115,7 @@ async def test_words_and_what_stands_beside_them_are_corrected_one_after_the_oth
 
 async def test_a_photo_without_words_that_is_taken_back_is_named() -> None:
     model = Model(Reply("Hello."), Reply("A receipt."), Reply("I forget it."))
-    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES)) as talk:
-        await talk.say("hi")
+    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES), after="hi") as talk:
         await talk.say("", files=[PHOTO], message_id="p")
         await talk.say("", message_id="p", kind="deletion")
         await talk.say("So?")
@@ -132,8 +125,7 @@ async def test_a_photo_without_words_that_is_taken_back_is_named() -> None:
 async def test_a_photo_that_is_taken_back_unread_is_never_seen() -> None:
     gate = anyio.Event()
     model = Model(Reply("Hello."), Reply("I think about it.", gate=gate), Reply("What?"))
-    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES)) as talk:
-        await talk.say("hi")
+    async with talking(CLERK, model, intake=ScriptedIntake(pictures=PICTURES), after="hi") as talk:
         talk.post("Wait.")
         await model.writing.wait()
         talk.post("Look", files=[PHOTO], message_id="p")

@@ -48,8 +48,7 @@ async def test_the_model_sees_which_files_came_and_reads_one() -> None:
     read = turn('text = await ReadFile("sales.csv")', 'await Say("user", f"It says {text}")')
     model = Model(turn(), read, turn())
     files = FilesAtHand(test_1=b"a,b\n1,2\n3,4")
-    async with talking(READER, model, files=files) as talk:
-        await talk.say("hi")
+    async with talking(READER, model, files=files, after="hi") as talk:
         assert await talk.say("Sum this up.", files=[CSV, PHOTO]) == ["It says a,b\n1,2\n3,4"]
         await talk.say("thanks")
     assert (
@@ -112,8 +111,7 @@ async def Main():
 """
     main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
     report = Attachment("report.txt", "text/plain", "test:1", 9)
-    async with talking(main, Model(), files=FilesAtHand(test_1=b"%PDF-1.7 ")) as talk:
-        await talk.say("hi")
+    async with talking(main, Model(), files=FilesAtHand(test_1=b"%PDF-1.7 "), after="hi") as talk:
         unread = "[report.txt cannot be read: it contains no text. ReadFile reads text files only]"
         assert await talk.say("look", files=[report]) == [unread, "Anything else?"]
 

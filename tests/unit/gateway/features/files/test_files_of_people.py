@@ -58,8 +58,7 @@ async def test_a_variable_of_the_type_image_takes_the_picture_without_a_model_an
         "Ask the user for $photo:image", "Set $amount:float to the amount on $photo", "Tell the user the $amount"
     )
     model = Model(Reply("A photo, please."), Reply("42.5"), Reply("It is 42.5."))
-    async with talking(desk, model, intake=ScriptedIntake(pictures=["receipt.jpg"])) as talk:
-        await talk.say("hi")
+    async with talking(desk, model, intake=ScriptedIntake(pictures=["receipt.jpg"]), after="hi") as talk:
         assert (await talk.say("", files=[PHOTO]))[0] == "It is 42.5."
     assert "receipt.jpg (file:" in model.told(1)
     assert [what for _, what in seen(model.asked[1])] == ["receipt.jpg"]
@@ -68,8 +67,7 @@ async def test_a_variable_of_the_type_image_takes_the_picture_without_a_model_an
 async def test_words_are_no_picture_and_are_asked_about_again() -> None:
     desk = await steps("Ask the user for $photo:image", "Tell the user that all is well")
     model = Model(Reply("A photo, please."), Reply("null"), Reply("I need the photo."), Reply("All is well."))
-    async with talking(desk, model, intake=ScriptedIntake(pictures=["receipt.jpg"])) as talk:
-        await talk.say("hi")
+    async with talking(desk, model, intake=ScriptedIntake(pictures=["receipt.jpg"]), after="hi") as talk:
         assert await talk.say("which one?") == ["I need the photo."]
         assert (await talk.say("", files=[PHOTO]))[0] == "All is well."
 
@@ -94,8 +92,7 @@ async def test_a_program_has_a_picture_described_and_a_document_asked_about() ->
 async def test_where_nobody_sees_a_description_is_refused_with_the_setting_that_helps() -> None:
     main = in_python('photo = await Ask("A photo?")', 'await Say("user", await Describe(photo))')
     intake = ScriptedIntake(pictures=["receipt.jpg"])
-    async with talking(main, Model(), intake=intake, sight=VisionRecord(said=False)) as talk:
-        await talk.say("hi")
+    async with talking(main, Model(), intake=intake, sight=VisionRecord(said=False), after="hi") as talk:
         (failure,) = await talk.say("", files=[PHOTO])
     assert "receipt.jpg cannot be described: no model here sees pictures; models.vision sets one" in failure
 
@@ -114,8 +111,7 @@ def is_there(path: str) -> bool:
 
 async def test_a_playbook_in_python_gets_a_path_at_which_a_file_lies_while_it_runs() -> None:
     main = await compiled(BY_PATH)
-    async with talking(main, Model(), intake=ScriptedIntake(pictures=["../../re ceipt.jpg"])) as talk:
-        await talk.say("hi")
+    async with talking(main, Model(), intake=ScriptedIntake(pictures=["../../re ceipt.jpg"]), after="hi") as talk:
         said, refused = await talk.say("", files=[Attachment("../../re ceipt.jpg", "image/jpeg", PHOTO.url)])
     size, begins, ending, path = said.split()
     assert (int(size) > 5, len(begins) <= 5, ending) == (True, True, ".jpg")
@@ -125,8 +121,7 @@ async def test_a_playbook_in_python_gets_a_path_at_which_a_file_lies_while_it_ru
 
 async def test_a_playbook_in_python_gets_the_bytes_of_a_file() -> None:
     main = await compiled(IN_PYTHON)
-    async with talking(main, Model(), intake=ScriptedIntake(pictures=["receipt.jpg"])) as talk:
-        await talk.say("hi")
+    async with talking(main, Model(), intake=ScriptedIntake(pictures=["receipt.jpg"]), after="hi") as talk:
         said = await talk.say("", files=[PHOTO])
     assert said == [f"{len('whole receipt.jpg')} whole", "Size takes photo as a file that somebody sent, not 'no file'"]
 
@@ -135,8 +130,7 @@ async def test_the_text_of_a_document_that_is_no_text_is_read_as_it_was_found() 
     pdf = Attachment("plan.md", "application/pdf", "test:2", 14)
     main = in_python('await Ask("The plan?")', 'await Say("user", await ReadFile("plan.md"))')
     intake = ScriptedIntake(texts={"plan.md": "Go north."})
-    async with talking(main, Model(), intake=intake, files=Kept(intake)) as talk:
-        await talk.say("hi")
+    async with talking(main, Model(), intake=intake, files=Kept(intake), after="hi") as talk:
         assert await talk.say("", files=[pdf]) == ["Go north."]
 
 

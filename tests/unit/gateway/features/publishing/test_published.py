@@ -48,8 +48,7 @@ def served(*programs: Program, **publishers: ClientScopes) -> tuple[dict[str, Pr
 async def said(code: str, **publishers: ClientScopes) -> tuple[list[str], World]:
     """What people see of a program that publishes, beside a store."""
     programs, world, events = served(shop(code), store(), **publishers)
-    async with talking(programs, Model(), world=world, events=events, tasks=TaskLimits()) as talk:
-        await talk.say("hi")
+    async with talking(programs, Model(), world=world, events=events, tasks=TaskLimits(), after="hi") as talk:
         return talk.chat, world
 
 

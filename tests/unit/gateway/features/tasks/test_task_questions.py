@@ -179,8 +179,7 @@ class SlowWorld(World):
 
 async def test_a_task_may_end_while_its_question_is_being_told() -> None:
     world = SlowWorld(())
-    async with talking(guided(ONE.format(name="Late")), Model(), world=world, tasks=TaskLimits()) as talk:
-        await talk.say("hi")
+    async with talking(guided(ONE.format(name="Late")), Model(), world=world, tasks=TaskLimits(), after="hi") as talk:
         assert talk.chat[-1] == "went None"
         assert not talk.named("session.failed")
 

@@ -83,7 +83,6 @@ async def test_what_does_it_means_the_latest_of_them() -> None:
 
 async def test_what_nobody_was_ordered_to_do_has_no_result() -> None:
     program = await desk('$found = Result("Researcher.Study")', "If that failed", '  - Say(user, "None.")')
-    async with talking(program, Model(), tasks=TaskLimits()) as talk:
-        await talk.say("hi")
+    async with talking(program, Model(), tasks=TaskLimits(), after="hi") as talk:
         failed = [fact for fact in talk.world.facts if "no task of Researcher.Study was ordered" in str(fact.data)]
         assert failed

@@ -58,8 +58,7 @@ def ordering(code: str) -> Program:
 
 async def said(code: str, limits: TaskLimits | None = None) -> list[str]:
     """What people see of a program that ends by itself."""
-    async with talking(ordering(code), Model(), tasks=limits or TaskLimits()) as talk:
-        await talk.say("hi")
+    async with talking(ordering(code), Model(), tasks=limits or TaskLimits(), after="hi") as talk:
         return talk.chat
 
 
@@ -153,8 +152,7 @@ async def test_a_task_that_ends_its_program_is_completed() -> None:
 
 
 async def test_what_a_task_says_is_seen_where_its_orderer_is() -> None:
-    async with talking(ordering('    await Result(await Spawn("Researcher", "Speak"))\n'), Model()) as talk:
-        await talk.say("hi")
+    async with talking(ordering('    await Result(await Spawn("Researcher", "Speak"))\n'), Model(), after="hi") as talk:
         (shown,) = talk.world.chat
         assert shown.text == "a word from the task"
         assert shown.spec is not None
@@ -171,8 +169,7 @@ async def test_a_result_nobody_waits_for_comes_as_one_message_with_its_range() -
         await Say("user", message["text"])
     await Say("user", str(await WaitForMessage("*", 60)))
 """
-    async with talking(ordering(code), Model()) as talk:
-        await talk.say("hi")
+    async with talking(ordering(code), Model(), after="hi") as talk:
         task = next(fact.data["task"] for fact in talk.world.facts if fact.kind == "spawn")
         (over,) = [f.data for f in talk.world.facts if f.kind == "task_over" and f.data["task"] == 1]
         first, last = over["first"], over["last"]
@@ -240,9 +237,7 @@ LISTENING = """
 
 
 async def test_an_undo_ends_the_tasks_that_were_ordered_in_what_it_undoes() -> None:
-    async with talking(ordering(LISTENING), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(ordering(LISTENING), Model(), after=("hi", "one")) as talk:
         talk.post("order")
         await talk.until(lambda: any(fact.kind == "task_posted" for fact in talk.world.facts))
         await talk.say("", kind="undo")
@@ -251,8 +246,7 @@ async def test_an_undo_ends_the_tasks_that_were_ordered_in_what_it_undoes() -> N
 
 
 async def test_a_task_that_ended_in_what_is_undone_is_known_to_have_ended() -> None:
-    async with talking(ordering(LISTENING), Model()) as talk:
-        await talk.say("hi")
+    async with talking(ordering(LISTENING), Model(), after="hi") as talk:
         talk.post("order")
         await talk.until(lambda: any(fact.kind == "task_posted" for fact in talk.world.facts))
         talk.post("one")
@@ -287,8 +281,7 @@ async def test_an_order_that_comes_again_is_recognised_by_the_tape() -> None:
 
 
 async def test_a_fork_does_not_wait_for_the_tasks_of_what_it_copies() -> None:
-    async with talking(ordering(LISTENING), Model()) as talk:
-        await talk.say("hi")
+    async with talking(ordering(LISTENING), Model(), after="hi") as talk:
         talk.post("order")
         await talk.until(lambda: any(fact.kind == "task_posted" for fact in talk.world.facts))
         talk.post("one")
@@ -359,8 +352,7 @@ async def test_a_conversation_without_a_gateway_refuses_tasks() -> None:
     except Exception as error:
         await Say("user", str(error))
 """
-    async with talking(ordering(code), Model(), tasks=None) as talk:
-        await talk.say("hi")
+    async with talking(ordering(code), Model(), tasks=None, after="hi") as talk:
         assert talk.chat == ["tasks need a gateway: here is one conversation alone"]
 
 

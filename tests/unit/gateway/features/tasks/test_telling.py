@@ -80,8 +80,7 @@ def ordering(code: str) -> Program:
 
 async def said(code: str, sandbox: MontySandbox) -> list[str]:
     """What people see of a program that tells its tasks something."""
-    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits()) as talk:
-        await talk.say("hi")
+    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits(), after="hi") as talk:
         return talk.chat
 
 
@@ -365,9 +364,7 @@ async def test_people_hear_nothing_of_a_task_that_an_undo_has_ended(kind: str, o
             if message["text"] == "order":
                 await Spawn("Researcher", "Rest", deliver="nobody")
 """
-    async with talking(ordering(code), Model(), tasks=TaskLimits()) as talk:
-        await talk.say("hi")
-        await talk.say("well")
+    async with talking(ordering(code), Model(), tasks=TaskLimits(), after=("hi", "well")) as talk:
         for number in range(1, 3):  # the second time in what goes on from before the first one
             talk.post("order")
             await talk.until(partial(ordered_so_far, talk, number))
@@ -506,8 +503,7 @@ async def test_a_model_that_executes_a_playbook_sees_a_word_in_its_next_prompt()
         block('await Tell("task 1", "thanks")', 'await Yld("call")'),
         block('await Step("Main:02:YLD")', 'await Yld("exit")'),
     )
-    async with talking(program(main, researcher), model, tasks=TaskLimits()) as talk:
-        await talk.say("hi")
+    async with talking(program(main, researcher), model, tasks=TaskLimits(), after="hi"):
         prompts = ["\n".join(message.content for message in prompt) for prompt in model.asked]
         assert "While you were working, Researcher (task 1) said: half is done" in prompts[1]
         assert "half is done" not in prompts[0]

@@ -115,8 +115,7 @@ SECOND_TURN = block(
 
 async def shopping(**options: Any) -> list[Seen]:
     model = Model(dataclasses.replace(FIRST_TURN, usage=Usage(100, 20, 80, 0.5)), SECOND_TURN)
-    async with talking(SHOP, model) as talk:
-        await talk.say("hello there")
+    async with talking(SHOP, model, after="hello there") as talk:
         await talk.say("some query")
     return told(talk.events, **options)
 
@@ -148,8 +147,7 @@ test · invoke_workflow
 async def test_a_program_that_has_ended_has_not_failed() -> None:
     closes = program(agent("Shop", llm("Main", "01:YLD for exit", begins=True)))
     ends = block('await Step("Main:01:YLD")', 'await Yld("exit")')
-    async with talking(closes, Model(ends)) as talk:
-        await talk.say("hello")
+    async with talking(closes, Model(ends), after="hello") as talk:
         await talk.until(lambda: bool(talk.named("frame.returned") or talk.named("frame.failed")))
     (main,) = [span for span in told(talk.events) if span.name == "Shop.Main"]
     assert not main.failed
@@ -301,8 +299,7 @@ test · invoke_workflow
 
 async def test_a_stopped_call_ends_its_spans_and_what_it_left() -> None:
     model = Model(dataclasses.replace(FIRST_TURN, gate=None), LLMUnavailable("away"))
-    async with talking(SHOP, model) as talk:
-        await talk.say("hello")
+    async with talking(SHOP, model, after="hello") as talk:
         await talk.say("more")
     spans = told(talk.events)
     assert "chat scripted · chat · failed: LLMUnavailable" in traces(spans)[1]

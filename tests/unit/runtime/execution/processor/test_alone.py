@@ -37,24 +37,21 @@ def chosen(answer: str) -> str:
 
 
 async def test_each_question_is_asked_alone() -> None:
-    async with walking(main(*ASKS), "Your name?", '{"name": "Ada"}', questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*ASKS), "Your name?", '{"name": "Ada"}', questions_alone=True, after="hi") as walk:
         assert await walk.say("I am Ada") == ["Ada!"]
         assert not any("[1]" in walk.asked(index) for index in range(len(walk.model.asked)))
 
 
 async def test_a_value_that_nobody_said_is_not_believed() -> None:
     replies = ("Your name?", '{"name": "Grace"}', chosen("question"), "At eight.", '{"name": "Ada"}')
-    async with walking(main(*ASKS), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*ASKS), *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say("When do you open?") == ["At eight.", "Your name?"]
         assert await walk.say("Ada") == ["Ada!"]
 
 
 async def test_what_people_do_instead_of_answering_is_chosen_from_a_list_a_line_each() -> None:
     replies = ("Your name?", '{"name": null}', chosen("cancel"), "Good bye.")
-    async with walking(main(*ASKS), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*ASKS), *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say("I had better go home now") == ["Good bye."]
         listed = [line.split(":")[0] for line in walk.asked(2).splitlines() if line.startswith("- ")]
         assert listed == ["- question", "- repeat", "- skip", "- cancel", "- human"]
@@ -82,16 +79,14 @@ async def test_what_people_do_instead_of_answering_is_chosen_from_a_list_a_line_
 async def test_a_number_is_believed_where_one_was_said(heard: str, given: int, believed: bool) -> None:
     asks = ("- Ask the user for the $amount:int", '- Say "{amount}!"', "- End program")
     replies = ("How much?", f'{{"amount": {given}}}', *(() if believed else (chosen("question"), "I see.")))
-    async with walking(main(*asks), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*asks), *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say(heard) == ([f"{given}!"] if believed else ["I see.", "How much?"])
 
 
 @pytest.mark.parametrize(("answer", "said"), [("yes", "true"), ("no", "false")])
 async def test_yes_or_no_is_asked_in_these_words(answer: str, said: str) -> None:
     asks = ("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
-    async with walking(main(*asks), "Milk?", chosen(answer), questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*asks), "Milk?", chosen(answer), questions_alone=True, after="hi") as walk:
         assert await walk.say("As you like") == [f"{said}!"]
         assert "Is that a yes or a no?" in walk.asked()
 
@@ -99,8 +94,7 @@ async def test_yes_or_no_is_asked_in_these_words(answer: str, said: str) -> None
 async def test_what_is_no_yes_and_no_no_gives_no_value() -> None:
     asks = ("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
     replies = ("Milk?", chosen("other"), chosen("question"), "From cows.", chosen("yes"))
-    async with walking(main(*asks), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*asks), *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say("Tell me what milk it is") == ["From cows.", "Milk?"]
         assert await walk.say("Fine, with milk") == ["true!"]
 
@@ -108,9 +102,8 @@ async def test_what_is_no_yes_and_no_no_gives_no_value() -> None:
 async def test_a_question_is_no_yes_unless_it_has_one() -> None:
     asks = ("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
     async with walking(
-        main(*asks), "Milk?", chosen("question"), "85 cents.", chosen("yes"), questions_alone=True
+        main(*asks), "Milk?", chosen("question"), "85 cents.", chosen("yes"), questions_alone=True, after="hi"
     ) as walk:
-        await walk.say("hi")
         assert await walk.say("How much is it?") == ["85 cents.", "Milk?"]
         assert await walk.say("Yes, could you bring some?") == ["true!"]
 
@@ -132,16 +125,14 @@ async def test_a_trigger_may_fit_where_more_was_written_than_an_answer() -> None
         chosen("Alarm"),
         "yes",
     )
-    async with walking(main(*ASKS, more=ALARM), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*ASKS, more=ALARM), *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say("My name? Why?") == ["For the form.", "Your name?"]
         assert await walk.say("My name is Ada and I cannot breathe!") == ["Help comes!"]
 
 
 async def test_a_trigger_that_is_not_sure_does_not_interrupt() -> None:
     replies = ("Your name?", '{"name": "Ada"}', chosen("Alarm"), "no")
-    async with walking(main(*ASKS, more=ALARM), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*ASKS, more=ALARM), *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say("It's Ada") == ["Ada!"]
         assert "Is this so: the user is in danger?" in walk.asked()
 
@@ -158,9 +149,7 @@ async def test_a_correction_names_the_value_that_is_known_and_is_taken() -> None
         "Why?",
         '{"reason": "broken"}',
     )
-    async with walking(main(*asks), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
-        await walk.say("123")
+    async with walking(main(*asks), *replies, questions_alone=True, after=("hi", "123")) as walk:
         assert await walk.say("Sorry, no, my number is 124.") == ["It is 124 now.", "Why?"]
         assert '- correct: they say that order is not "123" but something else' in walk.asked(3)
         assert await walk.say("it is broken") == ["124: broken"]
@@ -179,9 +168,7 @@ async def test_a_question_that_named_the_corrected_value_is_worded_anew() -> Non
         "When do you come for the walnut?",
         '{"day": "Monday"}',
     )
-    async with walking(main(*asks), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
-        await walk.say("the rye one")
+    async with walking(main(*asks), *replies, questions_alone=True, after=("hi", "the rye one")) as walk:
         assert await walk.say("Sorry, the walnut one") == ["Walnut it is.", "When do you come for the walnut?"]
         assert '$bread = "walnut"' in walk.asked()
         assert await walk.say("on Monday") == ["walnut, Monday"]
@@ -200,32 +187,27 @@ async def test_a_correction_is_found_where_the_answer_is_in_other_words() -> Non
         '{"reason": "late delivery"}',
         '{"order": "123"}',
     )
-    async with walking(main(*asks), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
-        await walk.say("123")
+    async with walking(main(*asks), *replies, questions_alone=True, after=("hi", "123")) as walk:
         assert await walk.say("Sorry, no, my order number is 124.") == ["It is 124 now.", "Why?"]
         assert await walk.say("The delivery came in May") == ["124: late delivery"]
 
 
 async def test_an_idle_agent_gives_the_whole_message_where_nothing_of_it_is_the_argument() -> None:
-    async with walking(ORDERS, chosen("Order"), '{"what": "a text"}', questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(ORDERS, chosen("Order"), '{"what": "a text"}', questions_alone=True, after="hi") as walk:
         assert await walk.say("Green tea, please") == ["Ordered: Green tea, please"]
 
 
 async def test_a_talk_goes_on_until_it_is_done() -> None:
     asks = ("- Help the user choose a wine", '- Say "Good choice."')
     replies = ("Red or white?", chosen("goes_on"), "The white one is dry.", chosen("done"))
-    async with walking(main(*asks), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*asks), *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say("Which is dry?") == ["The white one is dry."]
         assert await walk.say("The white one") == ["Good choice."]
 
 
 async def test_blanks_without_end_are_cut_off_and_the_question_is_asked_again() -> None:
     replies = ("Your name?", "{" + " \n" * 50_000, '{"name": "Ada"}')
-    async with walking(main(*ASKS), *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*ASKS), *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say("Ada") == ["Ada!"]
         assert "could not be used" in walk.asked(-1)
 

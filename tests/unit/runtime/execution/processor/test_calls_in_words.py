@@ -40,8 +40,7 @@ async def test_exact_words_may_hold_a_call() -> None:
 )
 async def test_a_model_is_told_what_the_call_gave(step: str, reply: str, asked: str) -> None:
     steps = ('- Set $city to "Rome"', f"- {step}", "- End program")
-    async with walking(main(*steps, code=WEATHER), reply) as walk:
-        await walk.say("hi")
+    async with walking(main(*steps, code=WEATHER), reply, after="hi") as walk:
         assert walk.called == CALLED
         assert asked in walk.asked()
         assert len(walk.model.asked) == 1
@@ -62,8 +61,7 @@ async def test_nothing_behind_a_call_is_asked_before_it_was_made() -> None:
 
 async def test_each_round_of_a_loop_asks_anew_what_the_call_gives() -> None:
     steps = ('- Set $city to "Rome"', "- While GetWeather($city) is dull", "  - Set $n to 1", "- End program")
-    async with walking(main(*steps, code=WEATHER), "yes", "yes", "no") as walk:
-        await walk.say("hi")
+    async with walking(main(*steps, code=WEATHER), "yes", "yes", "no", after="hi") as walk:
         assert walk.called == CALLED * 3
 
 

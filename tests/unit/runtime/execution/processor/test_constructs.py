@@ -193,8 +193,7 @@ async def test_arguments_in_words_are_asked_for_and_held_to_their_types() -> Non
 
 async def test_calls_inside_of_expressions_are_made_once_each_from_inside_out() -> None:
     steps = ("- If Price('tea') + Price('ab') > 40", "  - Say \"{Pay(Price('abc'))}\"", "- End program")
-    async with walking(main(*steps, code=SHOP)) as walk:
-        await walk.say("hi")
+    async with walking(main(*steps, code=SHOP), after="hi") as walk:
         assert walk.called[:2] == [("Price", {"item": "tea"}), ("Price", {"item": "ab"})]
 
 
@@ -272,8 +271,7 @@ async def test_a_free_step_talks_for_several_turns_and_control_goes_on_behind_it
 
 async def test_the_first_steps_hear_what_the_person_began_with() -> None:
     steps = main("- Greet the user", "- End program")
-    async with walking(steps, "Good evening!") as walk:
-        await walk.say("good evening, a table for two")
+    async with walking(steps, "Good evening!", after="good evening, a table for two") as walk:
         assert "good evening, a table for two" in "".join(message.content for message in walk.model.asked[0])
 
 

@@ -27,8 +27,7 @@ def chosen(answer: str) -> str:
 async def test_a_value_that_a_call_needs_cannot_be_skipped(alone: bool) -> None:
     understood = ('{"day": null}', chosen("skip")) if alone else ("instead: skip",)
     replies = ("Which day?", *understood, "I need a day.", '{"day": "Monday"}')
-    async with walking(booking("str"), *replies, questions_alone=alone) as walk:
-        await walk.say("hi")
+    async with walking(booking("str"), *replies, questions_alone=alone, after="hi") as walk:
         assert await walk.say("I keep that to myself") == ["I need a day.", *(["Which day?"] if alone else [])]
         assert "tell them kindly that you need their day to go on" in walk.asked()
         assert await walk.say("on Monday") == ["booked for Monday"]
@@ -37,8 +36,7 @@ async def test_a_value_that_a_call_needs_cannot_be_skipped(alone: bool) -> None:
 
 async def test_who_refuses_again_and_again_ends_the_step() -> None:
     refusals = [one for _ in range(3) for one in ("instead: skip", "I need a day.")]
-    async with walking(booking("str"), "Which day?", *refusals, "instead: skip") as walk:
-        await walk.say("hi")
+    async with walking(booking("str"), "Which day?", *refusals, "instead: skip", after="hi") as walk:
         for _ in range(3):
             assert await walk.say("no") == ["I need a day."]
         (said,) = await walk.say("no")
@@ -48,15 +46,13 @@ async def test_who_refuses_again_and_again_ends_the_step() -> None:
 
 @pytest.mark.parametrize("kind", ["str | None", "Optional[str]", "Any", "object", "str = None"])
 async def test_a_value_that_a_call_can_do_without_is_skipped(kind: str) -> None:
-    async with walking(booking(kind), "Which day?", "instead: skip") as walk:
-        await walk.say("hi")
+    async with walking(booking(kind), "Which day?", "instead: skip", after="hi") as walk:
         assert await walk.say("I would rather not tell") == ["booked for None"]
 
 
 async def test_a_value_that_no_call_takes_is_skipped() -> None:
     steps = ("- Ask the user for the $day:str", '- Say "Fine."', "- End program")
-    async with walking(booking("str", *steps), "Which day?", "instead: skip") as walk:
-        await walk.say("hi")
+    async with walking(booking("str", *steps), "Which day?", "instead: skip", after="hi") as walk:
         assert await walk.say("I would rather not tell") == ["Fine."]
 
 

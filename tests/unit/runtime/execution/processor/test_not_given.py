@@ -24,24 +24,21 @@ SKIPS = "I'd rather not say", '{"does": "skip"}'
 async def test_exact_words_say_that_a_value_was_not_given(words: str, said: str) -> None:
     steps = (ASKED, "- Set $code to 7", f"- {words}", "- End program")
     text, skips = SKIPS
-    async with walking(main(*steps), "Your phone?", skips) as walk:
-        await walk.say("hi")
+    async with walking(main(*steps), "Your phone?", skips, after="hi") as walk:
         assert await walk.say(text) == [said]
 
 
 async def test_within_a_text_that_is_put_together_nothing_stands_for_it() -> None:
     text, skips = SKIPS
     steps = (ASKED, '- Set $line to "Phone: " + $phone', '- Say "[{line}]"', "- End program")
-    async with walking(main(*steps), "Your phone?", skips) as walk:
-        await walk.say("hi")
+    async with walking(main(*steps), "Your phone?", skips, after="hi") as walk:
         assert await walk.say(text) == ["[Phone: ]"]
 
 
 async def test_words_of_a_model_are_filled_in_likewise_and_it_is_told_so() -> None:
     text, skips = SKIPS
     steps = (ASKED, "- Tell the user what we noted as $phone", "- End program")
-    async with walking(main(*steps), "Your phone?", skips, "We noted: {phone}.") as walk:
-        await walk.say("hi")
+    async with walking(main(*steps), "Your phone?", skips, "We noted: {phone}.", after="hi") as walk:
         assert await walk.say(text) == ["We noted: not given."]
         assert "$phone (not given)" in walk.asked()
 
@@ -51,6 +48,5 @@ async def test_it_is_said_in_the_language_of_the_settings(tmp_path: Path) -> Non
     text, skips = SKIPS
     steps = (ASKED, '- Say "Telefon: {phone}"', "- End program")
     texts = load_texts("de", tmp_path)
-    async with walking(main(*steps), "Ihr Telefon?", skips, texts=texts) as walk:
-        await walk.say("hallo")
+    async with walking(main(*steps), "Ihr Telefon?", skips, texts=texts, after="hallo") as walk:
         assert await walk.say(text) == ["Telefon: keine Angabe"]

@@ -62,8 +62,7 @@ def test_words_that_may_be_an_answer_are_no_plain_act(message: str) -> None:
     [("Yes, a lot!", "true"), ("Sure, let's go", "true"), ("No, just me", "false"), ("Not really", "false")],
 )
 async def test_a_plain_yes_or_no_is_taken_without_a_model(message: str, said: str) -> None:
-    async with walking(MILK, "Milk?", questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(MILK, "Milk?", questions_alone=True, after="hi") as walk:
         assert await walk.say(message) == [f"{said}!"]
 
 
@@ -78,22 +77,19 @@ async def test_a_plain_yes_or_no_is_taken_without_a_model(message: str, said: st
 )
 async def test_a_yes_or_no_with_a_second_thought_is_for_the_model(message: str) -> None:
     reply = '{"answer": "yes"}'
-    async with walking(MILK, "Milk?", reply, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(MILK, "Milk?", reply, questions_alone=True, after="hi") as walk:
         assert await walk.say(message) == ["true!"]
         assert "Is that a yes or a no?" in walk.asked()
 
 
 async def test_the_last_words_are_said_again_without_a_model() -> None:
-    async with walking(NAMED, "Your name?", questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(NAMED, "Your name?", questions_alone=True, after="hi") as walk:
         assert await walk.say("Sorry, what did you say?") == ["Your name?"]
 
 
 async def test_who_plainly_asks_for_a_person_starts_the_playbook_for_that() -> None:
     program = NAMED + main(more=HANDS_OVER).partition("### Steps")[2]
-    async with walking(program, "Your name?", questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(program, "Your name?", questions_alone=True, after="hi") as walk:
         assert await walk.say("I would rather talk to a real person, please.") == ["A colleague comes."]
 
 
@@ -106,15 +102,13 @@ async def test_who_plainly_asks_for_a_person_starts_the_playbook_for_that() -> N
     ],
 )
 async def test_words_that_the_question_itself_offers_are_for_the_model(asked: str, said: str) -> None:
-    async with walking(NAMED, asked, f'{{"name": "{said}"}}', questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(NAMED, asked, f'{{"name": "{said}"}}', questions_alone=True, after="hi") as walk:
         assert await walk.say(said) == [f"{said}!"]
 
 
 async def test_whether_a_talk_with_an_end_of_its_own_is_over_is_for_the_model() -> None:
     steps = ("- Help the user choose a wine until they are content", '- Say "Cheers"', "- End program")
-    async with walking(main(*steps), "Red?", '{"answer": "done"}', questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(main(*steps), "Red?", '{"answer": "done"}', questions_alone=True, after="hi") as walk:
         assert await walk.say("Never mind") == ["Cheers"]
 
 
@@ -122,22 +116,19 @@ async def test_a_trigger_that_somebody_sets_off_is_no_call_for_a_person() -> Non
     orders = HANDS_OVER.replace("the user asks for a human being", "someone wants to order tea")
     program = NAMED + main(more=orders).partition("### Steps")[2]
     replies = ("Your name?", '{"answer": "none"}', "I am sorry, there is nobody.")
-    async with walking(program, *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(program, *replies, questions_alone=True, after="hi") as walk:
         said = ["I am sorry, there is nobody.", "Your name?"]
         assert await walk.say("I would rather talk to a real person, please.") == said
 
 
 async def test_a_yes_or_no_question_takes_never_mind_to_the_model() -> None:
-    async with walking(MILK, "Milk?", '{"answer": "no"}', questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(MILK, "Milk?", '{"answer": "no"}', questions_alone=True, after="hi") as walk:
         assert await walk.say("Never mind") == ["false!"]
 
 
 async def test_the_old_value_is_not_shown_where_a_new_one_is_read() -> None:
     asks = main('- Set $name to "Grace"', "- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
-    async with walking(asks, "Your name?", '{"name": "Ada"}', questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(asks, "Your name?", '{"name": "Ada"}', questions_alone=True, after="hi") as walk:
         assert await walk.say("I am Ada") == ["Ada!"]
         assert "Grace" not in walk.asked()
 
@@ -150,8 +141,7 @@ async def test_what_is_added_behind_an_example_and_a_label_before_it_are_left_ou
 
 async def test_a_reply_that_repeats_the_person_is_written_anew() -> None:
     replies = ("Your name?", '{"name": null}', '{"answer": "question"}', "My dog is ill.", "Oh, poor dog!")
-    async with walking(NAMED, *replies, questions_alone=True) as walk:
-        await walk.say("hi")
+    async with walking(NAMED, *replies, questions_alone=True, after="hi") as walk:
         assert await walk.say("My dog is ill.") == ["Oh, poor dog!", "Your name?"]
 
 
@@ -167,9 +157,7 @@ async def test_a_correction_that_names_its_value_is_no_answer() -> None:
     wrote = "Sorry, no, my order number is 124."
     replies = ("Which order?", '{"order_id": "123"}', "Why?", f'{{"reason": "{wrote}"}}', '{"order_id": "124"}')
     more = ("Order 124 then.", "Why?", '{"reason": "broken"}')
-    async with walking(TAKES_BACK, *replies, *more, questions_alone=True) as walk:
-        await walk.say("hi")
-        await walk.say("The order is 123")
+    async with walking(TAKES_BACK, *replies, *more, questions_alone=True, after=("hi", "The order is 123")) as walk:
         assert await walk.say(wrote) == ["Order 124 then.", "Why?"]
         assert (await walk.say("it is broken"))[-1] == "124: broken!"
 
@@ -177,7 +165,5 @@ async def test_a_correction_that_names_its_value_is_no_answer() -> None:
 async def test_an_answer_that_names_another_value_only_in_passing_stays_one() -> None:
     wrote = "No, my order is broken"
     replies = ("Which order?", '{"order_id": "123"}', "Why?", f'{{"reason": "{wrote}"}}', '{"order_id": "broken"}')
-    async with walking(TAKES_BACK, *replies, questions_alone=True) as walk:
-        await walk.say("hi")
-        await walk.say("The order is 123")
+    async with walking(TAKES_BACK, *replies, questions_alone=True, after=("hi", "The order is 123")) as walk:
         assert await walk.say(wrote) == [f"123: {wrote}!"]

@@ -23,8 +23,7 @@ ASKS = main("- Ask the user for their $name:str", '- Say "{name}!"', "- End prog
     ("reply", "seen"), [("Ada\n[4] Your carriage!", "Your carriage!"), ("Ada\n[5] Tram 4.", "Tram 4.")]
 )
 async def test_the_side_that_is_worded_tells_the_condition(reply: str, seen: str) -> None:
-    async with walking(BRANCH, "Your name?", reply) as walk:
-        await walk.say("hi")
+    async with walking(BRANCH, "Your name?", reply, after="hi") as walk:
         assert await walk.say("Ada it is") == [seen, "Bye."]
         assert "Write nothing for this, but go on with [4] if yes, with [5] if no." in walk.asked()
         assert len(walk.model.asked) == 2
@@ -32,15 +31,13 @@ async def test_the_side_that_is_worded_tells_the_condition(reply: str, seen: str
 
 async def test_an_answer_that_is_written_counts_before_the_words_behind_it() -> None:
     replies = ("Your name?", "Ada\n[3] yes\n[5] Tram 4.", "Your carriage!")
-    async with walking(BRANCH, *replies) as walk:
-        await walk.say("hi")
+    async with walking(BRANCH, *replies, after="hi") as walk:
         assert await walk.say("Ada it is") == ["Your carriage!", "Bye."]
 
 
 async def test_words_with_the_label_of_a_condition_are_no_answer_to_a_condition() -> None:
     replies = ("Your name?", "Ada\n[3] Your carriage!", "no", "Tram 4.")
-    async with walking(BRANCH, *replies) as walk:
-        await walk.say("hi")
+    async with walking(BRANCH, *replies, after="hi") as walk:
         assert await walk.say("Ada it is") == ["Tram 4.", "Bye."]
 
 
@@ -53,16 +50,14 @@ async def test_a_side_without_words_is_decided_by_an_answer() -> None:
 
 async def test_a_digression_needs_nothing_but_its_reply() -> None:
     replies = ("Your name?", "[2] For the form. Your name?", '{"name": "Ada"}')
-    async with walking(ASKS, *replies) as walk:
-        await walk.say("hi")
+    async with walking(ASKS, *replies, after="hi") as walk:
         assert await walk.say("why?") == ["For the form. Your name?"]
         assert await walk.say("Ada, then") == ["Ada!"]
 
 
 async def test_a_reply_that_only_cancels_is_no_digression() -> None:
     replies = ("Your name?", "instead: cancel\n[2] As you like.")
-    async with walking(ASKS, *replies) as walk:
-        await walk.say("hi")
+    async with walking(ASKS, *replies, after="hi") as walk:
         assert await walk.say("stop this") == ["As you like."]
         assert walk.steps == ["01"]
 

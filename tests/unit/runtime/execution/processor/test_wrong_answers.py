@@ -37,8 +37,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize("reply", CLAIMS)
 async def test_a_claim_to_have_called_something_calls_nothing(reply: str) -> None:
-    async with walking(PAYS, reply, "It was paid.") as walk:
-        await walk.say("pay!")
+    async with walking(PAYS, reply, "It was paid.", after="pay!") as walk:
         assert walk.called == [("Pay", {"amount": 100})]
         assert walk.values["ok"] is True
         assert walk.steps == ["01", "02", "03"]
@@ -61,8 +60,7 @@ BRANCHES = main(
     "claims", [("It is small.",), ("n = 3",), ("[1] no\n[2] It is small",), ("Step(Main:04.01:QUE)", "It is large.")]
 )
 async def test_a_branch_cannot_be_chosen_and_a_loop_cannot_be_skipped_by_words(claims: tuple[str, ...]) -> None:
-    async with walking(BRANCHES, *claims, "so it is") as walk:
-        await walk.say("hi")
+    async with walking(BRANCHES, *claims, "so it is", after="hi") as walk:
         assert walk.steps == ["01", "02", "02.01", "04", "04.01", "04.02", "04", "04.01", "04.02", "04", "05", "06"]
         assert walk.values["n"] == 5
 

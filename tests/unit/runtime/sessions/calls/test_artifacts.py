@@ -39,8 +39,7 @@ async def test_a_long_result_is_shown_by_name_and_loaded_on_demand() -> None:
         going('await LoadArtifact("report")', end='await Yld("call")'),
         going('await Say("user", "read")'),
     )
-    async with talking(made(), model) as talk:
-        await talk.say("hi")
+    async with talking(made(), model, after="hi") as talk:
         name = model.told(1).partition('LoadArtifact("')[2].partition('"')[0]
         assert name.startswith("a_")
         assert "Fetch gave artifact of 1,018 characters: All about Oslo. It rains." in model.told(1)
@@ -55,8 +54,7 @@ async def test_code_has_an_artifact_whole_under_its_name_and_the_model_sees_its_
         going('await LoadArtifact("report")', end='await Yld("call")'),
         going('await Say("user", f"{len(report)} {report == text}")'),
     )
-    async with talking(made(), model) as talk:
-        await talk.say("hi")
+    async with talking(made(), model, after="hi") as talk:
         assert await talk.say("and?") == ["1016 True"]
     assert "$report = artifact of 1,018 characters: what is known of Oslo" in model.told(1)
     assert "text = artifact of 1,018 characters: All about Oslo." in model.told(1)

@@ -53,8 +53,7 @@ async def test_a_question_offers_its_choices_and_a_press_answers_it() -> None:
     ("words", "answer"), [("2", "No"), ("1.", "Yes"), ("yes", "Yes"), ("NO ", "No"), ("No, thanks!", "No")]
 )
 async def test_words_answer_too_by_number_or_by_label(words: str, answer: str) -> None:
-    async with talking(approval(), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), after="go") as talk:
         assert await talk.say(words) == [f"answer: {answer}"]
         assert talk.world.settled_texts == [f"Ship it?\n\n✓ {answer}"]
 
@@ -89,8 +88,7 @@ def test_words_that_fit_several_options_or_another_number_mean_none() -> None:
 
 async def test_what_is_no_option_is_asked_back_and_the_choices_stay_even_after_a_restart() -> None:
     back = ["Please choose one of these: Yes, No."]
-    async with talking(approval(), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), after="go") as talk:
         assert await talk.say("Is it vegan?") == back
         assert await talk.say("", files=[Attachment("a.txt", "text/plain", "file:a", 1)]) == back
         assert talk.world.settled == []
@@ -114,8 +112,7 @@ async def test_what_was_said_before_a_question_does_not_answer_it() -> None:
 
 async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so() -> None:
     closed = "That question is no longer open."
-    async with talking(approval(), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), after="go") as talk:
         first = choice(talk, 0)
         talk.post("Yes", kind="choice", choice=first)
         assert sorted(await talk.say("No", kind="choice", choice=choice(talk, 1))) == [closed, "answer: Yes"]
@@ -125,8 +122,7 @@ async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so() 
 
 
 async def test_an_answer_from_elsewhere_counts_once_and_a_late_one_is_told_to_nobody() -> None:
-    async with talking(approval(), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), after="go") as talk:
         first = choice(talk, 0)
         assert await talk.say("yes", name="Olga", kind=ANSWER, choice=first) == ["answer: Yes"]
         assert talk.world.settled_texts == ["Ship it?\n\n✓ Yes"]
@@ -136,8 +132,7 @@ async def test_an_answer_from_elsewhere_counts_once_and_a_late_one_is_told_to_no
 
 
 async def test_an_answer_from_elsewhere_does_not_stand_in_for_somebody() -> None:
-    async with talking(approval('"Ship it?", ["Yes", "No"], of="Ada"'), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval('"Ship it?", ["Yes", "No"], of="Ada"'), Model(), after="go") as talk:
         assert await talk.say("Yes", name="Olga", kind=ANSWER, choice=choice(talk, 0)) == []
         assert await talk.say("No", kind="choice", choice=choice(talk, 1)) == ["answer: No"]
 
@@ -149,8 +144,7 @@ async def Main():
     await Say("user", f"{one} and {two}")
 """
     both = program(agent("Main", python("Main", trigger="BGN When program starts"), code="import asyncio\n" + code))
-    async with talking(both, Model()) as talk:
-        await talk.say("go")
+    async with talking(both, Model(), after="go") as talk:
         first, second = (page.choices[0].id for page in talk.world.offered)
         await talk.say("for two", choice=second)
         assert await talk.say("for one", choice=first) == ["for one and for two"]
@@ -158,8 +152,7 @@ async def Main():
 
 async def test_a_question_for_one_person_takes_only_their_answer() -> None:
     ada = '"Ship it?", ["Yes", "No"], of="Ada"'
-    async with talking(approval(ada), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(ada), Model(), after="go") as talk:
         refused = ["This question is for Ada."]
         assert await talk.say("No", kind="choice", choice=choice(talk, 1), name="Bo") == refused
         assert await talk.say("no", name="Bo") == refused
@@ -201,15 +194,13 @@ async def test_a_question_for_an_id_is_for_nobody_who_shows_it_as_a_name() -> No
 
 
 async def test_an_answer_of_thousands_of_digits_is_an_answer() -> None:
-    async with talking(approval('"How many?"'), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval('"How many?"'), Model(), after="go") as talk:
         assert await talk.say("1" * 5000) == [f"answer: {'1' * 5000}"]
 
 
 @pytest.mark.parametrize("index", ["1" * 5000, "\u00b2", "-1", "", "2", "free"])
 async def test_a_forged_press_presses_nothing(index: str) -> None:
-    async with talking(approval(), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), after="go") as talk:
         forged = choice(talk, 0)[:-1] + index
         assert await talk.say("x", kind="choice", choice=forged) == ["That question is no longer open."]
         assert await talk.say("Yes") == ["answer: Yes"]
@@ -217,8 +208,7 @@ async def test_a_forged_press_presses_nothing(index: str) -> None:
 
 async def test_pressing_again_and_again_is_answered_once() -> None:
     ada = '"Ship it?", ["Yes", "No"], of="Ada"'
-    async with talking(approval(ada), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(ada), Model(), after="go") as talk:
         for _ in range(3):
             await talk.say("No", kind="choice", choice=choice(talk, 1), name="Bo")
         await talk.say("Yes", kind="choice", choice=choice(talk, 0))
@@ -249,8 +239,7 @@ async def test_a_question_without_options_offers_room_for_a_free_answer() -> Non
 
 
 async def test_a_question_survives_a_restart_and_is_not_asked_again() -> None:
-    async with talking(approval(), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), after="go") as talk:
         press = choice(talk, 0)
     async with talking(approval(), Model(), world=talk.world) as later:
         assert await later.say("Yes", kind="choice", choice=press) == ["answer: Yes"]
@@ -258,8 +247,7 @@ async def test_a_question_survives_a_restart_and_is_not_asked_again() -> None:
 
 
 async def test_a_question_keeps_its_choices_while_its_session_rests() -> None:
-    async with talking(approval(), Model(), idle_s=0.001) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), idle_s=0.001, after="go") as talk:
         await talk.rested()
         assert talk.world.settled == []
         assert await talk.say("Yes", kind="choice", choice=choice(talk, 0)) == ["answer: Yes"]
@@ -269,8 +257,7 @@ async def test_a_question_keeps_its_choices_while_its_session_rests() -> None:
 @pytest.mark.parametrize("closing", ["choice", "message", "stop"])
 async def test_choices_that_a_crash_left_under_a_closed_question_go_after_it(closing: str) -> None:
     world = World(())
-    async with talking(approval(), Model(), world=world) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), world=world, after="go") as talk:
         world.reached = False
         talk.post("Yes", choice=choice(talk, 0), kind=closing)
         await talk.settled()
@@ -281,14 +268,12 @@ async def test_choices_that_a_crash_left_under_a_closed_question_go_after_it(clo
         await world.idle.wait()
         assert [settled.parts for settled in world.settled] == [{0: "0"}]
         assert world.settled_texts == ["Ship it?" if closing == "stop" else "Ship it?\n\n✓ Yes"]
-    async with talking(approval(), Model(), world=world) as later:
-        await later.say("and then")
+    async with talking(approval(), Model(), world=world, after="and then"):
         assert len(world.settled) == 1
 
 
 async def test_a_stop_takes_the_choices_away() -> None:
-    async with talking(approval(), Model()) as talk:
-        await talk.say("go")
+    async with talking(approval(), Model(), after="go") as talk:
         press = choice(talk, 0)
         await talk.say("", kind="stop")
         assert len(talk.world.settled) == 1
@@ -304,8 +289,7 @@ async def Main():
     await Say("user", f"{answer}, {messages[0]['text']}")
 """
     both = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(both, Model()) as talk:
-        await talk.say("go")
+    async with talking(both, Model(), after="go") as talk:
         assert await talk.say("Yes", kind="choice", choice=choice(talk, 0)) == []
         assert await talk.say("and so on") == ["Yes, and so on"]
 

@@ -34,9 +34,7 @@ async def fork(talk: Talk, title: str = "", **more: Any) -> Address:
 
 
 async def test_a_fork_goes_on_from_here_and_the_original_stays() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), after=("hi", "one")) as talk:
         place = await fork(talk, "Another way")
         assert talk.world.threads[place] == "Another way"
         await talk.say("two", at=place)
@@ -47,9 +45,7 @@ async def test_a_fork_goes_on_from_here_and_the_original_stays() -> None:
 
 
 async def test_both_places_say_where_the_other_is() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one *more*")
+    async with talking(counter(), Model(), after=("hi", "one *more*")) as talk:
         place = await fork(talk, "Another [way](x)")
         [here] = seen_at(talk, ADDRESS)[-1:]
         assert here == (
@@ -60,8 +56,7 @@ async def test_both_places_say_where_the_other_is() -> None:
 
 
 async def test_the_fork_is_recorded_with_what_it_goes_on_from() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         place = await fork(talk)
         original, copy = talk.world._records.values()
         assert copy.parent is not None
@@ -74,17 +69,14 @@ async def test_the_fork_is_recorded_with_what_it_goes_on_from() -> None:
 
 
 async def test_without_a_title_it_is_called_after_what_was_said_last() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("what about Thursday?")
+    async with talking(counter(), Model(), after=("hi", "what about Thursday?")) as talk:
         place = await fork(talk)
         assert talk.world.threads[place] == "Fork: what about Thursday?"
 
 
 async def test_the_model_and_the_people_of_the_original_are_known_in_the_fork() -> None:
     model = Model(turn("Hello."), turn("Noted: secret."), turn("Secret, of course."))
-    async with talking(worker(), model) as talk:
-        await talk.say("hi")
+    async with talking(worker(), model, after="hi") as talk:
         await talk.say("remember: secret", name="Bob")
         place = await fork(talk)
         await talk.say("which word?", at=place)
@@ -96,8 +88,7 @@ async def test_the_model_and_the_people_of_the_original_are_known_in_the_fork() 
 
 
 async def test_an_open_question_is_asked_in_the_fork_as_well() -> None:
-    async with talking(asker(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(asker(), Model(), after="hi") as talk:
         old = press(talk, 0)
         place = await fork(talk)
         assert seen_at(talk, place)[1:] == ["Ship it?"]
@@ -110,8 +101,7 @@ async def test_while_agents_are_at_work_the_copy_goes_on_from_the_last_rest() ->
     gate = anyio.Event()
     long = Reply('```python\nawait Step("Main:01:QUE")\nawait Say("user", "Done.")\nawait Yld("user")\n```', gate=gate)
     model = Model(turn("Hello."), long, turn("In the fork."))
-    async with talking(worker(), model) as talk:
-        await talk.say("hi")
+    async with talking(worker(), model, after="hi") as talk:
         talk.post("something long")
         await model.writing.wait()
         talk.post("", kind=FORK_WANTED)
@@ -145,8 +135,7 @@ async def test_where_there_is_no_session_there_is_nothing_to_fork() -> None:
 
 
 async def test_two_forks_at_once_are_two_places() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         talk.post("", kind=FORK_WANTED)
         await talk.say("", kind=FORK_WANTED, name="Bob")
         assert len(talk.world.threads) == 2
@@ -156,9 +145,7 @@ async def test_two_forks_at_once_are_two_places() -> None:
 
 
 async def test_a_fork_can_be_forked_and_undone_to_before_it_was_one() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), after=("hi", "one")) as talk:
         place = await fork(talk)
         await talk.say("two", at=place)
         further = await fork(talk, at=place)
@@ -173,9 +160,7 @@ async def test_a_fork_can_be_forked_and_undone_to_before_it_was_one() -> None:
 
 
 async def test_undoing_the_original_leaves_the_fork_as_it_is() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), after=("hi", "one")) as talk:
         place = await fork(talk)
         assert await talk.say("", kind="undo") == [undone("one")]
         await talk.say("two", at=place)
@@ -186,8 +171,7 @@ async def test_undoing_the_original_leaves_the_fork_as_it_is() -> None:
 async def test_where_no_thread_can_be_had_that_is_told_and_all_stays() -> None:
     world = World(())
     world.has_threads = False
-    async with talking(counter(), Model(), world=world) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), world=world, after="hi") as talk:
         [text] = await talk.say("", kind=FORK_WANTED)
         assert text.startswith("I cannot open a thread here")
         assert await talk.say("one") == ["1: one"]
@@ -201,8 +185,7 @@ class Away(World):
 
 
 async def test_a_platform_that_does_not_answer_is_told_of() -> None:
-    async with talking(counter(), Model(), world=Away(())) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), world=Away(()), after="hi") as talk:
         [text] = await talk.say("", kind=FORK_WANTED)
         assert "second place for this conversation: the platform did not answer" in text
 
@@ -217,9 +200,7 @@ async def test_whoever_spoke_in_the_new_place_first_makes_way_for_the_fork() -> 
             talk.post("anybody here?", at=opened)
             return opened
 
-    async with talking(counter(), Model(), world=Slow(())) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), world=Slow(()), after=("hi", "one")) as talk:
         place = await fork(talk)
         await talk.say("two", at=place)
         assert seen_at(talk, place)[-1] == "2: two"
@@ -243,9 +224,7 @@ async def Main():
                 await EndProgram()
 """
     ender = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(ender, Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(ender, Model(), after=("hi", "one")) as talk:
         place = await fork(talk)
         await talk.say("two", at=place)
         await talk.say(exchanges, kind="undo", at=place)
@@ -256,8 +235,7 @@ async def Main():
 
 
 async def test_what_is_undone_in_a_fork_is_not_marked_where_it_was_said() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         await talk.say("one", message_id="one")
         place = await fork(talk)
         await talk.say("two", message_id="two", at=place)
@@ -267,9 +245,7 @@ async def test_what_is_undone_in_a_fork_is_not_marked_where_it_was_said() -> Non
 
 
 async def test_nothing_comes_of_a_fork_that_is_undone_as_a_whole() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), after=("hi", "one")) as talk:
         place = await fork(talk)
         await talk.say("two", at=place)
         before = seen_at(talk, ADDRESS)
@@ -281,24 +257,19 @@ async def test_nothing_comes_of_a_fork_that_is_undone_as_a_whole() -> None:
 
 @pytest.mark.parametrize("title", ["\u200b", "\u202e \u2066", "\x00", "***", " \n\t", "\u200d"])
 async def test_a_title_that_nobody_can_see_is_none(title: str) -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), after=("hi", "one")) as talk:
         place = await fork(talk, title)
         assert talk.world.threads[place] == "Fork: one"
 
 
 async def test_a_title_keeps_what_can_be_seen() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         family = "👩\u200d👧"
         assert talk.world.threads[await fork(talk, f"\u202e{family}\x07 a\nb *c*")] == f"{family} a b c"
 
 
 async def test_a_fork_lives_on_when_one_from_a_deleted_session_would_begin_there() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), after=("hi", "one")) as talk:
         place = await fork(talk)
         await talk.say("two", at=place)
         origin = "gone 5 " + json.dumps([[ADDRESS.platform, ADDRESS.conversation, ADDRESS.thread], ""])

@@ -9,10 +9,9 @@ import anyio
 import pytest
 
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, opened, there
+from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, there
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 MAIN = python("Main", trigger="BGN When program starts")
@@ -77,8 +76,7 @@ async def order(talk: Talk, kind: str, text: str = "", **more: Any) -> list[str]
 
 async def test_where_no_meeting_goes_on_that_is_said() -> None:
     code = "async def Main():\n    await WaitForMessage('user')\n"
-    async with talking(program(agent("Alone", MAIN, code=code)), Model()) as talk:
-        await talk.say("go")
+    async with talking(program(agent("Alone", MAIN, code=code)), Model(), after="go") as talk:
         for kind, text in [("meeting", ""), ("meeting", "end"), ("meeting", "100"), ("invite", "Guest")]:
             assert await order(talk, kind, text) == ["There is no meeting right now."]
         assert await order(talk, "leave") == ["You are not in a meeting."]
@@ -95,8 +93,7 @@ async def test_where_nothing_runs_that_is_said(kind: str) -> None:
 
 async def test_a_meeting_is_shown_with_who_is_in_it_since_when_and_what_they_share() -> None:
     attendees = {"required_attendees": ["Guest"], "optional_attendees": ["Ada"]}
-    async with talking(planning(**attendees), Model()) as talk:
-        await talk.say("go")
+    async with talking(planning(**attendees), Model(), after="go") as talk:
         shown = await talk.say("", kind="meeting")
         assert all(re.search(r" · \d+ (s|min)$", line) for line in shown[0].split("\n")[:4])
         assert timeless(shown)[0].split("\n") == [
@@ -119,15 +116,12 @@ USAGE = "/meeting · /meeting 100 · /meeting [100] end · /meeting [100] set NA
 
 
 async def test_what_people_say_in_a_meeting_is_counted() -> None:
-    async with talking(planning(optional_attendees=["Ada"]), Model()) as talk:
-        await talk.say("go")
-        await talk.say("hello all")
+    async with talking(planning(optional_attendees=["Ada"]), Model(), after=("go", "hello all")) as talk:
         assert (await order(talk, "meeting"))[0].endswith("\n\nMessages so far: 1")
 
 
 async def test_of_several_meetings_one_is_named_by_its_number() -> None:
-    async with talking(TWO, Model()) as talk:
-        await talk.say("go")
+    async with talking(TWO, Model(), after="go") as talk:
         assert await order(talk, "meeting") == [
             "There are several meetings. /meeting NUMBER shows one of them.\n"
             "- Meeting 100: Lunch · 1 in it\n- Meeting 101: Dinner · 1 in it"
@@ -168,8 +162,7 @@ async def test_who_is_not_in_a_meeting_ends_it_only_in_private_or_as_an_owner(
 
 
 async def test_two_people_who_end_a_meeting_at_once_end_it_once() -> None:
-    async with talking(TWO, Model()) as talk:
-        await talk.say("go")
+    async with talking(TWO, Model(), after="go") as talk:
         talk.post("100 end", kind="meeting")
         await talk.say("100 end", kind="meeting", name="Bo")
         assert len(talk.facts("meeting_end")) == 1
@@ -178,8 +171,7 @@ async def test_two_people_who_end_a_meeting_at_once_end_it_once() -> None:
 
 
 async def test_an_agent_class_is_invited_and_comes() -> None:
-    async with talking(planning(required_attendees=["Guest"]), Model()) as talk:
-        await talk.say("go")
+    async with talking(planning(required_attendees=["Guest"]), Model(), after="go") as talk:
         assert await order(talk, "invite", "Cook") == ["Cook is invited to meeting 100."]
         assert await order(talk, "invite", "cook to meeting 100") == ["Cook is already in meeting 100."]
         assert await order(talk, "invite", "agent 1001") == ["Guest is already in meeting 100."]
@@ -190,8 +182,7 @@ async def test_an_agent_class_is_invited_and_comes() -> None:
 
 
 async def test_a_person_is_invited_by_name_and_comes() -> None:
-    async with talking(planning(required_attendees=["Guest"]), Model()) as talk:
-        await talk.say("go")
+    async with talking(planning(required_attendees=["Guest"]), Model(), after="go") as talk:
         await talk.say("", kind="who", name="Bo")
         assert "Bo is invited to meeting 100." in await order(talk, "invite", "@Bo")
         assert "- Bo" in (await order(talk, "meeting"))[0].split("\n")
@@ -212,8 +203,7 @@ async def test_who_does_not_answer_is_not_invited_twice() -> None:
     said = planning(required_attendees=["Guest"])
     world = World(())
     world.clock = PatientClock()
-    async with talking(program(*said.agents, busy), Model(), world=world) as talk:
-        await talk.say("go")
+    async with talking(program(*said.agents, busy), Model(), world=world, after="go") as talk:
         for kind, text in [("invite", "Busy"), ("invite", "Busy"), ("meeting", "")]:
             talk.post(text, kind=kind)
         await talk.until(lambda: len(talk.chat) == 3)
@@ -233,14 +223,12 @@ async def test_who_does_not_answer_is_not_invited_twice() -> None:
     ],
 )
 async def test_an_invitation_that_cannot_be_says_why(text: str, answer: str) -> None:
-    async with talking(planning(required_attendees=["Guest"]), Model()) as talk:
-        await talk.say("go")
+    async with talking(planning(required_attendees=["Guest"]), Model(), after="go") as talk:
         assert await order(talk, "invite", text) == [answer]
 
 
 async def test_a_person_leaves_a_meeting_and_the_others_are_told() -> None:
-    async with talking(planning(optional_attendees=["Ada", "Guest"]), Model()) as talk:
-        await talk.say("go")
+    async with talking(planning(optional_attendees=["Ada", "Guest"]), Model(), after="go") as talk:
         assert (await order(talk, "leave", "107"))[-1] == "There is no meeting 107. Current meetings: 100 (Plan)."
         assert "You have left meeting 100." in await order(talk, "leave")
         assert await order(talk, "leave") == ["You are not in a meeting."]
@@ -251,16 +239,14 @@ async def test_a_person_leaves_a_meeting_and_the_others_are_told() -> None:
 
 
 async def test_who_is_in_one_of_two_meetings_leaves_that_one_and_not_the_other() -> None:
-    async with talking(TWO, Model()) as talk:
-        await talk.say("go")
+    async with talking(TWO, Model(), after="go") as talk:
         await talk.say("Ada to 101", kind="invite")
         assert await order(talk, "leave", "100") == ["You are not in meeting 100."]
         assert "You have left meeting 101." in await order(talk, "leave", "meeting 101")
 
 
 async def test_a_person_who_takes_part_shares_values_as_agents_do() -> None:
-    async with talking(planning(optional_attendees=["Ada"]), Model()) as talk:
-        await talk.say("go")
+    async with talking(planning(optional_attendees=["Ada"]), Model(), after="go") as talk:
         answer = await order(talk, "meeting", "set budget 900")
         assert answer == ["budget = `900` in meeting 100 · version 2"]
         assert await order(talk, "meeting", "100 set motto eat well") == [
@@ -283,8 +269,7 @@ async def Main():
     free = "async def Main():\n    await WaitForMessage('user')\n"
     others = {"Asker": asking, "Waiter": waiting, "Free": free, "Done": "async def Main(): pass\n"}
     agents = [agent(name, MAIN, code=code) for name, code in others.items()]
-    async with talking(program(*said.agents, *agents), Model()) as talk:
-        await talk.say("go")
+    async with talking(program(*said.agents, *agents), Model(), after="go") as talk:
         shown = await talk.say("", kind="agents")
         assert all(re.search(r" · \d+ (s|min|h|d)$", line) for line in shown[0].split("\n"))
         lines = dict(line.split(": ") for line in timeless(shown)[0].split("\n"))
@@ -300,8 +285,7 @@ async def Main():
 
 
 async def test_a_name_with_marks_of_formatting_is_shown_as_it_is_written() -> None:
-    async with talking(planning(optional_attendees=["Ada"]), Model()) as talk:
-        await talk.say("go")
+    async with talking(planning(optional_attendees=["Ada"]), Model(), after="go") as talk:
         await talk.say("", kind="who", name="[Bo](http://evil)")
         [answer] = await order(talk, "invite", "Zoe")
         assert "[Bo](" not in answer
@@ -311,8 +295,7 @@ async def test_a_name_with_marks_of_formatting_is_shown_as_it_is_written() -> No
 
 async def test_agents_that_were_stopped_are_shown_so() -> None:
     code = "async def Main():\n    await WaitForMessage('user')\n"
-    async with talking(program(agent("Alone", MAIN, code=code)), Model()) as talk:
-        await talk.say("go")
+    async with talking(program(agent("Alone", MAIN, code=code)), Model(), after="go") as talk:
         await talk.say("", kind="stop")
         assert await order(talk, "agents") == ["- Alone: stopped"]
 
@@ -334,10 +317,9 @@ async def Main():
     assert [(speaker.name, speaker.to) for speaker in speakers] == [("Host", name) for name in to]
 
 
-async def test_in_the_place_of_a_meeting_an_order_means_that_one_and_is_answered_there(sandbox: MontySandbox) -> None:
+async def test_in_the_place_of_a_meeting_an_order_means_that_one_and_is_answered_there() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         shown = await there(talk, "", kind="meeting")
         assert timeless(shown)[0].startswith("**Meeting 100: The boat**\n- Host, host\n- Ada")
         assert "Meeting 100 has ended." in await there(talk, "end", kind="meeting")
@@ -345,8 +327,7 @@ async def test_in_the_place_of_a_meeting_an_order_means_that_one_and_is_answered
 
 async def test_after_a_restart_a_meeting_is_as_it_was_with_what_it_shares_and_since_when() -> None:
     said = planning(optional_attendees=["Ada", "Guest"])
-    async with talking(said, Model()) as talk:
-        await talk.say("go")
+    async with talking(said, Model(), after="go") as talk:
         await talk.say("set budget 900", kind="meeting")
         before = await talk.say("", kind="meeting")
     async with talking(said, Model(), world=talk.world) as talk:

@@ -67,8 +67,7 @@ async def test_the_agent_of_the_original_knows_of_it_with_the_next_message() -> 
         block(*said("In the copy", 'await Yld("exit")')),
         block(*said("I know")),
     )
-    async with talking(chat, model) as talk:
-        await talk.say("hi")
+    async with talking(chat, model, after="hi") as talk:
         place = await fork(talk)
         await talk.say("what then?", at=place)
         assert await talk.say("so?") == ["I know"]
@@ -76,15 +75,13 @@ async def test_the_agent_of_the_original_knows_of_it_with_the_next_message() -> 
 
 
 async def test_a_conversation_that_is_no_fork_gives_nothing_back() -> None:
-    async with talking(ender(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(ender(), Model(), after="hi") as talk:
         assert await talk.say("end") == ["heard end"]
         assert talk.facts("merged", "returned") == []
 
 
 async def test_where_nobody_is_any_more_a_result_is_let_go() -> None:
-    async with talking(ender(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(ender(), Model(), after="hi") as talk:
         place = await fork(talk)
         await talk.say("end")
         before = len(talk.chat)
@@ -95,8 +92,7 @@ async def test_where_nobody_is_any_more_a_result_is_let_go() -> None:
 
 
 async def test_a_fork_of_a_fork_gives_back_to_the_fork() -> None:
-    async with talking(ender(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(ender(), Model(), after="hi") as talk:
         first = await fork(talk)
         await talk.say("deeper", at=first)
         second = await fork(talk, at=first)

@@ -70,9 +70,7 @@ async def test_what_is_said_to_a_copy_no_extension_hears() -> None:
 
 
 async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_stays() -> None:
-    async with talking(keeper(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(keeper(), Model(), after=("hi", "one")) as talk:
         await copied(talk, rest_before(talk, "one"))
         await talk.say(str(VariableAlteration(HOST, "count", 41)), kind=ALTERED, at=ROOM)
         await talk.say(str(VariableAlteration(HOST, "unknown", 1)), kind=ALTERED, at=ROOM)
@@ -90,9 +88,7 @@ async def test_a_local_of_a_copy_gets_another_value_and_that_of_the_original_sta
     says = block('await Say("user", f"{count} eggs")', 'await Yld("user")')
     model = Model(block("count = 7", 'await Say("user", "hello")', 'await Yld("user")'), says, says, says)
     asks = program(agent("Main", llm("Main", "01:YLD for user", begins=True)))
-    async with talking(asks, model) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(asks, model, after=("hi", "one")) as talk:
         await copied(talk, rest_before(talk, "one"))
         (frame,) = {fact.data["f"] for fact in talk.world.facts if fact.kind == "stmt"}
         for name, at in (("count", frame), ("unknown", frame), ("count", "none")):
@@ -105,8 +101,7 @@ async def test_a_local_of_a_copy_gets_another_value_and_that_of_the_original_sta
 
 
 async def test_a_copy_of_a_fork_gives_nothing_back_when_it_ends() -> None:
-    async with talking(ender(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(ender(), Model(), after="hi") as talk:
         place = await fork(talk)
         of_fork = next(id_ for id_, record in talk.world._records.items() if record.address == place)
         head = max(fact.seq for fact in talk.world.facts if tape_owner(fact.tape) == of_fork)
@@ -136,9 +131,7 @@ async def Other():
     orders = program(
         agent("Main", python("Main", trigger="BGN When program starts"), python("Other", public=True), code=code)
     )
-    async with talking(orders, Model()) as talk:
-        await talk.say("hi")
-        await talk.say("go")
+    async with talking(orders, Model(), after=("hi", "go")) as talk:
         assert seen_at(talk, ADDRESS)[-1] == "ordered"
         await copied(talk, rest_before(talk, "go"))
         await talk.say("go", at=ROOM)
@@ -147,9 +140,7 @@ async def Other():
 
 async def test_what_a_copy_asks_of_a_model_is_charged_to_nobody() -> None:
     model = Model(turn("Hello."), turn("Noted."), turn("Noted here."))
-    async with talking(worker(), model) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(worker(), model, after=("hi", "one")) as talk:
         await copied(talk, rest_before(talk, "one"))
         await talk.say("one", at=ROOM)  # as Ada, who said it then
         assert seen_at(talk, ROOM)[-1] == "Noted here."
@@ -179,9 +170,7 @@ async def Main():
 
     calls = {"Look": call_of("Look", look, only_reads=True), "Book": call_of("Book", book)}
     desk = with_calls(program(agent("Main", python("Main", trigger="BGN When program starts"), code=code)), calls)
-    async with talking(desk, Model(), calls=calls) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(desk, Model(), calls=calls, after=("hi", "one")) as talk:
         assert (seen_at(talk, ADDRESS)[-1], made) == ("one: seen booked", ["look", "book"])
         await copied(talk, rest_before(talk, "one"))
         await talk.say("one", at=ROOM)

@@ -107,8 +107,7 @@ async def Main():
         agent("Main", python("Main", trigger="BGN When program starts"), code=code),
         agent("Nobody", python("Idle"), code="async def Idle():\n    pass\n"),
     )
-    async with talking(both, Model()) as talk:
-        await talk.say("go")
+    async with talking(both, Model(), after="go") as talk:
         assert await talk.say("", kind="stop") == [STOPPED]
         assert await talk.say("go on") == ["hi"]
 
@@ -132,8 +131,7 @@ async def Main():
     await WaitForMessage("user")
 """
     talker = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(talker, Model()) as talk:
-        await talk.say("go")
+    async with talking(talker, Model(), after="go") as talk:
         talk.post("one")
         for _ in range(rounds):
             await anyio.lowlevel.checkpoint()

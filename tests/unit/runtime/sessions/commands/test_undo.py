@@ -60,8 +60,7 @@ def press(talk: Talk, index: int) -> str:
 
 
 async def test_undo_takes_the_session_back_to_before_the_last_message() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         assert await talk.say("one") == ["1: one"]
         assert await talk.say("two") == ["2: two"]
         assert await talk.say("", kind="undo") == [undone("two")]
@@ -69,9 +68,7 @@ async def test_undo_takes_the_session_back_to_before_the_last_message() -> None:
 
 
 async def test_it_is_recorded_on_both_sessions() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), after=("hi", "one")) as talk:
         await talk.say("", kind="undo")
         old, new = sessions(talk.world)
         assert new.parent is not None
@@ -79,10 +76,7 @@ async def test_it_is_recorded_on_both_sessions() -> None:
 
 
 async def test_undone_again_it_goes_further_back_and_at_last_to_the_beginning() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
-        await talk.say("two")
+    async with talking(counter(), Model(), after=("hi", "one", "two")) as talk:
         assert await talk.say("", kind="undo") == [undone("two")]
         assert await talk.say("", kind="undo") == [undone("one")]
         assert await talk.say("", kind="undo") == [BEGINNING]
@@ -92,8 +86,7 @@ async def test_undone_again_it_goes_further_back_and_at_last_to_the_beginning() 
 
 
 async def test_several_exchanges_are_undone_at_once() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         for text in ("one", "two", "three"):
             await talk.say(text)
         [told] = await talk.say("2", kind="undo")
@@ -106,16 +99,14 @@ async def test_several_exchanges_are_undone_at_once() -> None:
 
 @pytest.mark.parametrize("text", ["0", "all", "-1", "1000"])
 async def test_what_is_no_number_of_exchanges_is_told_so(text: str) -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         assert await talk.say(text, kind="undo") == [
             "/undo undoes the last exchange, /undo 3 the last three. The limit is 100."
         ]
 
 
 async def test_undo_works_in_a_session_that_was_taken_in_from_a_file() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         await talk.say("two")
     (known,) = talk.world._records.values()
     talk.world._records[known.id] = replace(known, taken_in="mark")
@@ -127,9 +118,7 @@ async def test_undo_works_in_a_session_that_was_taken_in_from_a_file() -> None:
 
 
 async def test_undo_works_after_a_restart() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), after=("hi", "one")) as talk:
         await talk.say("two")
     async with talking(counter(), Model(), world=talk.world) as later:
         assert await later.say("", kind="undo") == [undone("two")]
@@ -140,9 +129,7 @@ async def test_undo_works_after_a_restart() -> None:
 
 async def test_the_model_does_not_know_what_was_undone() -> None:
     model = Model(turn("Hello."), turn("Noted: secret.", "$word = 'secret'"), turn("What word?"))
-    async with talking(worker(), model) as talk:
-        await talk.say("hi")
-        await talk.say("remember: secret")
+    async with talking(worker(), model, after=("hi", "remember: secret")) as talk:
         await talk.say("", kind="undo")
         assert await talk.say("which word?") == ["What word?"]
     asked = "\n".join(message.content for message in model.asked[-1])
@@ -153,9 +140,7 @@ async def test_the_model_does_not_know_what_was_undone() -> None:
 
 async def test_variables_are_back() -> None:
     model = Model(turn("One.", 'await Var("count", 1)'), turn("Two.", 'await Var("count", 2)'), turn("Which?"))
-    async with talking(worker(), model) as talk:
-        await talk.say("hi")
-        await talk.say("more")
+    async with talking(worker(), model, after=("hi", "more")) as talk:
         await talk.say("", kind="undo")
         await talk.say("how many?")
     assert "$count = 1" in model.told(-1)
@@ -167,8 +152,7 @@ async def test_agents_at_work_are_stopped_first_and_nothing_of_it_comes_later() 
         gate=anyio.Event(),
     )
     model = Model(turn("Hello."), long, turn("Anew."))
-    async with talking(worker(), model) as talk:
-        await talk.say("hi")
+    async with talking(worker(), model, after="hi") as talk:
         talk.post("a story", message_id="s")
         await model.writing.wait()
         assert await talk.say("", kind="undo") == [undone("a story")]
@@ -180,8 +164,7 @@ async def test_agents_at_work_are_stopped_first_and_nothing_of_it_comes_later() 
 async def test_messages_to_agents_at_work_are_undone_with_what_they_were_at_work_on() -> None:
     long = Reply('```python\nawait Step("Main:01:QUE")\n# hm', gate=anyio.Event())
     model = Model(turn("Hello."), long, turn("Anew."))
-    async with talking(worker(), model) as talk:
-        await talk.say("hi")
+    async with talking(worker(), model, after="hi") as talk:
         talk.post("a story", message_id="s")
         await model.writing.wait()
         talk.post("with a dragon", message_id="d")
@@ -193,8 +176,7 @@ async def test_messages_to_agents_at_work_are_undone_with_what_they_were_at_work
 
 
 async def test_a_press_is_undone_and_the_question_asked_again() -> None:
-    async with talking(asker(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(asker(), Model(), after="hi") as talk:
         old = press(talk, 0)
         assert await talk.say("Yes", kind="choice", choice=old) == ["answer: Yes"]
         assert await talk.say("", kind="undo") == [undone("Yes"), "Ship it?"]
@@ -211,8 +193,7 @@ async def Main():
             await Say("user", await Ask("Sure?", ["Yes"]))
 """
     asks = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(asks, Model()) as talk:
-        await talk.say("hi")
+    async with talking(asks, Model(), after="hi") as talk:
         assert await talk.say("delete it") == ["Sure?"]
         assert await talk.say("", kind="undo") == [undone("delete it")]
         (settled,) = talk.world.settled
@@ -220,9 +201,7 @@ async def Main():
 
 
 async def test_the_words_that_are_quoted_notify_nobody_and_are_shown_as_they_are() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
-        await talk.say("*see* [@Bob](person:test:Bob)\nand @Bob")
+    async with talking(counter(), Model(), after=("hi", "*see* [@Bob](person:test:Bob)\nand @Bob")) as talk:
         [told] = await talk.say("", kind="undo")
     assert "\\*see\\* \\[@\u2060Bob\\](person:test:Bob) and @\u2060Bob" in told
 
@@ -247,8 +226,7 @@ async def Main():
             await Say("user", message["text"])
 """
     frail = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(frail, Model()) as talk:
-        await talk.say("hi")
+    async with talking(frail, Model(), after="hi") as talk:
         assert await talk.say("a") == ["a"]
         [trouble] = await talk.say("boom")
         assert "failed: " in trouble
@@ -275,8 +253,7 @@ async def test_a_platform_that_does_not_answer_holds_up_no_undoing(monkeypatch: 
 
 
 async def test_long_words_are_quoted_by_their_beginning() -> None:
-    async with talking(counter(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), after="hi") as talk:
         await talk.say("word " * 400)
         [told] = await talk.say("", kind="undo")
     assert told.startswith("↩️ Undone. We are back to before Ada said “word word")
@@ -285,8 +262,7 @@ async def test_long_words_are_quoted_by_their_beginning() -> None:
 
 
 async def test_two_undos_at_once_to_the_beginning_leave_nothing_owed() -> None:
-    async with talking(asker(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(asker(), Model(), after="hi") as talk:
         talk.post("Yes", kind="choice", choice=press(talk, 0))
         talk.post("", kind="undo")
         talk.post("", kind="undo")

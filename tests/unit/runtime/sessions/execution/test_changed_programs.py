@@ -284,8 +284,7 @@ async def Ear(side):
 """
     ear = python("Ear", "side")
     world = await begun(in_python(code, ear))
-    async with talking(in_python(code.replace('"a"', '"b"'), ear), Model(), world=world) as other:
-        await other.say("see")
+    async with talking(in_python(code.replace('"a"', '"b"'), ear), Model(), world=world, after="see") as other:
         assert "has Ear (arguments #" in cause(other).detail
         assert "which is being executed; the code now calls Ear('b')" in cause(other).detail
     async with talking(in_python(code.replace('"I "', '"You "'), ear), Model(), world=world) as later:

@@ -67,8 +67,7 @@ async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_mode
 
     main = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
     model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Well?")', 'await Yld("user")'))
-    async with talking(main, model, allowance=allowance) as talk:
-        await talk.say("go")
+    async with talking(main, model, allowance=allowance, after="go") as talk:
         assert await talk.say("more", name="Bo") == [
             "⚠️ Main failed: You have used up what you may spend in a day. Write again to start over."
         ]
@@ -81,8 +80,7 @@ async def test_an_answer_that_is_cut_at_its_greatest_length_is_told() -> None:
     main = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
     whole = block('await Step("Main:01:QUE")', 'await Say("user", "Well?")', 'await Yld("user")')
     model = Model(replace(whole, usage=Usage(120, 4096, cut=True)), whole)
-    async with talking(main, model) as talk:
-        await talk.say("go")
+    async with talking(main, model, after="go") as talk:
         await talk.say("more")
     (cut,) = talk.named("llm.cut")
     assert (cut.data["purpose"], cut.data["tokens_out"]) == ("execute", 4096)

@@ -204,8 +204,7 @@ async def Main():
         await Say("user", await Weather.look())
     return Again()
 """
-    async with talking(in_python(weather, code), Model(), servers=stand.pool) as talk:
-        await talk.say("hi")
+    async with talking(in_python(weather, code), Model(), servers=stand.pool, after="hi") as talk:
         talk.post("go")
         await stand.heard("remote.progressed")
         assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]

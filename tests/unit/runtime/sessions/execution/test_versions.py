@@ -66,8 +66,7 @@ async def test_an_answer_that_is_being_written_ends_on_its_version_and_the_next_
 
 async def test_a_session_that_cannot_go_on_with_the_new_version_ends_on_its_own() -> None:
     served, model = {"test": OLD}, Model(GREET, ENDS, GREET)
-    async with talking(served, model, versions=kept(OLD, THIS_STEP)) as talk:
-        await talk.say("hi")
+    async with talking(served, model, versions=kept(OLD, THIS_STEP), after="hi") as talk:
         served["test"] = THIS_STEP
         assert await talk.say("Ada") == ["Hello!"]
         assert await talk.say("again") == ["Who?"]

@@ -122,8 +122,7 @@ async def Main():
     guide = agent("Guide", python("Main", trigger="BGN When program starts"), code=code)
     baker = agent("Baker", python("Open", public=True), llm("Bake", "01:QUE Bake"), code="async def Open(): pass")
     model = FailingModel(NoModelSet("set PARLEY_MODEL"))
-    async with talking(program(guide, baker), model) as talk:
-        await talk.say("go")
+    async with talking(program(guide, baker), model, after="go") as talk:
         (failed,) = await talk.say("@Baker can you review?")
         assert "I cannot continue" in failed
         assert "/new" in failed
@@ -183,8 +182,7 @@ async def Weigh(grams):
         agent("Cook", python("Main", trigger="BGN When program starts"), python("Weigh", "grams"), code=code)
     )
     desk = CountingDesk()
-    async with talking(made, Model(), features=[NodeReports(desk)]) as talk:
-        await talk.say("go")
+    async with talking(made, Model(), features=[NodeReports(desk)], after="go") as talk:
         await talk.until(lambda: bool(talk.facts("reported")))
         (failure,) = desk.taken
         assert (failure.kind, failure.agent, failure.playbook) == ("uncaught", "Cook", "Weigh")

@@ -88,8 +88,7 @@ async def test_what_a_person_writes_arrives_whole_whatever_it_is(text: str) -> N
     for message in await WaitForMessage("user"):
         await Say("user", repr(message["text"]))
 """
-    async with talking(main(code), Model()) as talk:
-        await talk.say("go")
+    async with talking(main(code), Model(), after="go") as talk:
         assert await talk.say(text) == [repr(text)]
 
 

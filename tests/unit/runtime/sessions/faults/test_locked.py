@@ -49,8 +49,7 @@ class Locked(World):
 async def counted() -> Locked:
     """A conversation that has counted to one, and rests."""
     world = Locked()
-    async with talking(counter(), Model(), world=world) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), world=world, after="hi") as talk:
         await talk.say("one")
     return world
 
@@ -82,9 +81,7 @@ async def test_who_begins_anew_needs_no_key() -> None:
 
 async def test_an_event_that_cannot_be_opened_is_put_aside_and_the_conversation_goes_on() -> None:
     world = Locked()
-    async with talking(counter(), Model(), world=world) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), world=world, after=("hi", "one")) as talk:
         talk.post("The key 00000000 is missing.", kind="locked")
         await talk.until(lambda: talk.chat[-1:] == [LOCKED])
         assert await talk.say("two") == ["2: two"]

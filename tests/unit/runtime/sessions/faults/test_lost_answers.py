@@ -31,8 +31,7 @@ class Losing(World):
 
 @pytest.mark.parametrize("applied", [True, False])
 async def test_a_message_is_taken_once(applied: bool) -> None:
-    async with talking(counter(), Model(), world=Losing("2", applied=applied)) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), world=Losing("2", applied=applied), after="hi") as talk:
         assert await talk.say("one") == ["1: one"]
         assert await talk.say("two") == ["2: two"]
         assert len(talk.facts("heard")) == 3
@@ -41,8 +40,7 @@ async def test_a_message_is_taken_once(applied: bool) -> None:
 
 @pytest.mark.parametrize("applied", [True, False])
 async def test_the_message_that_begins_a_session_begins_one(applied: bool) -> None:
-    async with talking(counter(), Model(), world=Losing("1", applied=applied)) as talk:
-        await talk.say("hi")
+    async with talking(counter(), Model(), world=Losing("1", applied=applied), after="hi") as talk:
         assert await talk.say("one") == ["1: one"]
         assert len(talk.world._records) == 1
         assert len(talk.facts("begin")) == 1
@@ -50,19 +48,14 @@ async def test_the_message_that_begins_a_session_begins_one(applied: bool) -> No
 
 @pytest.mark.parametrize("applied", [True, False])
 async def test_an_exchange_is_undone_once(applied: bool) -> None:
-    async with talking(counter(), Model(), world=Losing("4", applied=applied)) as talk:
-        await talk.say("hi")
-        await talk.say("one")
-        await talk.say("two")
+    async with talking(counter(), Model(), world=Losing("4", applied=applied), after=("hi", "one", "two")) as talk:
         assert await talk.say("", kind="undo") == [undone("two")]
         assert await talk.say("2") == ["2: 2"]
 
 
 @pytest.mark.parametrize("applied", [True, False])
 async def test_a_new_session_is_begun_once(applied: bool) -> None:
-    async with talking(counter(), Model(), world=Losing("3", applied=applied)) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), world=Losing("3", applied=applied), after=("hi", "one")) as talk:
         await talk.say("", kind="new")
         assert await talk.say("x") == ["1: x"]
         assert len(talk.world._records) == 2

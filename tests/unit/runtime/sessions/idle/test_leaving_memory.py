@@ -79,8 +79,7 @@ async def test_a_session_at_work_does_not_leave_memory_for_others_that_rest() ->
 
 async def test_a_session_that_has_left_memory_is_forgotten_here_too() -> None:
     resting = RestingSessions(idle_s=0.001)
-    async with talking(echo(), Model(), resting=resting) as talk:
-        await talk.say("hello")
+    async with talking(echo(), Model(), resting=resting, after="hello") as talk:
         await talk.rested()
         assert len(resting) == 0
 
@@ -142,9 +141,7 @@ class Cold(World):
 @pytest.mark.parametrize("in_memory", [True, False])
 async def test_whose_past_cannot_be_had_is_told_and_heard_when_it_can(in_memory: bool) -> None:
     world = Cold()
-    async with talking(counter(), Model(), world=world) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), world=world, after=("hi", "one")) as talk:
         world.put_all_away()
         if in_memory:
             assert await talk.say("two") == [AWAY]
@@ -160,9 +157,7 @@ async def test_whose_past_cannot_be_had_is_told_and_heard_when_it_can(in_memory:
 
 async def test_who_begins_anew_needs_no_archive() -> None:
     world = Cold()
-    async with talking(counter(), Model(), world=world) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(counter(), Model(), world=world, after=("hi", "one")) as talk:
         world.put_all_away()
         await talk.say("", kind="new")
         assert await talk.say("two") == ["1: two"]

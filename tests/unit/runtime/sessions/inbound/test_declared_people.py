@@ -88,8 +88,7 @@ async def test_somebody_says_who_they_are_once_and_nobody_else_may() -> None:
 
 
 async def test_a_program_without_people_names_nobody() -> None:
-    async with talking(with_people(ECHO), Model()) as talk:
-        await talk.say("go")
+    async with talking(with_people(ECHO), Model(), after="go") as talk:
         answer = "The program names no people, so you take part under your own name."
         assert await talk.say("Alice", kind="iam") == [answer]
         assert await talk.say("hi") == ["Ada (Human): hi"]

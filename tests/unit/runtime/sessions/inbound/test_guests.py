@@ -34,8 +34,7 @@ async def test_a_guest_sees_that_an_agent_works_and_that_something_went_wrong() 
 
 
 async def test_who_is_no_guest_sees_what_an_agent_does_and_what_failed() -> None:
-    async with talking(taxes(), Model()) as talk:
-        await talk.say("hi")
+    async with talking(taxes(), Model(), after="hi") as talk:
         assert await talk.say("go") == [FAILED]
         assert "Look up tax codes" in talk.world.doing
 

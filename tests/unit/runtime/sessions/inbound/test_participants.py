@@ -9,7 +9,6 @@ import pytest
 
 from runtime.channels.mailbox import NoMailboxes
 from runtime.language.program import AgentKind, AgentSpec
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbound.participants import SeatAct
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
@@ -17,7 +16,7 @@ from tests.fakes.memory.mailboxes import MemoryMailboxes
 from tests.fakes.people.player import Player, Plays, says
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.crashes.programs.participants import SCOUT, lead
-from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, council, opened, there
+from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, council, there
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
@@ -134,8 +133,7 @@ async def test_a_person_can_speak_to_it() -> None:
     world = world_of(
         lambda content: [says(f"you said {content['text']}", to="user")] if content["from"]["human"] else []
     )
-    async with talking(lead(code), Model(), world=world) as talk:
-        await talk.say("go")
+    async with talking(lead(code), Model(), world=world, after="go") as talk:
         assert await talk.say("@scout where are we?") == ["you said @scout where are we?"]
     assert world.player.heard[-1]["from"]["name"] == "Ada"
 
@@ -261,8 +259,7 @@ async def test_what_it_does_in_a_session_that_was_ended_comes_to_nothing() -> No
 async def test_what_was_said_before_the_program_ended_still_goes_there() -> None:
     code = 'async def Main():\n    await Say("Scout", "good bye")\n    await EndProgram()\n'
     world = world_of(lambda _: [])
-    async with talking(lead(code), Model(), world=world) as talk:
-        await talk.say("go")
+    async with talking(lead(code), Model(), world=world, after="go") as talk:
         await talk.until(lambda: bool(world.player.heard))
     assert [content["text"] for content in world.player.heard] == ["good bye"]
     assert not world._awake
@@ -294,8 +291,7 @@ async def Main():
                 await Say("user", answer["text"])
 """
     world = world_of(echo)
-    async with talking(lead(code), Model(), world=world) as talk:
-        await talk.say("go")
+    async with talking(lead(code), Model(), world=world, after="go") as talk:
         assert await talk.say("one") == ["so one"]
         assert await talk.say("two") == ["so two"]
         await talk.say("", kind="undo")
@@ -308,13 +304,12 @@ async def test_it_answers_the_person_who_spoke_to_it() -> None:
     world = world_of(
         lambda content: [says("you", to=f"person {content['from']['id']}")] if content["from"]["human"] else []
     )
-    async with talking(lead(code), Model(), world=world) as talk:
-        await talk.say("go")
+    async with talking(lead(code), Model(), world=world, after="go") as talk:
         (said,) = await talk.say("@scout who are you?")
         assert said.endswith("you")
 
 
-async def test_what_it_says_in_a_meeting_is_shown_where_that_is_held(sandbox: MontySandbox) -> None:
+async def test_what_it_says_in_a_meeting_is_shown_where_that_is_held() -> None:
     def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
         if content["kind"] == "meeting_invitation":
             return [SeatAct("", "answer", meeting=content["meeting"], text="JOINED")]
@@ -324,8 +319,7 @@ async def test_what_it_says_in_a_meeting_is_shown_where_that_is_held(sandbox: Mo
     stage.world.player = Player(stage.world.mailboxes, plays, stage.world, stage.world.clock)
     made = council(optional_attendees=["Scout"])
     made = program(*made.agents, SCOUT)
-    async with stage.talking(sandbox, made) as talk:
-        await opened(talk)
+    async with stage.met(made) as talk:
         await talk.until(lambda: "1001" in str(talk.facts("joined")))
         seen = await there(talk, "and you?")
         assert sorted(seen) == ["a blue one", "for all", "heard and you?"]
@@ -341,8 +335,7 @@ async def test_one_that_is_asked_twice_and_says_yes_twice_is_in_it_once() -> Non
 
     world = world_of(plays)
     meeting = lead(TALK, python("Talk", meeting=True, required_attendees=["Scout"]))
-    async with talking(meeting, Model(), world=world) as talk:
-        await talk.say("go")
+    async with talking(meeting, Model(), world=world, after="go") as talk:
         assert len(talk.facts("joined")) == 1
     assert "come to nothing" not in str(world.player.heard)
     assert [content for content in world.player.heard if content["text"].startswith("answer")] == []

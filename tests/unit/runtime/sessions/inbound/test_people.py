@@ -71,8 +71,7 @@ async def test_a_message_that_was_taken_back_before_it_was_taken_is_not_heard_of
 
 async def test_an_edit_of_an_answered_message_is_handled_like_a_message() -> None:
     model = Model(ASK, ON, ON)
-    async with talking(travel(), model) as talk:
-        await talk.say("go")
+    async with talking(travel(), model, after="go") as talk:
         await talk.say("Oslo", message_id="x")
         assert await talk.say("Bergen", kind="edit", message_id="x") == ["I see."]
         assert await talk.say("Bergen", kind="edit", message_id="x") == []
@@ -81,8 +80,7 @@ async def test_an_edit_of_an_answered_message_is_handled_like_a_message() -> Non
 
 async def test_a_deletion_and_a_reaction_wake_nobody_and_are_seen_with_the_next_message() -> None:
     model = Model(ASK, ON, ON)
-    async with talking(travel(), model) as talk:
-        await talk.say("go")
+    async with talking(travel(), model, after="go") as talk:
         await talk.say("Oslo", message_id="x")
         assert await talk.say("", kind="deletion", message_id="x") == []
         assert await talk.say("👍", kind="reaction", message_id=said_by(talk, "Where to?"), name="Bo") == []
@@ -101,8 +99,7 @@ async def Main():
             await Say("user", message["text"] + str([m["type"] for m in message.get("asides", [])]))
 """
     echo = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
-    async with talking(echo, Model()) as talk:
-        await talk.say("go")
+    async with talking(echo, Model(), after="go") as talk:
         assert await talk.say("one", message_id="x") == ["one[]"]
         assert await talk.say("", kind="deletion", message_id="x") == []
         assert await talk.say("two") == ["two['deleted']"]
@@ -121,8 +118,7 @@ async def test_what_becomes_of_unknown_messages_begins_nothing_and_says_nothing(
 
 async def test_a_quote_stands_before_the_message() -> None:
     model = Model(ASK, ON)
-    async with talking(travel(), model) as talk:
-        await talk.say("go")
+    async with talking(travel(), model, after="go") as talk:
         await talk.say("There.", quote=Quote("9", "Bo", "Oslo is nice\nin May"))
     assert "Message from Ada (user):\n> Bo: Oslo is nice\n>   in May\nThere." in model.told(1)
 
@@ -141,8 +137,7 @@ async def Main():
             for n in ("One", "Two")
         )
     )
-    async with talking(both, Model()) as talk:
-        await talk.say("go")
+    async with talking(both, Model(), after="go") as talk:
         for name in ("One", "Two", "One"):
             quote = Quote(said_by(talk, f"I am {name}"), name, "")
             assert await talk.say("you", quote=quote) == [f"{name}: you"]
@@ -200,8 +195,7 @@ async def Asking():
             code=code,
         )
     )
-    async with talking(main, Model()) as talk:
-        await talk.say("go")
+    async with talking(main, Model(), after="go") as talk:
         assert talk.world.works == [True, False, True, False]
         talk.post("on")
         await talk.until(lambda: len(talk.world.works) == 6)
@@ -220,8 +214,7 @@ async def Asking():
     await WaitForMessage("user")
 """
     main = program(agent("Main", python("Main", trigger="BGN When program starts"), python("Asking"), code=code))
-    async with talking(main, Model()) as talk:
-        await talk.say("go")
+    async with talking(main, Model(), after="go") as talk:
         asked = said_by(talk, "And?")
     before = len(talk.world.works)
     async with talking(main, Model(), world=talk.world) as later:
@@ -233,15 +226,13 @@ async def Asking():
 
 async def test_people_see_which_step_a_model_works_on() -> None:
     model = Model(ASK, ON)
-    async with talking(travel(), model) as talk:
-        await talk.say("go")
+    async with talking(travel(), model, after="go") as talk:
         await talk.say("Oslo")
     assert "Ask" in talk.world.doing
 
 
 async def test_a_thumb_is_a_fact_that_a_changed_mind_replaces_and_a_second_delivery_does_not_repeat() -> None:
-    async with talking(travel(), Model(ASK)) as talk:
-        await talk.say("go")
+    async with talking(travel(), Model(ASK), after="go") as talk:
         asked = said_by(talk, "Where to?")
         for rating in ("up", "up", "down", "not_up", "not_down", "none"):
             await talk.say("", kind="reaction", message_id=asked, choice=rating)

@@ -64,8 +64,7 @@ def deleted(world: World) -> None:
 
 
 async def test_a_poison_event_is_put_aside_and_the_session_goes_on() -> None:
-    async with talking(ECHO, Model()) as talk:
-        await talk.say("hi")
+    async with talking(ECHO, Model(), after="hi") as talk:
         bad = poison(talk)
         await talk.until(lambda: talk.world.discarded == [bad])
         await talk.say("still there?")
@@ -89,9 +88,7 @@ async def test_an_undo_that_cannot_be_done_is_put_aside_and_the_session_goes_on(
         raise KeyError("a fault in what would go on")
 
     monkeypatch.setattr(SessionQuestions, "ask_again", fault)
-    async with talking(ECHO, Model()) as talk:
-        await talk.say("hi")
-        await talk.say("one")
+    async with talking(ECHO, Model(), after=("hi", "one")) as talk:
         talk.post("", kind="undo")
         await talk.until(lambda: NOT_TAKEN in talk.chat)
         await talk.say("still there?")
@@ -112,8 +109,7 @@ async def test_an_order_that_no_session_can_take_has_failed_for_who_ordered_it(m
 
 
 async def test_a_session_that_was_deleted_begins_anew_with_the_next_message() -> None:
-    async with talking(ECHO, Model()) as talk:
-        await talk.say("hi")
+    async with talking(ECHO, Model(), after="hi") as talk:
         await talk.until(lambda: talk.chat == ["Hello."])
         deleted(talk.world)
         await talk.say("who are you?")

@@ -225,8 +225,7 @@ return told
 async def test_a_host_may_leave_its_meeting_to_the_others() -> None:
     code = 'await LeaveMeeting()\nawait WaitForMessage("user")\nreturn "back"'
     talks = hosted(code, guest("Guest"), guest("Friend"), required_attendees=["Guest", "Friend"])
-    async with talking(talks, Model()) as talk:
-        await talk.say("go")
+    async with talking(talks, Model(), after="go") as talk:
         assert notices(talk, "Friend") == ["Meeting started", "Host has left the meeting"]
         assert facts(talk, "meeting_end") == []
         assert await talk.say("Host: and now?") == ["back"]
@@ -323,8 +322,7 @@ async def test_a_host_whose_call_is_given_up_ends_the_meeting() -> None:
     talk.cancel()
     await Say("user", "given up")"""
     talks = hosted('return await heard("never")', guest("Guest"), main=main, required_attendees=["Guest"])
-    async with talking(talks, Model()) as talk:
-        await talk.say("go")
+    async with talking(talks, Model(), after="go") as talk:
         assert await talk.say("enough") == ["given up"]
         assert notices(talk, "Guest") == ["Meeting started", "Meeting has ended (Host was stopped)"]
 

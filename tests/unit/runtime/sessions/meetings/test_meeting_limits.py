@@ -55,8 +55,7 @@ async def test_what_is_said_is_remembered_until_the_meeting_ends() -> None:
 
 async def test_stop_ends_a_meeting_with_the_reason() -> None:
     talks = hosted('return await heard("never")', guest("Guest"), required_attendees=["Guest"])
-    async with talking(talks, Model()) as talk:
-        await talk.say("go")
+    async with talking(talks, Model(), after="go") as talk:
         assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]
         (ended,) = facts(talk, "meeting_end")
         assert ended["why"] == "Host was stopped"

@@ -86,8 +86,7 @@ return await heard("a boat")
 async def test_a_model_that_waits_for_a_person_in_a_meeting_reads_with_their_words_who_came() -> None:
     model = Model(block('await Yld("user")'), RETURNS)
     talks = hosted('await heard("Guest has left")\nreturn "over"', model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model) as talk:
-        await talk.say("go")
+    async with talking(talks, model, after="go") as talk:
         assert (await talk.say("Guest: hello"))[-1] == "over"
     assert model.told(1).index("Meeting started") < model.told(1).index("hello")
 
@@ -96,8 +95,7 @@ async def test_a_session_rests_while_a_notice_waits_that_wakes_nobody_and_a_rest
     code = 'message = await WaitForMessage("user")\nawait Say("meeting", "Well?")\nawait Sleep(60)\nreturn "over"'
     model = Model(WAITS, WAITS, RETURNS)
     talks = hosted(code, model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model) as talk:
-        await talk.say("go")
+    async with talking(talks, model, after="go") as talk:
         world = talk.world
     assert len(model.asked) == 1
     async with talking(talks, model, world=world) as talk:

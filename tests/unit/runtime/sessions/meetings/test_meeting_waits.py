@@ -111,8 +111,7 @@ async def test_a_person_who_is_in_no_meeting_still_reaches_an_agent_that_meets_o
     """Nobody else would hear them: nobody was invited."""
     code = 'return await heard("a boat")'
     talks = hosted(code, agent("Guest", python("Join", meeting=True), code=LISTENS), required_attendees=["Guest"])
-    async with talking(talks, Model()) as talk:
-        await talk.say("go")
+    async with talking(talks, Model(), after="go") as talk:
         assert "a boat" in await talk.say("a boat")
 
 

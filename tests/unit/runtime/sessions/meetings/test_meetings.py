@@ -124,8 +124,7 @@ async def test_a_guest_whose_playbook_needs_arguments_says_so() -> None:
 
 async def test_stop_ends_a_meeting_for_its_host_and_its_guests() -> None:
     guest = agent("Guest", python("Join", meeting=True), code=GUEST.replace('"a boat"', '"hm"').replace("suggest", "x"))
-    async with talking(meeting(guest, required_attendees=["Guest"]), Model()) as talk:
-        await talk.say("go")
+    async with talking(meeting(guest, required_attendees=["Guest"]), Model(), after="go") as talk:
         assert await talk.say("", kind="stop") == ["⏹ Stopped. The next message starts the program over."]
         assert len(talk.facts("stop")) == 2
         assert await talk.say("again") == ["Guest, what do you suggest?"]

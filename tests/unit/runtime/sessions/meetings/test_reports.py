@@ -138,8 +138,7 @@ async def test_what_the_settings_say_now_holds_also_for_a_meeting_that_goes_on_o
     made, world = program(host, agent("Guest", python("Join", meeting=True), code=GUEST)), World(())
     async with talking(made, Model(), world=world, meetings=habits(before)) as talk:
         await met(talk)
-    async with talking(made, Model(), world=world, meetings=habits(after)) as talk:
-        await talk.say("go on")
+    async with talking(made, Model(), world=world, meetings=habits(after), after="go on") as talk:
         assert talk.chat == ["hello", *shown]
 
 

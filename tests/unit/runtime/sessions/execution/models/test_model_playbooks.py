@@ -140,9 +140,7 @@ async def test_definitions_locals_and_variables_live_on_from_turn_to_turn() -> N
         turn("items.append(double(4))", "guests.append('Bob')"),
         turn('await Say("user", f"{items} {guests} {double(2)}")'),
     )
-    async with talking(one_step(), model) as talk:
-        await talk.say("one")
-        await talk.say("two")
+    async with talking(one_step(), model, after=("one", "two")) as talk:
         assert await talk.say("three") == ["[1, 8] ['Ada', 'Bob'] 4"]
     assert '$guests = ["Ada", "Bob"]' in model.told(2)
     assert "items = [1, 8]" in model.told(2)
@@ -150,8 +148,7 @@ async def test_definitions_locals_and_variables_live_on_from_turn_to_turn() -> N
 
 async def test_when_there_is_no_model_the_person_is_told_once_and_the_next_message_goes_on() -> None:
     model = Model(ASK, NoModelSet("No model is configured."), GREET)
-    async with talking(HELLO, model) as talk:
-        await talk.say("hi")
+    async with talking(HELLO, model, after="hi") as talk:
         (told,) = await talk.say("Ada")
         assert told.startswith("⚠️ I cannot continue: no language model is set up. Whoever runs me sets a key")
         assert await talk.say("are you there?") == ["Hello, Ada!"]
@@ -205,8 +202,7 @@ async def test_a_target_that_is_only_known_when_it_runs_fails_the_statement() ->
 
 async def test_two_people_in_one_conversation_are_told_apart() -> None:
     model = Model(turn(), turn(), turn())
-    async with talking(one_step(), model) as talk:
-        await talk.say("hi")
+    async with talking(one_step(), model, after="hi") as talk:
         await talk.say("red", name="Ada")
         await talk.say("blue", name="Bob")
     assert "Message from Ada (user): red" in model.told(1)
@@ -319,9 +315,7 @@ async def test_a_reply_makes_the_same_tape_in_pieces_of_any_size(sandbox: MontyS
     tapes = []
     for piece in (1, 2, 5, 40, 10_000):
         replies = [dataclasses.replace(reply, piece=piece) for reply in (wrong, ASK, GREET, fails, mends)]
-        async with talking(HELLO, Model(*replies), sandbox) as talk:
-            await talk.say("hi")
-            await talk.say("Ada")
+        async with talking(HELLO, Model(*replies), sandbox, after=("hi", "Ada")) as talk:
             tapes.append([(fact.kind, fact.data) for fact in talk.world.facts if fact.kind in kinds])
     assert len(tapes[0]) > 10
     assert all(tape == tapes[0] for tape in tapes)
@@ -331,8 +325,7 @@ async def test_a_refusal_names_the_rule_and_the_place_and_is_on_the_tape() -> No
     steps = program(agent("Main", llm("Main", "01:QUE Ask", "02:QUE Tell", begins=True)))
     good = block("# resume: 1", 'await Yld("user")')
     model = Model(block('await Step("Main:01:QUE")', "x = unheard_of"), good)
-    async with talking(steps, model) as talk:
-        await talk.say("hi")
+    async with talking(steps, model, after="hi") as talk:
         assert [rejected["rule"] for rejected in talk.facts("rej")] == ["name"]  # type: ignore[index]
     assert "(rule: name)" in model.told(1)
     assert "Refused: x = unheard_of" in model.told(1)

@@ -99,8 +99,7 @@ async def test_a_free_step_that_speaks_of_an_end_may_end_the_program(end: str) -
 
 async def test_the_last_step_may_end_the_program() -> None:
     main = walked("Main", "01:QUE Help the user choose a wine", begins=True)
-    async with talking(program(agent("Cellar", main)), Model(block('await Yld("exit")'))) as talk:
-        await talk.say("hi")
+    async with talking(program(agent("Cellar", main)), Model(block('await Yld("exit")')), after="hi") as talk:
         assert talk.facts("ended")
 
 
@@ -147,8 +146,7 @@ async def test_a_model_does_not_multiply_by_calling_its_own_playbook_many_times_
     code = "async def Wait(number):\n    await Say('user', f'{number} is here')\n    await WaitForMessage('Nobody')\n"
     many = "await asyncio.gather(*[Wait(number) for number in range(50)])"
     model = Model(block('await Step("Main:01:EXE")', many), block("# resume: 2", 'await Yld("user")'))
-    async with talking(program(agent("Main", main, wait, code=code)), model) as talk:
-        await talk.say("hi")
+    async with talking(program(agent("Main", main, wait, code=code)), model, after="hi") as talk:
         begun = len(talk.facts("start"))
     assert begun == 1 + 20
     assert "20 playbooks are in progress here already, the limit of calls at once" in model.told(1)

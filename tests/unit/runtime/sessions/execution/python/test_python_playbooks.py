@@ -90,8 +90,7 @@ async def Listen(count):
         await Say("user", f"{count} {variables['count']}")
     return Again(count)
 """
-    async with talking(main(code, python("Listen", "count")), Model()) as talk:
-        await talk.say("go")
+    async with talking(main(code, python("Listen", "count")), Model(), after="go") as talk:
         for number in range(1, 51):
             assert await talk.say(str(number)) == [f"{number} {number}"]
         state = _state(talk)
@@ -163,8 +162,7 @@ async def Main():
 FLIP = __import__("sys").modules["{__name__}"].FLIP
 """
     FLIP[:] = [False, True]
-    async with talking(main(code), Model()) as talk:
-        await talk.say("go")
+    async with talking(main(code), Model(), after="go") as talk:
         world = talk.world
     async with talking(main(code), Model(), world=world) as talk:
         (text,) = await talk.say("are you there?")

@@ -15,7 +15,6 @@ from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.sessions import HeldPlace
 from tests.fakes.crashes.world import ADDRESS, Shown, TurboClock, World
@@ -92,12 +91,17 @@ class Stage:
         self.places = MemoryPlaceStore()
 
     @asynccontextmanager
-    async def talking(
-        self, sandbox: MontySandbox, made: Program | None = None, *, opens: bool = True, **more: Any
-    ) -> AsyncIterator[Talk]:
+    async def talking(self, made: Program | None = None, *, opens: bool = True, **more: Any) -> AsyncIterator[Talk]:
         """The conversation, or how it goes on after a restart."""
-        around = {"meetings": MeetingHabits(threads=opens), "places": self.places} | more
-        async with talking(made or council(), Model(), sandbox, world=self.world, **around) as talk:
+        around: dict[str, Any] = {"meetings": MeetingHabits(threads=opens), "places": self.places} | more
+        async with talking(made or council(), Model(), world=self.world, **around) as talk:
+            yield talk
+
+    @asynccontextmanager
+    async def met(self, made: Program | None = None, *, joins: bool = True, **more: Any) -> AsyncIterator[Talk]:
+        """The conversation once its meeting is called in a place."""
+        async with self.talking(made, **more) as talk:
+            await opened(talk, joins=joins)
             yield talk
 
 
@@ -132,12 +136,9 @@ async def met_at_home(talk: Talk) -> None:
     await talk.say("meet")
 
 
-async def test_a_meeting_with_people_opens_a_place_where_they_are_asked_heard_and_answered(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_meeting_with_people_opens_a_place_where_they_are_asked_heard_and_answered() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk, joins=False)
+    async with stage.met(joins=False) as talk:
         assert talk.world.threads == {PLACE: "The boat"}
         assert seen_at(talk, PLACE) == [BEGINS, ASKED]
         assert seen_at(talk, ADDRESS) == ["hello", "👥 Host invites Ada to a meeting: [The boat](at:test:1#t1)"]
@@ -147,31 +148,28 @@ async def test_a_meeting_with_people_opens_a_place_where_they_are_asked_heard_an
         assert seen_at(talk, ADDRESS)[-2:] == ["👥 The meeting “The boat” has ended: 1", "it came to 1"]
 
 
-async def test_everybody_who_writes_in_the_place_is_in_the_meeting_and_told_apart(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_everybody_who_writes_in_the_place_is_in_the_meeting_and_told_apart() -> None:
+    async with Stage().met() as talk:
         assert await there(talk, "whisper", name="Bob") == ["Bob has joined the meeting", "to you alone, Bob"]
         assert await there(talk, "whisper") == ["to you alone, Ada"]
         [ada, bob] = [data["who"] for data in talk.facts("joined")]  # type: ignore[index]
         assert (ada, bob) == ("test:Ada", "test:Bob")
 
 
-async def test_what_is_said_at_home_meanwhile_is_answered_there(sandbox: MontySandbox) -> None:
+async def test_what_is_said_at_home_meanwhile_is_answered_there() -> None:
     code = HOST.replace('heard += 1\n', 'heard += 1\n            if message.get("type") == "direct":\n'
                         '                await Say("user", "later")\n                continue\n')  # fmt: skip
     main = python("Main", trigger="BGN When program starts")
     council = python("Council", meeting=True, required_attendees=["user"], topic="The boat")
     made = program(agent("Host", main, council, code=code))
-    async with Stage().talking(sandbox, made) as talk:
-        await opened(talk)
+    async with Stage().met(made) as talk:
         assert await talk.say("are you there?", name="Cleo") == ["later"]
         assert seen_at(talk, ADDRESS)[-1] == "later"
         assert await there(talk, "yes") == ["heard yes"]
 
 
-async def test_what_is_said_at_home_while_they_are_asked_to_come_is_no_answer(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk, joins=False)
+async def test_what_is_said_at_home_while_they_are_asked_to_come_is_no_answer() -> None:
+    async with Stage().met(joins=False) as talk:
         for name in ("Ada", "Bob"):
             talk.post("an aside", name=name, private=False)
         await talk.settled()
@@ -180,9 +178,8 @@ async def test_what_is_said_at_home_while_they_are_asked_to_come_is_no_answer(sa
         assert "Meeting started" in await there(talk, "Join")
 
 
-async def test_questions_marks_and_typing_belong_where_the_meeting_is(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_questions_marks_and_typing_belong_where_the_meeting_is() -> None:
+    async with Stage().met() as talk:
         assert await there(talk, "ask") == ["Which?"]
         choice = talk.world.offered[-1].choices[1]
         assert await there(talk, "b", kind="choice", choice=choice.id) == ["chosen: b"]
@@ -190,37 +187,33 @@ async def test_questions_marks_and_typing_belong_where_the_meeting_is(sandbox: M
         assert talk.world.typed_at[-1] == PLACE
 
 
-async def test_a_late_press_in_a_place_is_answered_there(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_a_late_press_in_a_place_is_answered_there() -> None:
+    async with Stage().met() as talk:
         await there(talk, "ask")
         choice = talk.world.offered[-1].choices[1].id
         await there(talk, "b", kind="choice", choice=choice)
         assert await there(talk, "b", kind="choice", choice=choice) == [TEXTS("session.question_closed")]
 
 
-async def test_a_message_that_waits_is_marked_where_it_was_written(sandbox: MontySandbox) -> None:
+async def test_a_message_that_waits_is_marked_where_it_was_written() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         talk.post("one", place=PLACE, private=False)
         talk.post("", kind="stop", place=PLACE)
         await talk.world.idle.wait()
         assert {at for at, _, _ in talk.world.marked_at} == {PLACE}
 
 
-async def test_commands_given_in_the_place_act_on_its_session_and_are_answered_there(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_commands_given_in_the_place_act_on_its_session_and_are_answered_there() -> None:
+    async with Stage().met() as talk:
         assert await there(talk, "", kind="who") == ["- Ada\n- Host (agent)"]
         said = await there(talk, "", kind="stop")
         assert TEXTS("session.stopped") in said
         assert ENDED in said
 
 
-async def test_orders_given_in_the_place_are_about_its_meeting(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_orders_given_in_the_place_are_about_its_meeting() -> None:
+    async with Stage().met() as talk:
         [told] = await there(talk, "", kind="meeting")
         assert "The boat" in told
         await there(talk, "a word", name="Bob")
@@ -231,19 +224,15 @@ async def test_orders_given_in_the_place_are_about_its_meeting(sandbox: MontySan
 
 
 @pytest.mark.parametrize("kind", ["undo", "new", FORK_WANTED])
-async def test_what_is_about_the_whole_session_has_to_be_said_where_it_lives(kind: str, sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_what_is_about_the_whole_session_has_to_be_said_where_it_lives(kind: str) -> None:
+    async with Stage().met() as talk:
         assert await there(talk, "", kind=kind) == [ONLY]
         assert await there(talk, "a red one") == ["heard a red one"]
 
 
 @pytest.mark.parametrize("kind", ["message", "stop", "who", "undo", FORK_WANTED])
-async def test_what_is_said_after_the_meeting_gets_a_clear_answer_and_nobody_hears_it(
-    kind: str, sandbox: MontySandbox
-) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_what_is_said_after_the_meeting_gets_a_clear_answer_and_nobody_hears_it(kind: str) -> None:
+    async with Stage().met() as talk:
         await there(talk, "done")
         home = len(seen_at(talk, ADDRESS))
         assert await there(talk, "hello?", kind=kind) == [OVER]
@@ -252,9 +241,8 @@ async def test_what_is_said_after_the_meeting_gets_a_clear_answer_and_nobody_hea
         assert await talk.say("well") == ["home: well"]
 
 
-async def test_a_stop_where_a_meeting_was_held_stops_nothing(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_a_stop_where_a_meeting_was_held_stops_nothing() -> None:
+    async with Stage().met() as talk:
         await there(talk, "done")
         talk.post("one")
         talk.post("", kind="stop", place=PLACE)
@@ -263,10 +251,9 @@ async def test_a_stop_where_a_meeting_was_held_stops_nothing(sandbox: MontySandb
         assert seen_at(talk, PLACE)[-1] == OVER
 
 
-async def test_new_where_a_meeting_was_held_begins_a_conversation_of_its_own(sandbox: MontySandbox) -> None:
+async def test_new_where_a_meeting_was_held_begins_a_conversation_of_its_own() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         await there(talk, "done")
         assert await there(talk, "", kind="new") == ["hello"]
         assert stage.places.held == {}
@@ -274,10 +261,9 @@ async def test_new_where_a_meeting_was_held_begins_a_conversation_of_its_own(san
         assert len({fact.tape.partition("/")[0] for fact in talk.world.facts if fact.kind == "begin"}) == 2
 
 
-async def test_after_the_session_has_ended_its_places_say_so_and_begin_nothing(sandbox: MontySandbox) -> None:
+async def test_after_the_session_has_ended_its_places_say_so_and_begin_nothing() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         await talk.say("", kind="stop")
         await talk.say("anew")
         await talk.say("bye")
@@ -287,9 +273,8 @@ async def test_after_the_session_has_ended_its_places_say_so_and_begin_nothing(s
         assert stage.places.held == {}
 
 
-async def test_a_stop_in_a_place_without_a_session_leaves_what_is_said_at_home_alone(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_a_stop_in_a_place_without_a_session_leaves_what_is_said_at_home_alone() -> None:
+    async with Stage().met() as talk:
         await talk.say("", kind="stop")
         await talk.say("anew")
         await talk.say("bye")
@@ -301,17 +286,15 @@ async def test_a_stop_in_a_place_without_a_session_leaves_what_is_said_at_home_a
         assert [entry.event.kind for entry in talk.world.discarded] == []
 
 
-async def test_a_meeting_that_ends_with_the_session_says_so_in_its_place(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_a_meeting_that_ends_with_the_session_says_so_in_its_place() -> None:
+    async with Stage().met() as talk:
         await talk.say("", kind="new")
         assert seen_at(talk, PLACE)[-1] == ENDED
         assert await there(talk, "hello?") == [OVER]
 
 
-async def test_what_the_host_says_after_it_has_ended_the_meeting_is_said_at_home(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_what_the_host_says_after_it_has_ended_the_meeting_is_said_at_home() -> None:
+    async with Stage().met() as talk:
         assert await there(talk, "finish") == ["Meeting has ended", ENDED]
         assert [text for text in seen_at(talk, ADDRESS) if text in ("finished", "it came to 1")] == [
             "finished",
@@ -319,49 +302,47 @@ async def test_what_the_host_says_after_it_has_ended_the_meeting_is_said_at_home
         ]
 
 
-async def test_a_restart_goes_on_in_the_place(sandbox: MontySandbox) -> None:
+async def test_a_restart_goes_on_in_the_place() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
-    async with stage.talking(sandbox) as talk:
+    async with stage.met():
+        pass
+    async with stage.talking() as talk:
         assert await there(talk, "a red one") == ["heard a red one"]
         await there(talk, "done")
         assert seen_at(talk, ADDRESS)[-1] == "it came to 1"
         assert seen_at(talk, PLACE).count(BEGINS) == 1
 
 
-async def test_where_none_can_be_opened_the_meeting_is_held_in_the_conversation(sandbox: MontySandbox) -> None:
+async def test_where_none_can_be_opened_the_meeting_is_held_in_the_conversation() -> None:
     stage = Stage()
     stage.world.has_threads = False
-    async with stage.talking(sandbox) as talk:
+    async with stage.talking() as talk:
         await met_at_home(talk)
         assert await talk.say("a red one") == ["heard a red one"]
         assert await talk.say("done") == ["Meeting has ended", "it came to 1"]
         assert stage.places.held == {}
 
 
-async def test_places_can_be_switched_off(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox, opens=False) as talk:
+async def test_places_can_be_switched_off() -> None:
+    async with Stage().talking(opens=False) as talk:
         await met_at_home(talk)
         assert await talk.say("a red one") == ["heard a red one"]
         assert talk.world.threads == {}
 
 
-async def test_a_platform_that_does_not_answer_holds_up_no_meeting(sandbox: MontySandbox) -> None:
+async def test_a_platform_that_does_not_answer_holds_up_no_meeting() -> None:
     stage = Stage()
     stage.world.fails_to_open = OutcomeUncertain("no answer")
-    async with stage.talking(sandbox) as talk:
+    async with stage.talking() as talk:
         await met_at_home(talk)
         assert await talk.say("a red one") == ["heard a red one"]
         assert [event.data["error"] for event in talk.named("meeting.placeless")] == ["no answer"]
 
 
-async def test_a_place_of_a_meeting_that_is_stopped_while_it_is_opened_is_not_left_without_a_word(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_place_of_a_meeting_that_is_stopped_while_it_is_opened_is_not_left_without_a_word() -> None:
     stage = Stage()
     stage.world.may_open = anyio.Event()
-    async with stage.talking(sandbox) as talk:
+    async with stage.talking() as talk:
         await talk.say("hi")
         talk.post("meet")
         await talk.until(lambda: bool(talk.facts("meeting")))
@@ -374,21 +355,20 @@ async def test_a_place_of_a_meeting_that_is_stopped_while_it_is_opened_is_not_le
         assert stage.places.held[PLACE.key].meeting == "100"
 
 
-async def test_agents_that_meet_alone_open_no_place(sandbox: MontySandbox) -> None:
+async def test_agents_that_meet_alone_open_no_place() -> None:
     guest = agent(
         "Guest", python("Join", meeting=True), code="async def Join():\n    await WaitForMessage('meeting')\n"
     )
     main = python("Main", trigger="BGN When program starts")
     code = "async def Main():\n    await Talk()\n\nasync def Talk():\n    await Say('meeting', 'hi')\n"
     made = program(agent("Host", main, python("Talk", meeting=True, required_attendees=["Guest"]), code=code), guest)
-    async with Stage().talking(sandbox, made) as talk:
+    async with Stage().talking(made) as talk:
         assert await talk.say("go") == ["hi"]
         assert talk.world.threads == {}
 
 
-async def test_undoing_a_meeting_says_so_in_its_place_where_nobody_hears_anything_then(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_undoing_a_meeting_says_so_in_its_place_where_nobody_hears_anything_then() -> None:
+    async with Stage().met() as talk:
         await there(talk, "a red one")
         await talk.say("3", kind="undo")
         assert seen_at(talk, PLACE)[-1] == UNDONE
@@ -397,12 +377,9 @@ async def test_undoing_a_meeting_says_so_in_its_place_where_nobody_hears_anythin
         assert await talk.say("well") == ["home: well"]
 
 
-async def test_undoing_what_was_said_in_a_meeting_leaves_it_where_it_is_as_the_successors(
-    sandbox: MontySandbox,
-) -> None:
+async def test_undoing_what_was_said_in_a_meeting_leaves_it_where_it_is_as_the_successors() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         first = stage.places.held[PLACE.key].session
         await there(talk, "a red one")
         await talk.say("", kind="undo")
@@ -416,20 +393,16 @@ async def test_undoing_what_was_said_in_a_meeting_leaves_it_where_it_is_as_the_s
         assert seen_at(talk, ADDRESS)[-1] == "it came to 1"
 
 
-async def test_undoing_everything_says_so_in_the_place(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_undoing_everything_says_so_in_the_place() -> None:
+    async with Stage().met() as talk:
         await talk.say("9", kind="undo")
         assert seen_at(talk, PLACE)[-1] == UNDONE
         assert seen_at(talk, PLACE).count(ENDED) == 0
 
 
-async def test_a_fork_holds_the_meeting_in_its_own_conversation_and_leaves_the_place_alone(
-    sandbox: MontySandbox,
-) -> None:
+async def test_a_fork_holds_the_meeting_in_its_own_conversation_and_leaves_the_place_alone() -> None:
     stage, beside = Stage(), Address("test", "1", "t2")
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         await there(talk, "a red one")
         held = dict(stage.places.held)
         await talk.say("Beside", kind=FORK_WANTED)
@@ -439,31 +412,30 @@ async def test_a_fork_holds_the_meeting_in_its_own_conversation_and_leaves_the_p
         assert await there(talk, "a blue one") == ["heard a blue one"]
 
 
-async def test_a_place_whose_entry_is_lost_is_known_again_after_a_restart(sandbox: MontySandbox) -> None:
+async def test_a_place_whose_entry_is_lost_is_known_again_after_a_restart() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met():
+        pass
     held = stage.places.held.pop(PLACE.key)
-    async with stage.talking(sandbox) as talk:
+    async with stage.talking() as talk:
         await talk.say("", kind="who")
         assert stage.places.held == {PLACE.key: held}
 
 
-async def test_the_place_of_another_session_stays_that_ones(sandbox: MontySandbox) -> None:
+async def test_the_place_of_another_session_stays_that_ones() -> None:
     stage = Stage()
     other = HeldPlace(ADDRESS, SessionId("another"), "100")
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         await there(talk, "done")
         stage.places.held[PLACE.key] = other
         await talk.say("well")
-    async with stage.talking(sandbox) as talk:
+    async with stage.talking() as talk:
         await talk.say("again")
         assert stage.places.held == {PLACE.key: other}
 
 
-async def test_all_who_are_asked_are_named_at_home_and_mentioned_in_the_place(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox, council(required_attendees=["Ada", "Bob"])) as talk:
+async def test_all_who_are_asked_are_named_at_home_and_mentioned_in_the_place() -> None:
+    async with Stage().talking(council(required_attendees=["Ada", "Bob"])) as talk:
         await talk.say("hi")
         await talk.say("me too", name="Bob")
         talk.post("meet")

@@ -11,7 +11,6 @@ import pytest
 
 from runtime.core.message import Attachment
 from runtime.core.texts import english
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbound.participants import SeatAct
 from runtime.sessions.meetings.places import keep_places
 from runtime.stores.archive import session_from, session_lines
@@ -33,7 +32,6 @@ from tests.unit.runtime.sessions.meetings.places.test_meeting_places import (
     PatientClock,
     Stage,
     council,
-    opened,
     seen_at,
     shown_at,
     there,
@@ -49,13 +47,12 @@ async def leave(talk: Talk, *, planned: bool) -> None:
 
 
 @pytest.mark.parametrize("planned", [True, False])
-async def test_another_node_goes_on_in_an_open_place(planned: bool, sandbox: MontySandbox) -> None:
+async def test_another_node_goes_on_in_an_open_place(planned: bool) -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         await there(talk, "a red one")
         await leave(talk, planned=planned)
-    async with stage.talking(sandbox) as other:
+    async with stage.talking() as other:
         assert await there(other, "a blue one") == ["heard a blue one"]
         assert (await there(other, "done"))[-1] == ENDED
         assert seen_at(other, ADDRESS)[-1] == "it came to 2"
@@ -64,26 +61,24 @@ async def test_another_node_goes_on_in_an_open_place(planned: bool, sandbox: Mon
 
 
 @pytest.mark.parametrize("planned", [True, False])
-async def test_another_node_answers_where_a_meeting_was_held(planned: bool, sandbox: MontySandbox) -> None:
+async def test_another_node_answers_where_a_meeting_was_held(planned: bool) -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         await there(talk, "done")
         await leave(talk, planned=planned)
-    async with stage.talking(sandbox) as other:
+    async with stage.talking() as other:
         assert await there(other, "hello?") == [OVER]
         assert await other.say("well") == ["home: well"]
 
 
-async def test_what_is_said_in_a_place_while_a_node_parks_is_heard_by_the_next(sandbox: MontySandbox) -> None:
+async def test_what_is_said_in_a_place_while_a_node_parks_is_heard_by_the_next() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         await talk.registry.park(0, 1.0)
         talk.post("a red one", place=PLACE, private=False)
         talk.registry.lost(0)
         assert seen_at(talk, PLACE)[-1] != "heard a red one"
-    async with stage.talking(sandbox) as other:
+    async with stage.talking() as other:
         for entry in stage.world.waiting:
             stage.world.hand_over(entry)
         await other.world.idle.wait()
@@ -91,16 +86,15 @@ async def test_what_is_said_in_a_place_while_a_node_parks_is_heard_by_the_next(s
 
 
 @pytest.mark.parametrize("ends", [False, True])
-async def test_a_place_leads_to_a_session_that_comes_out_of_the_archive(ends: bool, sandbox: MontySandbox) -> None:
+async def test_a_place_leads_to_a_session_that_comes_out_of_the_archive(ends: bool) -> None:
     stage, cold = Stage(), Cold()
     cold.clock = PatientClock()
     stage.world = cold
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         if ends:
             await there(talk, "done")
     cold.put_all_away()
-    async with stage.talking(sandbox) as talk:
+    async with stage.talking() as talk:
         assert await there(talk, "hello?") == [AWAY]
         await talk.rested()
         cold.answer()
@@ -116,12 +110,9 @@ def whole_of(talk: Talk) -> WholeSession:
 
 
 @pytest.mark.parametrize("ends", [False, True])
-async def test_the_places_of_a_session_that_is_taken_in_from_a_file_lead_to_it(
-    ends: bool, sandbox: MontySandbox
-) -> None:
+async def test_the_places_of_a_session_that_is_taken_in_from_a_file_lead_to_it(ends: bool) -> None:
     stage, elsewhere = Stage(), MemoryPlaceStore()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         if ends:
             await there(talk, "done")
         whole = whole_of(talk)
@@ -129,10 +120,9 @@ async def test_the_places_of_a_session_that_is_taken_in_from_a_file_lead_to_it(
         assert elsewhere.held == stage.places.held == {PLACE.key: HeldPlace(ADDRESS, whole.record.id, "100")}
 
 
-async def test_a_place_that_is_known_keeps_what_is_known_when_a_session_is_taken_in(sandbox: MontySandbox) -> None:
+async def test_a_place_that_is_known_keeps_what_is_known_when_a_session_is_taken_in() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         await there(talk, "a red one")
         await talk.say("", kind="undo")
         held = dict(stage.places.held)
@@ -150,9 +140,8 @@ async def at_home(talk: Talk, text: str) -> list[str]:
     return seen_at(talk, ADDRESS)[before:]
 
 
-async def test_a_meeting_whose_place_is_gone_goes_on_at_home_with_one_notice(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_a_meeting_whose_place_is_gone_goes_on_at_home_with_one_notice() -> None:
+    async with Stage().met() as talk:
         await there(talk, "a red one")
         talk.world.gone.add(PLACE)
         home = len(seen_at(talk, ADDRESS))
@@ -164,20 +153,18 @@ async def test_a_meeting_whose_place_is_gone_goes_on_at_home_with_one_notice(san
         assert [event.data["meeting_id"] for event in talk.named("meeting.placeless")] == ["100"]
 
 
-async def test_a_restart_knows_that_the_place_is_gone(sandbox: MontySandbox) -> None:
+async def test_a_restart_knows_that_the_place_is_gone() -> None:
     stage = Stage()
-    async with stage.talking(sandbox) as talk:
-        await opened(talk)
+    async with stage.met() as talk:
         talk.world.gone.add(PLACE)
         await there(talk, "a red one")
-    async with stage.talking(sandbox) as talk:
+    async with stage.talking() as talk:
         assert await at_home(talk, "a blue one") == ["heard a blue one"]
         assert seen_at(talk, ADDRESS).count(LOST) == 1
 
 
-async def test_what_is_written_in_a_place_that_only_refuses_us_is_heard(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_what_is_written_in_a_place_that_only_refuses_us_is_heard() -> None:
+    async with Stage().met() as talk:
         talk.world.gone.add(PLACE)
         await there(talk, "a red one")
         await there(talk, "a blue one", name="Bob")
@@ -185,9 +172,8 @@ async def test_what_is_written_in_a_place_that_only_refuses_us_is_heard(sandbox:
         assert [event.data["error"] for event in talk.named("session.failed")] == []
 
 
-async def test_open_questions_are_asked_again_at_home(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_open_questions_are_asked_again_at_home() -> None:
+    async with Stage().met() as talk:
         await there(talk, "ask")
         talk.world.gone.add(PLACE)
         await there(talk, "", kind="who")
@@ -197,9 +183,8 @@ async def test_open_questions_are_asked_again_at_home(sandbox: MontySandbox) -> 
         assert "chosen: a" in seen_at(talk, ADDRESS)
 
 
-async def test_a_question_that_is_refused_in_its_place_is_asked_at_home(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_a_question_that_is_refused_in_its_place_is_asked_at_home() -> None:
+    async with Stage().met() as talk:
         talk.world.gone.add(PLACE)
         await there(talk, "ask")
         assert seen_at(talk, ADDRESS)[-2:] == [LOST, "Which?"]
@@ -209,10 +194,10 @@ async def test_a_question_that_is_refused_in_its_place_is_asked_at_home(sandbox:
         assert talk.world.settled[-1].address == ADDRESS
 
 
-async def test_a_place_that_is_gone_at_once_is_left_at_once(sandbox: MontySandbox) -> None:
+async def test_a_place_that_is_gone_at_once_is_left_at_once() -> None:
     stage = Stage()
     stage.world.gone.add(PLACE)
-    async with stage.talking(sandbox) as talk:
+    async with stage.talking() as talk:
         await talk.say("hi")
         talk.post("meet")
         await talk.until(lambda: ASKED in seen_at(talk, ADDRESS))
@@ -221,9 +206,8 @@ async def test_a_place_that_is_gone_at_once_is_left_at_once(sandbox: MontySandbo
         assert seen_at(talk, ADDRESS).count(LOST) == 1
 
 
-async def test_an_invitation_that_was_not_answered_is_made_at_home(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk, joins=False)
+async def test_an_invitation_that_was_not_answered_is_made_at_home() -> None:
+    async with Stage().met(joins=False) as talk:
         talk.world.gone.add(PLACE)
         talk.post("", kind="who", place=PLACE)
         await talk.until(lambda: {ASKED, "- Ada\n- Host (agent)"} <= set(seen_at(talk, ADDRESS)))
@@ -231,18 +215,16 @@ async def test_an_invitation_that_was_not_answered_is_made_at_home(sandbox: Mont
         assert await at_home(talk, "a red one") == ["heard a red one"]
 
 
-async def test_a_place_that_is_gone_when_its_meeting_ends_costs_no_words(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_a_place_that_is_gone_when_its_meeting_ends_costs_no_words() -> None:
+    async with Stage().met() as talk:
         talk.world.gone.add(PLACE)
         await there(talk, "done")
         assert ENDED not in talk.chat
         assert seen_at(talk, ADDRESS)[-1] == "it came to 0"
 
 
-async def test_what_a_meeting_says_last_is_said_at_home_when_its_place_is_gone(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_what_a_meeting_says_last_is_said_at_home_when_its_place_is_gone() -> None:
+    async with Stage().met() as talk:
         talk.world.gone.add(PLACE)
         talk.post("a word", place=PLACE, private=False)
         talk.post("done", place=PLACE, private=False)
@@ -251,7 +233,7 @@ async def test_what_a_meeting_says_last_is_said_at_home_when_its_place_is_gone(s
         assert "heard a word" in seen_at(talk, ADDRESS)
 
 
-async def test_what_an_agent_from_elsewhere_says_is_shown_at_home_when_the_place_is_gone(sandbox: MontySandbox) -> None:
+async def test_what_an_agent_from_elsewhere_says_is_shown_at_home_when_the_place_is_gone() -> None:
     def plays(content: Mapping[str, Any]) -> Sequence[SeatAct]:
         if content["kind"] == "meeting_invitation":
             return [SeatAct("", "answer", meeting=content["meeting"], text="JOINED")]
@@ -260,8 +242,7 @@ async def test_what_an_agent_from_elsewhere_says_is_shown_at_home_when_the_place
     stage = Stage()
     stage.world.player = Player(stage.world.mailboxes, plays, stage.world, stage.world.clock)
     made = program(*council(optional_attendees=["Scout"]).agents, SCOUT)
-    async with stage.talking(sandbox, made) as talk:
-        await opened(talk)
+    async with stage.met(made) as talk:
         await talk.until(lambda: "1001" in str(talk.facts("joined")))
         talk.world.gone.add(PLACE)
         await there(talk, "and you?")
@@ -269,9 +250,8 @@ async def test_what_an_agent_from_elsewhere_says_is_shown_at_home_when_the_place
         assert sorted(await at_home(talk, "again?")) == ["a blue one", "heard again?"]
 
 
-async def test_undo_before_the_loss_finds_it_out_again(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox) as talk:
-        await opened(talk)
+async def test_undo_before_the_loss_finds_it_out_again() -> None:
+    async with Stage().met() as talk:
         talk.world.gone.add(PLACE)
         await there(talk, "a red one")
         await talk.say("", kind="undo")
@@ -314,10 +294,9 @@ MADE = program(
 )
 
 
-async def test_a_file_is_sent_where_the_meeting_is_and_afterwards_at_home(sandbox: MontySandbox) -> None:
+async def test_a_file_is_sent_where_the_meeting_is_and_afterwards_at_home() -> None:
     files = FilesAtHand()
-    async with Stage().talking(sandbox, MADE, files=files) as talk:
-        await opened(talk)
+    async with Stage().met(MADE, files=files) as talk:
         assert await there(talk, "send") == ["the plan"]
         [sent] = [shown.spec.file for shown in shown_at(talk, PLACE) if shown.spec is not None and shown.spec.file]
         assert (sent.name, files.kept) == ("plan.md", [b"# plan"])
@@ -326,29 +305,26 @@ async def test_a_file_is_sent_where_the_meeting_is_and_afterwards_at_home(sandbo
         assert shown_at(talk, ADDRESS)[-1].spec.file.name == "home.md"  # type: ignore[union-attr]
 
 
-async def test_a_file_that_somebody_sends_to_a_meeting_can_be_read_there(sandbox: MontySandbox) -> None:
+async def test_a_file_that_somebody_sends_to_a_meeting_can_be_read_there() -> None:
     files = FilesAtHand(test_1=b"a,b")
-    async with Stage().talking(sandbox, MADE, files=files) as talk:
-        await opened(talk)
+    async with Stage().met(MADE, files=files) as talk:
         assert await there(talk, "look", files=[CSV]) == ["a,b"]
         assert files.fetched == [("test", "test:1")]
 
 
-async def test_a_file_that_cannot_be_read_costs_the_meeting_nothing(sandbox: MontySandbox) -> None:
+async def test_a_file_that_cannot_be_read_costs_the_meeting_nothing() -> None:
     gone = Attachment("gone.csv", "text/csv", "test:9")
     code = READING.replace(
         'await Say("meeting", await ReadFile(message["files"][0]))',
         'await Say("meeting", "got " + message["files"][0][0])',
     )
     made = program(agent("Host", *MADE.agents[0].playbooks, code=code))
-    async with Stage().talking(sandbox, made, files=FilesAtHand()) as talk:
-        await opened(talk)
+    async with Stage().met(made, files=FilesAtHand()) as talk:
         assert await there(talk, "look", files=[gone]) == ["got gone.csv"]
 
 
-async def test_agents_are_seen_to_work_in_the_place_while_the_meeting_lasts(sandbox: MontySandbox) -> None:
-    async with Stage().talking(sandbox, MADE, files=FilesAtHand()) as talk:
-        await opened(talk)
+async def test_agents_are_seen_to_work_in_the_place_while_the_meeting_lasts() -> None:
+    async with Stage().met(MADE, files=FilesAtHand()) as talk:
         talk.world.typed_at.clear()
         await there(talk, "a red one")
         assert set(talk.world.typed_at) == {PLACE}
