@@ -272,7 +272,7 @@ async def Main():
     await Say("user", "three")
     await EndProgram()
 """
-    case = Case(with_people(code, human("Alice", delivery_channel="buffered", buffer_timeout=9)), ((),), ("hi",), ())
+    case = Case(with_people(code, human("Alice", delivery_channel="buffered", buffer_timeout=9)), ("hi",), ())
     calm = await run(case, sandbox, crashes=(), seed=0)
     for point in sample().of(range(1, calm.points + 1)):
         world = await run(case, sandbox, crashes=(point,), seed=point)

@@ -116,7 +116,7 @@ async def test_who_was_let_go_does_not_come_back_with_a_restart() -> None:
 
 
 async def test_agents_go_once_when_the_process_dies_at_any_one_point(sandbox: MontySandbox) -> None:
-    case = Case(playing(GOING), (), ("start", "on"), ("Bye.", "agent 10032", "on"))
+    case = Case(playing(GOING), ("start", "on"), ("Bye.", "agent 10032", "on"))
 
     def check_gone(world: World) -> None:
         check(world, case)

@@ -23,7 +23,7 @@ MAIN = python("Main", trigger="BGN When program starts")
 
 
 def talkative(code: str) -> Case:
-    return Case(program(agent("Shop", MAIN, code=f"async def Main():\n{code}")), ((),), ("go", "on"), ())
+    return Case(program(agent("Shop", MAIN, code=f"async def Main():\n{code}")), ("go", "on"), ())
 
 
 async def test_a_line_names_who_wrote_it_with_values_by_name() -> None:

@@ -457,7 +457,7 @@ async def test_a_person_may_be_the_option_that_is_chosen() -> None:
         assert await talk.say("@bob", private=False) == ["answer: @Bob"]
 
 
-ANSWERED = Case(approval(), ((),), ("go", "answer:0", "answer:1"), ("Ship it?", "answer: Yes"))
+ANSWERED = Case(approval(), ("go", "answer:0", "answer:1"), ("Ship it?", "answer: Yes"))
 
 
 async def test_an_answer_from_elsewhere_counts_once_whenever_the_process_dies(sandbox: MontySandbox) -> None:

@@ -103,7 +103,6 @@ async def test_a_fork_of_a_fork_gives_back_to_the_fork() -> None:
 
 MERGED = Case(
     ender(),
-    ((),),
     ("hi", "one", "fork:Another way", "at:t1:end", "and here"),
     (
         "heard one",

@@ -25,9 +25,9 @@ class Answer:
 class Case:
     """A program, what the model answers, what people say, and what must be seen in the end.
 
-    `replies` are those of the playbook that begins, `others` one reply each of playbooks that are called by name, and
-    `reacts` the replies of others by a word that they heard. `mended` is the reply after a statement failed, `refused`
-    a statement that is left out once it was refused.
+    `replies` are those of the playbook that begins, of which a program in Python has none, `others` one reply each of
+    playbooks that are called by name, and `reacts` the replies of others by the first of these words that they heard.
+    `mended` is the reply after a statement failed, `refused` a statement that is left out once it was refused.
     People do one thing after the other, each when all is quiet: "edit:m1:text", "press:1" (the second choice of the
     last question), "order:meeting:end" (a command with its argument), "by:Bo:text" (somebody else does any of these) or
     just a text. What begins with "!" is done at once, while the agents are at work,
@@ -35,15 +35,15 @@ class Case:
     """
 
     program: Program
-    replies: tuple[tuple[str, ...], ...]
     people: tuple[str, ...]
     seen: tuple[str, ...]
-    others: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    replies: tuple[tuple[str, ...], ...] = ()
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     in_order: bool = True
     busy: Busy = "queue"
     loose: bool = False
     """How far the work comes depends on the moment: `seen` must be there once, and everything heard once."""
-    reacts: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...] = ()
+    reacts: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     mended: tuple[str, ...] = ()
     refused: str = ""
     answers: tuple[Answer, ...] = ()
@@ -58,9 +58,9 @@ class Case:
     piece_s: float = 0.0
     """How long the model takes for each piece of an answer."""
     task_places: Mapping[str, Address] = field(default_factory=dict)
+    """Conversations that may be told what came of a task."""
     places: bool = False
     """Whether it is remembered which conversations belong to a session that lives elsewhere."""
-    """Conversations that may be told what came of a task."""
     plays: Plays = lambda _content: ()
     """What somebody in another process does."""
 

@@ -41,7 +41,6 @@ async def Main():
 """,
         )
     ),
-    ((),),
     ("start", "a word"),
     ("too late", "then None", "a word"),
 )
@@ -80,7 +79,6 @@ async def Fail():
 """,
         )
     ),
-    ((),),
     ("start",),
     ("caught no luck", "sum 5"),
 )
@@ -108,7 +106,6 @@ async def Sing(name):
 """,
         )
     ),
-    ((),),
     ("start",),
     ("four", "la la a", "la la b", "one two three", "silence"),
     in_order=False,
@@ -130,7 +127,9 @@ async def Middle(n):
 """,
         )
     ),
-    (
+    ("hi",),
+    ("the beginning of it all", "in the middle", "thinking it over", "we got 6000 and 600"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Say("user", "the beginning of it all")',
@@ -142,21 +141,16 @@ async def Middle(n):
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("the beginning of it all", "in the middle", "thinking it over", "we got 6000 and 600"),
-    (
-        (
-            "Inner",
-            (
-                'await Step("Inner:01:QUE")',
-                'await Say("user", "thinking it over")',
-                "x = n * 100",
-                'await Step("Inner:02:RET")',
-                'await Var("__", "done")',
-                "await Return(x * 2)",
-            ),
-        ),
-    ),
+    others={
+        "Inner": (
+            'await Step("Inner:01:QUE")',
+            'await Say("user", "thinking it over")',
+            "x = n * 100",
+            'await Step("Inner:02:RET")',
+            'await Var("__", "done")',
+            "await Return(x * 2)",
+        )
+    },
 )
 
 LETTERS = Case(
@@ -174,7 +168,9 @@ async def Answer(messages):
 """,
         ),
     ),
-    (
+    ("hi",),
+    ("I am asking", "I was told"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Say("Other", "seven")',
@@ -188,8 +184,6 @@ async def Answer(messages):
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("I am asking", "I was told"),
 )
 
 TRIGGER = Case(
@@ -212,7 +206,6 @@ async def Big():
 """,
         )
     ),
-    ((),),
     ("start", "because"),
     ("Why so big?", "x is 50, because"),
 )
@@ -240,7 +233,6 @@ async def Work():
 """,
         )
     ),
-    ((),),
     ("start",),
     ("worked 2",),
 )
@@ -259,14 +251,15 @@ async def Main():
 """,
         )
     ),
-    ((),),
     ("start", "press:1", "yes"),
     ("Ship it?", "Sure?", "No, Yes"),
 )
 
 MODEL_QUESTION = Case(
     program(agent("Asker", llm("Main", "01:QUE Ask", "02:QUE Say", "03:YLD for exit", begins=True))),
-    (
+    ("hi", "press:0"),
+    ("I have a question for you", "Ship it?", "so it is Yes"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Say("user", "I have a question for you")',
@@ -277,8 +270,6 @@ MODEL_QUESTION = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi", "press:0"),
-    ("I have a question for you", "Ship it?", "so it is Yes"),
 )
 
 CHANGES = Case(
@@ -297,7 +288,6 @@ async def Main():
 """,
         )
     ),
-    ((),),
     ("start", "one", "edit:m2:uno", "deletion:m2:", "reaction:0:+1", "two"),
     ("listening", "one direct []", "uno edited []", "two direct ['deleted', 'reaction']"),
 )
@@ -324,9 +314,9 @@ WORKER = program(
 
 QUEUED = Case(
     WORKER,
-    WORK,
     ("hi", "!and this"),
     ("the first thing to be said", "the second thing to be said", "an answer to what came meanwhile"),
+    replies=WORK,
 )
 
 FREE = program(agent("Work", llm("Main", begins=True)))
@@ -341,15 +331,15 @@ FREE_WORK = (
     ('await Say("user", "an answer to what came meanwhile")', 'await Yld("user")'),
 )
 
-STEERED = Case(FREE, FREE_WORK, ("hi", "!and this"), (FREE_WORK[1][0].split('"')[3],), busy="steer", loose=True)
+STEERED = Case(FREE, ("hi", "!and this"), (FREE_WORK[1][0].split('"')[3],), replies=FREE_WORK, busy="steer", loose=True)
 
-INTERRUPTED = Case(FREE, FREE_WORK, ("hi", "!and this"), (), busy="interrupt", loose=True)
+INTERRUPTED = Case(FREE, ("hi", "!and this"), (), replies=FREE_WORK, busy="interrupt", loose=True)
 
 STOPPED = Case(
     FREE,
-    FREE_WORK,
     ("hi", "!stop", "again"),
     ("⏹ Stopped. The next message starts the program over.",),
+    replies=FREE_WORK,
     loose=True,
 )
 

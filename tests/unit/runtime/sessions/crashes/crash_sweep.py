@@ -72,13 +72,15 @@ class Company(Scripted):
         if asked.startswith(_FROM_PROGRAM):
             heard = next((m.content for m in reversed(request.messages[1:-1]) if m.role == "user"), "")
             return self._answered(asked, heard)
-        for name, lines in self._case.others:
+        for name, lines in self._case.others.items():
             if f"You execute {name} " in asked:
                 return Scripted([lines], self.rng)._reply(request)
-        for name, reactions in self._case.reacts:
+        for name, reactions in self._case.reacts.items():
             if f"You execute {name} " in asked:
                 heard = asked.partition("You execute")[0]
-                return Scripted([next(lines for word, lines in reactions if word in heard)], self.rng)._reply(request)
+                return Scripted([next(lines for word, lines in reactions.items() if word in heard)], self.rng)._reply(
+                    request
+                )
         if self._case.mended and "   failed: " in asked:
             return self._mended(asked)
         if self._case.refused and "was refused" in asked:

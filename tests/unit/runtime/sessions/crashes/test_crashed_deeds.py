@@ -88,7 +88,6 @@ async def Main():
         await Say("user", str(error).partition(": ")[0])
     await EndProgram()
 """),
-    (),
     ("start",),
     ("task 1 (Researcher.Study) failed",),
 )
@@ -120,7 +119,6 @@ async def test_an_order_that_no_session_can_take_has_failed_once_when_the_proces
 
 CASE = Case(
     remembering(),
-    (),
     (
         "remember The user lives in Oslo",
         "remember The user has a dog",

@@ -31,7 +31,7 @@ MAY = ClientScopes(events_write=("orders.*",), triggers=("test",))
 async def lived(sandbox: MontySandbox, crashes: tuple[int, ...], seed: int) -> World:
     world = World(("start",), crashes=crashes, seed=seed)
     events = events_of(world, {MADE.name: MADE}, {MADE.name: MAY})
-    company = Company(Case(MADE, (), ("start",), ()), random.Random(seed))
+    company = Company(Case(MADE, ("start",), ()), random.Random(seed))
     await live(world, MADE, company, sandbox, events=events, seen=True)
     return world
 
@@ -44,7 +44,7 @@ def check_published(world: World) -> None:
         (fact.seq, "orders.taken") for fact in published
     ]
     seen = tuple(f"published {fact.seq}" for fact in published)
-    check(world, Case(MADE, (), ("start",), seen))
+    check(world, Case(MADE, ("start",), seen))
     done = [fact.data for fact in world.facts if fact.kind == "order_over"]
     assert sorted(fact["val"] for fact in done) == ["rice", "tea"]
 

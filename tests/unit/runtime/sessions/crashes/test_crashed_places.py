@@ -112,7 +112,7 @@ async def test_a_place_is_one_place_when_answers_of_stores_and_platforms_are_los
         .replace("@Ada Host", "[@Ada](person:test:1) Host")
         for text in HELD.seen
     )
-    case = Case(HELD.program, HELD.replies, tuple(people), seen, in_order=False)
+    case = Case(HELD.program, tuple(people), seen, replies=HELD.replies, in_order=False)
     plans = [
         {point: draw.choice(FAULTS) for point in draw.sample(range(1, 120), draw.randint(1, 4))} for _ in range(15)
     ]
@@ -130,7 +130,7 @@ async def test_a_place_is_one_place_when_answers_of_stores_and_platforms_are_los
 
 
 async def test_without_a_nonce_a_crash_leaves_an_empty_place_at_most(sandbox: MontySandbox) -> None:
-    case = Case(HELD.program, HELD.replies, ("hi", "meet"), ())
+    case = Case(HELD.program, ("hi", "meet"), (), replies=HELD.replies)
     calm = await run(case, sandbox, crashes=(), seed=0, nonce=False)
     empty = 0
     for point in range(1, calm.points + 1):

@@ -41,7 +41,7 @@ _FRAME = re.compile(r"```(?:python)?|\|name\|ok\|\|---\|---\|")
 
 def case_of(text: str) -> Case:
     steps = walked("Main", "01:QUE Say(user, Sing to the user)", "02:YLD for exit", begins=True)
-    return Case(program(agent("Singer", steps)), (), ("hi",), (text,), told=((".", "", text),), piece_s=PIECE_S)
+    return Case(program(agent("Singer", steps)), ("hi",), (text,), told=((".", "", text),), piece_s=PIECE_S)
 
 
 class Singer(Company):

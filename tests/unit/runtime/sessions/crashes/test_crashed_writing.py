@@ -27,7 +27,7 @@ async def Main():
     await Say("user", story())
     await WaitForMessage("user")
 """
-TELLER = Case(program(agent("Teller", python("Main", trigger="BGN When it begins"), code=CODE)), (), ("hi",), (TOLD,))
+TELLER = Case(program(agent("Teller", python("Main", trigger="BGN When it begins"), code=CODE)), ("hi",), (TOLD,))
 
 
 async def told(platform: str, sandbox: MontySandbox, *deaths: int) -> Rig:

@@ -39,7 +39,9 @@ async def Rules():
         ),
         pbasm="__init__.py",
     ),
-    (
+    ("hi",),
+    ("I have read it", f"{_LINE}{len(_LINE)}"),
+    replies=(
         (
             'await Step("Main:01:EXE")',
             "a = await Rules()",
@@ -51,8 +53,6 @@ async def Rules():
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("I have read it", f"{_LINE}{len(_LINE)}"),
 )
 
 REMINDED = Case(
@@ -74,7 +74,6 @@ async def Main():
 """,
         )
     ),
-    ((),),
     ("hi",),
     ("slept", "the tea", "the oven"),
 )
@@ -83,7 +82,9 @@ REMINDED_MODEL = Case(
     program(
         agent("Main", llm("Main", "01:QUE Remind", "02:YLD for user", "03:QUE Say it", "04:YLD for exit", begins=True))
     ),
-    (
+    ("hi",),
+    ("Call Bob!",),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Remind(30, "call Bob")',
@@ -98,8 +99,6 @@ REMINDED_MODEL = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("Call Bob!",),
 )
 
 ASSIGNED = Case(
@@ -137,7 +136,6 @@ async def Note(text):
 """,
         )
     ),
-    ((),),
     ("start", "because", "go on"),
     ("Why so big?", "x is 50", "['because', 'go on'] ['one', 'noted'] ['two', 'noted'] 1"),
 )

@@ -27,11 +27,11 @@ COLLECTED = Case(
         agent("Talker", python("Talk", trigger="BGN When program starts"), code=TALKER),
         agent("Tax", python("Answer", trigger="BGN When program starts"), code=TAX),
     ),
-    (
+    ("go",),
+    ("It is 20 %.",),
+    replies=(
         ('await Step("Main:01:QUE")', 'await Say("Talker", "talk")', 'await Yld("Tax")'),
         ('await Step("Main:02:QUE")', 'await Say("user", "It is 20 %.")', 'await Yld("exit")'),
     ),
-    ("go",),
-    ("It is 20 %.",),
 )
 """What the Talker says comes with the answer of Tax; had each woken the Host, it would have answered too early."""

@@ -22,7 +22,9 @@ CALLED = Case(
         agent("Chief", llm("Main", "01:QUE Say", "02:QUE Helper.Ask()", "03:QUE Say", "04:YLD for exit", begins=True)),
         agent("Helper", llm("Ask", "01:QUE Ask", "02:YLD for user", "03:RET the answer", public=True)),
     ),
-    (
+    ("hi", "41"),
+    ("I shall have somebody ask you", "how old are you, please?", "so you are 41"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Say("user", "I shall have somebody ask you")',
@@ -34,25 +36,17 @@ CALLED = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi", "41"),
-    ("I shall have somebody ask you", "how old are you, please?", "so you are 41"),
-    reacts=(
-        (
-            "Ask",
-            (
-                ("41", ('await Step("Ask:03:RET")', 'await Var("__", "done")', 'await Return("41")')),
-                (
-                    "",
-                    (
-                        'await Step("Ask:01:QUE")',
-                        'await Say("user", "how old are you, please?")',
-                        'await Step("Ask:02:YLD")',
-                        'await Yld("user")',
-                    ),
-                ),
+    reacts={
+        "Ask": {
+            "41": ('await Step("Ask:03:RET")', 'await Var("__", "done")', 'await Return("41")'),
+            "": (
+                'await Step("Ask:01:QUE")',
+                'await Say("user", "how old are you, please?")',
+                'await Step("Ask:02:YLD")',
+                'await Yld("user")',
             ),
-        ),
-    ),
+        }
+    },
 )
 
 MET = Case(
@@ -62,7 +56,9 @@ MET = Case(
         ),
         agent("Guest", meeting("Join")),
     ),
-    (
+    ("go",),
+    ("What do you suggest, all of you?", "an idea, number 7", "we chose number 7"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             "idea = await Talk()",
@@ -72,29 +68,21 @@ MET = Case(
             'await Yld("exit")',
         ),
     ),
-    ("go",),
-    ("What do you suggest, all of you?", "an idea, number 7", "we chose number 7"),
-    reacts=(
-        (
-            "Talk",
-            (
-                ("an idea", ('await Var("__", "done")', 'await Return("number 7")')),
-                (
-                    "please start the meeting",
-                    ('await Say("meeting", "What do you suggest, all of you?")', 'await Yld("meeting")'),
-                ),
-                ("", ('await Yld("meeting")',)),
+    reacts={
+        "Talk": {
+            "an idea": ('await Var("__", "done")', 'await Return("number 7")'),
+            "please start the meeting": (
+                'await Say("meeting", "What do you suggest, all of you?")',
+                'await Yld("meeting")',
             ),
-        ),
-        (
-            "Join",
-            (
-                ("suggest", ('await Say("meeting", "an idea, number 7")', 'await Yld("meeting")')),
-                ("has ended", ('await Var("__", "done")', "await Return(None)")),
-                ("", ('await Yld("meeting")',)),
-            ),
-        ),
-    ),
+            "": ('await Yld("meeting")',),
+        },
+        "Join": {
+            "suggest": ('await Say("meeting", "an idea, number 7")', 'await Yld("meeting")'),
+            "has ended": ('await Var("__", "done")', "await Return(None)"),
+            "": ('await Yld("meeting")',),
+        },
+    },
 )
 
 UNMET = Case(
@@ -137,7 +125,6 @@ async def Join():
 """,
         ),
     ),
-    ((),),
     ("go",),
     (
         "Meeting 100 did not take place: Guest: REJECTED - cannot handle this type of meeting",
@@ -147,7 +134,9 @@ async def Join():
 
 TIMED = Case(
     program(agent("Timed", llm("Main", "01:QUE Wait", "02:QUE Wait again", "03:YLD for exit", begins=True))),
-    (
+    ("hi", "a word"),
+    ("at first there was None", "then there was a word"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'first = await WaitForMessage("user", 5)',
@@ -159,8 +148,6 @@ TIMED = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi", "a word"),
-    ("at first there was None", "then there was a word"),
 )
 
 GATHERED = Case(
@@ -178,7 +165,9 @@ async def Twice(n):
 """,
         )
     ),
-    (
+    ("hi",),
+    ("meanwhile I talk", "6 5 4 True True"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             "import asyncio",
@@ -189,20 +178,15 @@ async def Twice(n):
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("meanwhile I talk", "6 5 4 True True"),
-    others=(
-        (
-            "Recount",
-            (
-                'await Step("Recount:01:QUE")',
-                'await Say("user", "meanwhile I talk")',
-                'await Step("Recount:02:RET")',
-                'await Var("__", "done")',
-                "await Return(5)",
-            ),
-        ),
-    ),
+    others={
+        "Recount": (
+            'await Step("Recount:01:QUE")',
+            'await Say("user", "meanwhile I talk")',
+            'await Step("Recount:02:RET")',
+            'await Var("__", "done")',
+            "await Return(5)",
+        )
+    },
 )
 
 TRIGGERED = Case(
@@ -213,7 +197,9 @@ TRIGGERED = Case(
             replace(llm("Big"), triggers=triggers("CND When $x > 10")),
         )
     ),
-    (
+    ("hi", "because"),
+    ("Why is it so big?", "x is 50, since because"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Var("x", 5)',
@@ -224,17 +210,12 @@ TRIGGERED = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi", "because"),
-    ("Why is it so big?", "x is 50, since because"),
-    reacts=(
-        (
-            "Big",
-            (
-                ("because", ('await Var("why", "because")', 'await Var("__", "done")', "await Return(None)")),
-                ("", ('await Say("user", "Why is it so big?")', 'await Yld("user")')),
-            ),
-        ),
-    ),
+    reacts={
+        "Big": {
+            "because": ('await Var("why", "because")', 'await Var("__", "done")', "await Return(None)"),
+            "": ('await Say("user", "Why is it so big?")', 'await Yld("user")'),
+        }
+    },
 )
 
 BEGINNINGS = Case(
@@ -258,14 +239,15 @@ async def Answer(messages):
 """,
         )
     ),
-    ((),),
     ("hi", "well", "new", "bye", "hi again"),
     ("one hi", "two", "you said well", "one", "two", "you said bye", "one hi again", "two"),
 )
 
 MENDED = Case(
     program(agent("Mend", llm("Main", "01:QUE Count", "02:QUE Say", "03:YLD for exit", begins=True))),
-    (
+    ("hi",),
+    ("this will go wrong at first", "but x is 5"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Say("user", "this will go wrong at first")',
@@ -273,8 +255,6 @@ MENDED = Case(
             'await Step("Main:02:QUE")',
         ),
     ),
-    ("hi",),
-    ("this will go wrong at first", "but x is 5"),
     mended=(
         'await Step("Main:01:QUE")',
         'await Say("user", "this will go wrong at first")',
@@ -288,7 +268,9 @@ MENDED = Case(
 
 REFUSED = Case(
     program(agent("Refused", llm("Main", "01:QUE Count", "02:QUE Say", "03:YLD for exit", begins=True))),
-    (
+    ("hi",),
+    ("let me look into that", "there is nothing"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Say("user", "let me look into that")',
@@ -299,8 +281,6 @@ REFUSED = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("let me look into that", "there is nothing"),
     refused='open("secrets")',
 )
 

@@ -24,7 +24,9 @@ JUDGED = Case(
             code=_SHOP,
         )
     ),
-    (
+    ("hi", "my money"),
+    ("What can I do for you?", "looking at order 5", "you get 50"),
+    replies=(
         ('await Step("Main:01:QUE")', 'await Say("user", "What can I do for you?")', 'await Yld("user")'),
         (
             'await Trigger("Main:Refund:T1:EVT")',
@@ -35,8 +37,6 @@ JUDGED = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi", "my money"),
-    ("What can I do for you?", "looking at order 5", "you get 50"),
 )
 
 PROCESSED = Case(
@@ -48,22 +48,18 @@ PROCESSED = Case(
             code=_SHOP,
         )
     ),
-    ((),),
     ("my money for order 7",),
     ("one moment please", "looking at order 7", "you get 70"),
-    others=(
-        (
-            "ProcessMessages",
-            (
-                'await Say("user", "one moment please")',
-                'await Trigger("Main:Refund:T1:EVT")',
-                'x = await Refund("7")',
-                'await Say("user", f"you get {x}")',
-                'await Var("__", "refunded")',
-                "await Return(None)",
-            ),
-        ),
-    ),
+    others={
+        "ProcessMessages": (
+            'await Say("user", "one moment please")',
+            'await Trigger("Main:Refund:T1:EVT")',
+            'x = await Refund("7")',
+            'await Say("user", f"you get {x}")',
+            'await Var("__", "refunded")',
+            "await Return(None)",
+        )
+    },
 )
 
 BEGUN = Case(
@@ -80,7 +76,6 @@ async def Hear(messages):
 """,
         )
     ),
-    ((),),
     ("one", "two"),
     ("heard one", "that makes 1", "heard two", "that makes 2"),
 )
@@ -102,22 +97,22 @@ def Square(n):
 """,
         )
     ),
-    (
+    ("hi",),
+    ("adding 2 and 3", "it is 25 then"),
+    replies=(
         ("a = await Add(2, 3)", 'await Yld("call")'),
         ("b = await Square(a)", 'await Yld("call")'),
         ('await Say("user", f"it is {b} then")', 'await Var("__", "found the sum")', "await Return(b)"),
     ),
-    ("hi",),
-    ("adding 2 and 3", "it is 25 then"),
 )
 
 _ASTRAY = 'for n in [1, 0]: x = 1 / n; await Say("user", f"this is round {n}")'
 
 ASTRAY = Case(
     program(agent("Main", llm("Main", "01:EXE Go", "02:QUE Say", "03:YLD for exit", begins=True))),
-    ((_ASTRAY, 'await Step("Main:02:QUE")'),),
     ("hi",),
     ("this is round 1", "and no other round"),
+    replies=((_ASTRAY, 'await Step("Main:02:QUE")'),),
     mended=(
         _ASTRAY,
         'await Step("Main:02:QUE")',
@@ -142,7 +137,9 @@ async def Warm():
 """,
         )
     ),
-    (
+    ("hi",),
+    ("it gets hot in here", "now it is warm, 30"),
+    replies=(
         (
             'await Step("Main:01:EXE")',
             "x = await Warm()",
@@ -152,20 +149,15 @@ async def Warm():
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("it gets hot in here", "now it is warm, 30"),
-    others=(
-        (
-            "Alarm",
-            (
-                'await Step("Alarm:01:QUE")',
-                'await Say("user", "it gets hot in here")',
-                'await Step("Alarm:02:RET")',
-                'await Var("__", "warned")',
-                "await Return(None)",
-            ),
-        ),
-    ),
+    others={
+        "Alarm": (
+            'await Step("Alarm:01:QUE")',
+            'await Say("user", "it gets hot in here")',
+            'await Step("Alarm:02:RET")',
+            'await Var("__", "warned")',
+            "await Return(None)",
+        )
+    },
 )
 
 PRICED = Case(
@@ -187,7 +179,9 @@ async def Kept():
 """,
         )
     ),
-    (
+    ("hi", "all right"),
+    ("that is dear: 200", "you say all right", "buying it", "the bill is kept", "bought for 200, 600"),
+    replies=(
         (
             'await Step("Main:01:EXE")',
             'x = await Buy("200")',
@@ -198,20 +192,15 @@ async def Kept():
             'await Yld("exit")',
         ),
     ),
-    ("hi", "all right"),
-    ("that is dear: 200", "you say all right", "buying it", "the bill is kept", "bought for 200, 600"),
-    others=(
-        (
-            "Buy",
-            (
-                'await Step("Buy:01:EXE")',
-                'await Say("user", "buying it")',
-                'await Step("Buy:02:RET")',
-                'await Var("__", "bought")',
-                "await Return(price)",
-            ),
-        ),
-    ),
+    others={
+        "Buy": (
+            'await Step("Buy:01:EXE")',
+            'await Say("user", "buying it")',
+            'await Step("Buy:02:RET")',
+            'await Var("__", "bought")',
+            "await Return(price)",
+        )
+    },
 )
 
 CONTROL = {

@@ -52,29 +52,24 @@ def _undone(text: str) -> str:
 
 UNDONE = Case(
     _COUNTER,
-    ((),),
     ("hi", "one", "two", "undo", "undo", "again"),
     ("1: one", "2: two", _undone("two"), _undone("one"), "1: again"),
 )
 
 UNDONE_QUESTION = Case(
-    _ASKER,
-    ((),),
-    ("hi", "press:0", "undo", "press:1"),
-    ("Ship it?", "answer: Yes", _undone("Yes"), "Ship it?", "answer: No"),
+    _ASKER, ("hi", "press:0", "undo", "press:1"), ("Ship it?", "answer: Yes", _undone("Yes"), "Ship it?", "answer: No")
 )
 
 UNDONE_AT_WORK = Case(
     _WORKER,
-    (_turn("hello to everybody here"), _turn("a story that takes a while to be told")),
     ("hi", "tell me a story", "!undo", "and now?"),
     (_undone("tell me a story"),),
+    replies=(_turn("hello to everybody here"), _turn("a story that takes a while to be told")),
     loose=True,
 )
 
 UNDONE_WHOLLY = Case(
     _COUNTER,
-    ((),),
     ("hi", "undo", "ho", "one"),
     ("↩️ Undone. We are back to before Ada said “hi”, at the very beginning. Write to start again.", "1: one"),
 )
@@ -88,7 +83,6 @@ UNDOING = {
 
 FORKED = Case(
     _COUNTER,
-    ((),),
     ("hi", "one", "fork:Another way", "at:t1:two", "two instead"),
     (
         "1: one",
@@ -103,7 +97,6 @@ FORKED = Case(
 
 FORKED_QUESTION = Case(
     _ASKER,
-    ((),),
     ("hi", "fork:Both ways", "press:0"),
     (
         "Ship it?",
@@ -118,7 +111,6 @@ FORKED_QUESTION = Case(
 
 FORKED_ELSEWHERE = Case(
     _COUNTER,
-    ((),),
     ("hi", "one", "fork:Another way", f"at:{thread_in_shard(1)}:two", "two instead"),
     (
         "1: one",

@@ -71,7 +71,6 @@ async def Consider(topic):
         ),
         required_attendees=["Guest"],
     ),
-    ((),),
     ("go",),
     ("let me think", "Choosy does not join the meeting: REJECTED - Talk is not my topic"),
 )
@@ -83,7 +82,6 @@ UNANSWERED = Case(
         AgentSpec("Carol", AgentKind.HUMAN, SPAN),
         required_attendees=["Alice"],
     ),
-    ((),),
     ("go",),
     (ASKED, *["Waiting for Alice to join.", ASKED] * 4, "Meeting 100 did not take place: Alice: did not answer"),
 )
@@ -100,7 +98,6 @@ OCCUPIED = Case(
         ),
         required_attendees=["Guest"],
     ),
-    ((),),
     ("go",),
     ("now I have time", "at last", "they met"),
 )
@@ -116,7 +113,6 @@ LATE = Case(
         guest("Late", GUEST.replace('await Say("user", f"a guest knows: {text}")', "None")),
         required_attendees=["Guest"],
     ),
-    ((),),
     ("go",),
     ("one", "I have read Host: one", "two", "I have read Host: one"),
 )
@@ -132,13 +128,11 @@ SOLO = Case(
         guest(),
         required_attendees=["Guest"],
     ),
-    ((),),
     ("go",),
     ("you may go", "['Guest has left the meeting', 'End this meeting?']"),
 )
 
-FAILS = Case(
-    program(
+FAILS = Case(program(
         agent(
             "Host",
             MAIN,
@@ -161,7 +155,6 @@ async def Talk():
             'return await Say("user"', 'await Say("Host", "all right")\n                return await Say("user"'
         )),
     ),
-    ((),),
     ("go",),
     ("I cannot go on", "a guest knows: Meeting has ended (Host failed: no ideas)", "failed: no ideas"),
     in_order=False,
@@ -173,7 +166,6 @@ ENDED = Case(
         guest(),
         required_attendees=["Guest"],
     ),
-    ((),),
     ("go",),
     ("you may end it", "Meeting has ended"),
 )
@@ -205,7 +197,6 @@ async def Join():
         main=MAIN_CODE.replace("    await EndProgram()\n", ""),
         required_attendees=["Guest", "Other"],
     ),
-    ((),),
     ("go",),
     (
         *("I shall ask", "Which way?", "enough", "no answer: ['Meeting has ended']", "None: Meeting has ended"),
@@ -224,7 +215,6 @@ PERSON = Case(
         guest(code=GUEST.replace('await Say("user", f"a guest knows: {text}")', "None")),
         required_attendees=["user", "Guest"],
     ),
-    ((),),
     ("go", "a boat"),
     ("Meeting started", "what do you say?", "Meeting has ended", "a boat"),
 )

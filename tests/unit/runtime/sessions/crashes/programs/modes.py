@@ -40,7 +40,9 @@ def _oracle(placeholder: str) -> Case:
     main = llm("Main", "01:QUE Guess()", "02:QUE Say", "03:YLD for exit", begins=True)
     return Case(
         program(agent("Main", main, guess, python("Fetch"), code=_CODE)),
-        (
+        ("hi",),
+        ("fetching it", "there are 42 of them"),
+        replies=(
             (
                 'await Step("Main:01:QUE")',
                 'n = await Guess("stars")',
@@ -50,9 +52,7 @@ def _oracle(placeholder: str) -> Case:
                 'await Yld("exit")',
             ),
         ),
-        ("hi",),
-        ("fetching it", "there are 42 of them"),
-        others=(("Guess", ("41",)),),
+        others={"Guess": ("41",)},
     )
 
 
@@ -68,7 +68,9 @@ ARTIFACT = Case(
             code=_CODE,
         )
     ),
-    (
+    ("hi",),
+    ("fetching it", "1000 1000 1000"),
+    replies=(
         (
             'await Step("Main:01:EXE")',
             "text = await Fetch()",
@@ -83,8 +85,6 @@ ARTIFACT = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("fetching it", "1000 1000 1000"),
 )
 
 AROUND = Case(
@@ -98,7 +98,9 @@ AROUND = Case(
             code=_CODE,
         )
     ),
-    (
+    ("hi", "noted"),
+    ("about to fetch", "fetching it", "1000 and noted"),
+    replies=(
         (
             'await Step("Main:01:EXE")',
             "text = await Fetch()",
@@ -108,8 +110,6 @@ AROUND = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi", "noted"),
-    ("about to fetch", "fetching it", "1000 and noted"),
 )
 
 PLAYERS = Case(
@@ -125,7 +125,9 @@ async def Move(square):
 """,
         ),
     ),
-    (
+    ("hi",),
+    ("x to 4", "agent 1001 agent 1001 5"),
+    replies=(
         (
             'await Step("Main:01:EXE")',
             'one = await CreateAgent("Player", mark="x")',
@@ -137,8 +139,6 @@ async def Move(square):
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("x to 4", "agent 1001 agent 1001 5"),
 )
 
 TICK = Case(
@@ -162,7 +162,6 @@ async def Tick():
 """,
         )
     ),
-    ((),),
     ("hi",),
     ("waiting", "tick 1", "tick 2"),
 )

@@ -36,7 +36,6 @@ async def Main():
     await EndProgram()
 """,
     ),
-    ((),),
     ("go",),
     ("I think about one", "number one", "I think about two", "number two"),
     plays=_guide,
@@ -50,7 +49,9 @@ ASKED_BY_MODEL = Case(
         ),
         SCOUT,
     ),
-    (
+    ("go",),
+    ("I shall ask the scout", "I think about one", "the scout has answered"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Say("user", "I shall ask the scout")',
@@ -64,8 +65,6 @@ ASKED_BY_MODEL = Case(
             'await Yld("exit")',
         ),
     ),
-    ("go",),
-    ("I shall ask the scout", "I think about one", "the scout has answered"),
     plays=_guide,
 )
 
@@ -96,7 +95,6 @@ async def Talk():
 """,
         python("Talk", meeting=True, required_attendees=["Scout"]),
     ),
-    ((),),
     ("go",),
     ("What do you suggest?", "a boat", "we chose a boat, Gull 1"),
     plays=_attends,
@@ -121,14 +119,15 @@ async def Main():
             "Helper", python("Listen", trigger="BGN When"), code="async def Listen():\n    await WaitForMessage('*')"
         ),
     ),
-    ((),),
     ("go",),
     ("told agent 1002", "told agent 1001", "a word", "told user"),
 )
 
 TOLD_BY_MODEL = Case(
     program(agent("Lead", llm("Main", "01:QUE Say", "02:QUE Say", "03:YLD for exit", begins=True))),
-    (
+    ("go",),
+    ("a word that everybody should read", "now I know", "how many: 1"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'ack = await Say("user", "a word that everybody should read", ack_within_s=40)',
@@ -139,8 +138,6 @@ TOLD_BY_MODEL = Case(
             'await Yld("exit")',
         ),
     ),
-    ("go",),
-    ("a word that everybody should read", "now I know", "how many: 1"),
 )
 
 LAST_WORD = Case(
@@ -152,7 +149,6 @@ async def Main():
     await EndProgram()
 """,
     ),
-    ((),),
     ("go", "again"),
     ("that was all", "that was all"),
 )
@@ -168,7 +164,6 @@ async def Main():
     await WaitForMessage("user")
 """,
     ),
-    ((),),
     ("go", "stop", "again"),
     ("I ask", "number one", "⏹ Stopped. The next message starts the program over.", "I ask", "number one"),
     plays=lambda content: [says(f"number {content['text']}")],

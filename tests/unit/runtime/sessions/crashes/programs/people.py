@@ -36,7 +36,6 @@ async def Main():
         human("Alice", person="test:Ada"),
         human("Bob"),
     ),
-    ((),),
     ("by:Ada:hi", "by:Bo:order:iam:Bob", "by:Bo:here", "by:Bo:more", "by:Ada:me"),
     ("who is there?", "Bo is Bob here.", "hello Bob, Bob", "Bob said more", "so you are Alice"),
 )
@@ -57,7 +56,9 @@ AWAITED = Case(
         human("Alice"),
         human("Bob"),
     ),
-    (
+    ("by:Alice:hi", "by:Bob:here", "by:Bob:yes"),
+    ("where is Bob, Alice?", "there you are, Bob!", "he is here, Alice"),
+    replies=(
         ('await Step("Main:01:QUE")', 'await Say("Alice", "where is Bob, Alice?")', 'await Yld("Bob")'),
         ('await Step("Main:02:QUE")', 'await Say("Bob", "there you are, Bob!")', 'await Yld("user")'),
         (
@@ -67,8 +68,6 @@ AWAITED = Case(
             'await Yld("exit")',
         ),
     ),
-    ("by:Alice:hi", "by:Bob:here", "by:Bob:yes"),
-    ("where is Bob, Alice?", "there you are, Bob!", "he is here, Alice"),
 )
 
 HELD = Case(
@@ -91,7 +90,6 @@ async def Main():
         ),
         human("Alice", delivery_channel="buffered", buffer_timeout=60),
     ),
-    ((),),
     ("hi", "on"),
     ("one at a time", "two, to be held back", "three"),
 )
@@ -118,7 +116,6 @@ async def Post(message):
         ),
         human("Alice", delivery_channel="custom", delivery_handler="Post"),
     ),
-    ((),),
     ("hi",),
     ("Alice gets a letter", "Alice gets a parcel", "it is heavy"),
 )
@@ -139,7 +136,6 @@ async def Main():
         human("Alice"),
         human("Bob"),
     ),
-    ((),),
     ("by:Alice:hi", "by:Bob:here", "by:Bob:press:1", "by:Alice:yes"),
     ("Shall we?", "Bob has answered (1 of 2).", "Alice has answered (2 of 2).", "Alice: Yes, Bob: No"),
 )
@@ -164,7 +160,6 @@ async def Council():
         human("Alice"),
         human("Bob"),
     ),
-    ((),),
     ("by:Alice:hi", "by:Bob:here", "by:Bob:order:leave:", "by:Alice:yes"),
     (
         "Meeting started",
@@ -191,7 +186,6 @@ async def Main():
 """,
         ),
     ),
-    ((),),
     ("hi", "by:Bo:in:0:left"),
     ("Which way?", "went left"),
     places=True,

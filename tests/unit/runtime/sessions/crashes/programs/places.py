@@ -54,7 +54,6 @@ def _undone(text: str) -> str:
 
 HELD = Case(
     _COUNCIL,
-    ((),),
     ("hi", "meet", "in:t1:a red one", "in:t1:or a blue one", "in:t1:done", "in:t1:too late", "and now?"),
     (
         *_OPENED,
@@ -71,7 +70,6 @@ HELD = Case(
 
 TAKEN_BACK = Case(
     _COUNCIL,
-    ((),),
     ("hi", "meet", "in:t1:a red one", "undo", "in:t1:a green one", "undo", "undo", "in:t1:too late", "and now?"),
     (
         *_OPENED,
@@ -88,7 +86,6 @@ TAKEN_BACK = Case(
 
 STOPPED = Case(
     _COUNCIL,
-    ((),),
     ("hi", "meet", "in:t1:a red one", "stop", "in:t1:too late"),
     (
         *_OPENED,

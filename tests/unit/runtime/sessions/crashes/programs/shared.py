@@ -45,7 +45,6 @@ async def Join():
 """,
         ),
     ),
-    ((),),
     ("go",),
     ("the price is 10, version 1", "I bid 15, version 2", "somebody was faster", "sold for 15"),
 )
@@ -57,7 +56,9 @@ BOARD = Case(
         ),
         agent("Guest", meeting("Join")),
     ),
-    (
+    ("go",),
+    ("It is your move, guest", "I have moved to x", "the board is [1, 'x', 3]"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             "board = await Play()",
@@ -67,42 +68,28 @@ BOARD = Case(
             'await Yld("exit")',
         ),
     ),
-    ("go",),
-    ("It is your move, guest", "I have moved to x", "the board is [1, 'x', 3]"),
-    reacts=(
-        (
-            "Play",
-            (
-                ("have moved", ('await Var("__", "played")', 'await Return(shared["board"])')),
-                (
-                    "please start the meeting",
-                    (
-                        'await Share("board", [1, 2, 3])',
-                        'await Say("meeting", "It is your move, guest")',
-                        'await Yld("meeting")',
-                    ),
-                ),
-                ("", ('await Yld("meeting")',)),
+    reacts={
+        "Play": {
+            "have moved": ('await Var("__", "played")', 'await Return(shared["board"])'),
+            "please start the meeting": (
+                'await Share("board", [1, 2, 3])',
+                'await Say("meeting", "It is your move, guest")',
+                'await Yld("meeting")',
             ),
-        ),
-        (
-            "Join",
-            (
-                (
-                    "your move",
-                    (
-                        'board = shared["board"]',
-                        'board[1] = "x"',
-                        'await Share("board", board, expected=1)',
-                        'await Say("meeting", f"I have moved to {shared[\'board\'][1]}")',
-                        'await Yld("meeting")',
-                    ),
-                ),
-                ("has ended", ('await Var("__", "played")', "await Return(None)")),
-                ("", ('await Yld("meeting")',)),
+            "": ('await Yld("meeting")',),
+        },
+        "Join": {
+            "your move": (
+                'board = shared["board"]',
+                'board[1] = "x"',
+                'await Share("board", board, expected=1)',
+                'await Say("meeting", f"I have moved to {shared[\'board\'][1]}")',
+                'await Yld("meeting")',
             ),
-        ),
-    ),
+            "has ended": ('await Var("__", "played")', "await Return(None)"),
+            "": ('await Yld("meeting")',),
+        },
+    },
 )
 
 HOSTED = program(
@@ -140,7 +127,6 @@ async def Join():
 
 ORDERED = Case(
     HOSTED,
-    ((),),
     ("go", "order:meeting:set budget 900", "order:invite:Cook", "order:meeting:end"),
     (
         "Meeting started",
@@ -157,7 +143,6 @@ ORDERED = Case(
 
 LEFT = Case(
     HOSTED,
-    ((),),
     ("go", "order:leave:", "order:agents:", "order:meeting:100 end"),
     (
         "Meeting started",

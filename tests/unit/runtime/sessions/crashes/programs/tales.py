@@ -28,7 +28,14 @@ HELLO = Case(
             code=CHILD,
         )
     ),
+    ("hi", "Ada"),
     (
+        "Hello there! What is your name?",
+        "Looking at Oslo …",
+        "Nice to meet you, Ada, sunny: True",
+        "Good bye and come again!",
+    ),
+    replies=(
         ('await Step("Main:01:QUE")', 'await Say("user", "Hello there! What is your name?")', 'await Yld("user")'),
         (
             'await Var("name", "Ada")',
@@ -41,13 +48,6 @@ HELLO = Case(
             'await Var("__", "done")',
             'await Yld("exit")',
         ),
-    ),
-    ("hi", "Ada"),
-    (
-        "Hello there! What is your name?",
-        "Looking at Oslo …",
-        "Nice to meet you, Ada, sunny: True",
-        "Good bye and come again!",
     ),
 )
 
@@ -98,7 +98,6 @@ PYTHON = Case(
             code=LOOP,
         )
     ),
-    ((),),
     ("start", "one", "two", "three"),
     ("the sum is big", "sum 14", "caught no luck", "1: one", "2: two", "3: three", "bye"),
 )
@@ -137,7 +136,6 @@ MEETING = Case(
         ),
         agent("Guest", python("Join", meeting=True), code=GUEST),
     ),
-    ((),),
     ("go",),
     ("What do you suggest?", "idea 7", "we chose idea 7"),
 )
@@ -159,7 +157,9 @@ NESTED = Case(
             llm("Recount", "01:QUE Say", "02:RET 5"),
         )
     ),
-    (
+    ("hi",),
+    ("first of all from the caller", "said by the child, at length", "the child gave 5"),
+    replies=(
         (
             'await Step("Main:01:QUE")',
             'await Say("user", "first of all from the caller")',
@@ -171,7 +171,5 @@ NESTED = Case(
             'await Yld("exit")',
         ),
     ),
-    ("hi",),
-    ("first of all from the caller", "said by the child, at length", "the child gave 5"),
-    (("Recount", TELL),),
+    others={"Recount": TELL},
 )

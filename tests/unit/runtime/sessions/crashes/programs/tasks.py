@@ -64,7 +64,6 @@ async def Main():
             await Say("user", str(error))
     await EndProgram()
 """),
-        (),
         ("start",),
         (
             "no library",
@@ -79,7 +78,6 @@ async def Main():
     await Say("user", await Result(await Spawn("Researcher", "Leave")))
     await EndProgram()
 """),
-        (),
         ("start",),
         ("all about sea, all about shore", "left"),
     ),
@@ -96,7 +94,6 @@ async def Main():
     await Say("user", await Result(task))
     await EndProgram()
 """),
-        (),
         ("start",),
         ("which?, ebb of tides, flow of tides", "done"),
     ),
@@ -115,7 +112,6 @@ async def Main():
     await Say("user", await Result(tasks[0]) + await Result(tasks[1]))
     await EndProgram()
 """),
-        (),
         ("start",),
         ("which?, ebb of tides, flow of tides", "which?, ebb of waves, flow of waves", "donedone"),
     ),
@@ -130,7 +126,6 @@ async def Main():
         await Say("user", str(error))
     await EndProgram()
 """),
-        (),
         ("start",),
         ("None", "task 1 (Researcher.Wait) failed: it ran out of time"),
     ),
@@ -140,7 +135,6 @@ async def Main():
     await Say("user", await Result(await Spawn("Researcher", "Which")))
     await EndProgram()
 """),
-        (),
         ("start", "?straight on"),
         ("Task 1 (Researcher.Which) asks: Which way?\nReply to this message.", "straight on"),
     ),
@@ -150,7 +144,6 @@ async def Main():
     await Say("user", await Result(await Spawn("Researcher", "Further")))
     await EndProgram()
 """),
-        (),
         ("start", "?in:0:on"),
         ("Task 1 (Researcher.Which) asks: Which way?\nReply to this message.", "further on"),
         places=True,
@@ -161,7 +154,6 @@ async def Main():
     await Result(await Spawn("Researcher", "Study", ["tides"], deliver="team"))
     await EndProgram()
 """),
-        (),
         ("start",),
         ("✅ Researcher.Study is done: all about tides",),
         task_places={"team": Address("test", "team")},
@@ -174,7 +166,6 @@ async def Main():
         await Say("user", message["text"].partition(" (facts")[0])
     await EndProgram()
 """),
-        (),
         ("start",),
         ("Task 1, Researcher.Study, is completed. Its result: all about tides",),
     ),

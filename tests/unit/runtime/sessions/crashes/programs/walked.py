@@ -42,7 +42,6 @@ async def Price(count):
 """,
         )
     ),
-    (),
     ("hi", "I am Ada"),
     (
         "Welcome! What is your name?",
@@ -83,7 +82,6 @@ ASIDES = Case(
             ),
         )
     ),
-    (),
     ("hi", "what sizes are there?", "when are you open?", "size four", "no, five", "red please"),
     (
         "Which size?",
@@ -134,7 +132,6 @@ CELLAR = Case(
             code='async def Answer(messages):\n    await Say("Cellar", "Here you are.")\n',
         ),
     ),
-    (),
     ("hi", "white please"),
     (
         "I have four wines.",
@@ -144,15 +141,12 @@ CELLAR = Case(
         "A salty Riesling.",
         "The glass is here.",
     ),
-    reacts=(
-        (
-            "Main",
-            (
-                ("white", ('await Var("wine", "Riesling")', 'await Say("user", f"{wine} then.")')),
-                ("", ('await Say("user", "Red or white?")', 'await Yld("user")')),
-            ),
-        ),
-    ),
+    reacts={
+        "Main": {
+            "white": ('await Var("wine", "Riesling")', 'await Say("user", f"{wine} then.")'),
+            "": ('await Say("user", "Red or white?")', 'await Yld("user")'),
+        }
+    },
     answers=(
         Answer("Which of these", "Odd"),
         Answer("the taste of the wine", '{"taste": "salty"}'),
@@ -176,7 +170,6 @@ SMALL = Case(
             ),
         )
     ),
-    (),
     ("hi", "why?", "size four", "green tea please", "thanks"),
     ("Which size?", "To find it.", "Which size?", "Size 4.", "Ordered: green tea.", "You are welcome."),
     answers=(
@@ -211,7 +204,6 @@ REFUSED = Case(
             code='async def Weigh(size: int) -> str:\n    return f"{size} bags"\n',
         )
     ),
-    (),
     ("hi", "black tea", "none of your business", "Sorry, green tea", "size four"),
     (
         "Which tea?",

@@ -29,7 +29,6 @@ WORDS = Case(
             ),
         )
     ),
-    ((),),
     ("seven, please",),
     ("Good morning to you, dear guest!", "The number that you named is 7", "It is 7"),
     told=(
@@ -58,7 +57,6 @@ BROKEN_OFF = Case(
             ),
         )
     ),
-    ((),),
     ("tell me",),
     (RIVER, SEA),
     told=(("about the river", "", RIVER), ("about the sea", "", SEA)),
@@ -89,7 +87,6 @@ UNDERSTOOD = (
 
 TALK = Case(
     program(agent("Talk", walked("Main", *ASKS, begins=True))),
-    ((),),
     ("hi", "why?", "I am Ada", "no, Eva", "in Rome"),
     (
         "Who are you?",
@@ -118,7 +115,6 @@ TRIGGERED = Case(
             code="async def Today():\n    return 'Monday'\n",
         )
     ),
-    ((),),
     ("hi", "the weather?", "I am Ada", "in Rome"),
     ("Who are you?", "It rains on Monday", "So who are you?", "Ada!", "And where do you live?", "Ada of Rome"),
     told=UNDERSTOOD,
@@ -127,7 +123,6 @@ TRIGGERED = Case(
 
 CANCELLED = Case(
     program(agent("Talk", walked("Main", *ASKS, begins=True))),
-    ((),),
     ("hi", "I am Ada", "forget it"),
     ("Who are you?", "Ada!", "And where do you live?", "As you like."),
     told=UNDERSTOOD,
@@ -147,7 +142,6 @@ REPEATED = Case(
             ),
         )
     ),
-    ((),),
     ("hi", "pardon?", "why?", "pardon?", "I am Ada"),
     (
         "Come in!",
@@ -183,7 +177,6 @@ LOOPS = Case(
             code=SHOP,
         )
     ),
-    ((),),
     ("buy!",),
     ("tea costs 30", "jam costs 30", "paid 60"),
     told=(("the user can pay", "", "yes"), ("The result", "", "nothing")),
@@ -204,18 +197,14 @@ FREE = Case(
             ),
         )
     ),
-    (),
     ("hi", "red"),
     ("Welcome", "Red or white?", "Enjoy the red"),
-    reacts=(
-        (
-            "Main",
-            (
-                ("red", ('await Var("wine", "red")', "await Return()")),
-                ("", ('await Say("user", "Red or white?")', 'await Yld("user")')),
-            ),
-        ),
-    ),
+    reacts={
+        "Main": {
+            "red": ('await Var("wine", "red")', "await Return()"),
+            "": ('await Say("user", "Red or white?")', 'await Yld("user")'),
+        }
+    },
 )
 
 GUEST = """
@@ -248,7 +237,6 @@ MEETING = Case(
         ),
         agent("Guest", python("Join", meeting=True), code=GUEST),
     ),
-    ((),),
     ("go",),
     ("What do you suggest?", "I suggest tea", "We take tea", "So it is: tea"),
     told=(("Ask for suggestions", "", "What do you suggest?"), ("what Guest suggests", "", '{"idea": "tea"}')),
