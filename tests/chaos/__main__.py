@@ -1,7 +1,5 @@
 """`make chaos`: runs of one seed after the other, for minutes, and the table of what was survived."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

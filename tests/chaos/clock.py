@@ -1,7 +1,5 @@
 """The wall clock of the processes under test, by libfaketime: it can be put forward and back while they run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 MOST_WRONG_S = 86_400.0

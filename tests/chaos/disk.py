@@ -1,7 +1,5 @@
 """A small disk that can be full, in memory. Only somebody who may mount one has it: root, where nothing forbids it."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The faults: what each does to the stage, and how it is taken away again."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The model of the stories as a script: what it answers follows from the prompt alone, how badly from the seed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Whether people saw what they must: every sentence once, whole and in order, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

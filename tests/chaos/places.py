@@ -1,7 +1,5 @@
 """Conversations as the people in them see them: what they do there, and what the platform shows them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

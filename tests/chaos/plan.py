@@ -1,7 +1,5 @@
 """What happens in a run, as a function of its seed: who talks where with what, and what strikes when."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The table of a chaos run, as docs/running/recovery.md shows it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """One run of a plan: people act, faults strike, and after each round everything must have been said, once."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

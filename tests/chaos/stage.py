@@ -1,7 +1,5 @@
 """Everything that runs in a run: platforms, model, wires, server and gateways, each of which can be struck."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

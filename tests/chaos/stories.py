@@ -1,7 +1,5 @@
 """What programs must say: for each program, what a person may say to it, and every sentence that follows."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A short run of everything that can break. A long one, and a failing seed again: `make chaos`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

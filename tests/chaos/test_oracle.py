@@ -1,7 +1,5 @@
 """The oracle complains about what people would complain about, and about nothing else."""
 
-from __future__ import annotations
-
 from tests.chaos.oracle import judge, taken_back
 from tests.chaos.places import Shown
 

@@ -1,7 +1,5 @@
 """A seed is all that it takes to play a run again."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.chaos.plan import SHAPES, Shape, kinds_of, make_plan

@@ -1,7 +1,5 @@
 """The server of gateways that were given a URL: started by the rig, and again whenever it died."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clocks for tests: one stands still until a test moves it, one passes over every pause."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import itertools

@@ -1,7 +1,5 @@
 """Documents and pictures as people send them, some of them to do harm."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

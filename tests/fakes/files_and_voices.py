@@ -1,7 +1,5 @@
 """Files and voices of sessions, as features of their surroundings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

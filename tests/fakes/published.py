@@ -1,7 +1,5 @@
 """What the settings let programs publish, over the parts of a test."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from gateway.clients.events import EventTriggers

@@ -1,7 +1,5 @@
 """A program that remembers and recalls what people tell it to, and the memories of its node."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from gateway.features.memories.books import Memories, Silence

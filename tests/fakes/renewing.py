@@ -1,7 +1,5 @@
 """Leases renewed in the test's own loop, so that the test's clock says when."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 

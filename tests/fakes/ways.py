@@ -1,7 +1,5 @@
 """The ways of control through a playbook: which steps may come after which."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from runtime.execution.processor.course import Course

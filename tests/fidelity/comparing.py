@@ -2,8 +2,6 @@
 GitHub's Markdown. They are uncut and name nobody: both are left to whoever calls these libraries.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial

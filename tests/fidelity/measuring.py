@@ -1,7 +1,5 @@
 """How much of random texts a person sees as it was meant, on each platform."""
 
-from __future__ import annotations
-
 import random
 import re
 import sys

@@ -2,8 +2,6 @@
 address take its preview away). What has no width is not seen.
 """
 
-from __future__ import annotations
-
 import re
 
 from tests.fidelity.seen import NAME, PERSON, Seen, seen

@@ -4,8 +4,6 @@ Of mrkdwn (docs.slack.dev, formatting message text): `<target|label>`, marks at 
 it is, three escapes. A zero-width space is an edge.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

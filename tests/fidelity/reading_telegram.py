@@ -2,8 +2,6 @@
 finds itself: up to white space, without punctuation at the end, with balanced brackets.
 """
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -2,8 +2,6 @@
 them look and where they lead (HTML Standard). A formula that is not drawn yet stands there as TeX.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial

@@ -1,7 +1,5 @@
 """What is seen of a text: its characters, each with how it looks and where it leads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import unquote
 

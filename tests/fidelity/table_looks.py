@@ -1,7 +1,5 @@
 """How a person may see a table: as one, as lines of code, or as a list of its rows under the names of the columns."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 
 from tests.fidelity.seen import Seen, seen

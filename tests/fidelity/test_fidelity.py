@@ -1,7 +1,5 @@
 """People see what agents wrote: a small run of the measurement of `make fidelity`."""
 
-from __future__ import annotations
-
 import pytest
 
 from adapters.markdown.mentions import with_mentions

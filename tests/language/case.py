@@ -6,8 +6,6 @@ A case is a `## title` and blocks between lines of `~~~~`. The first block is th
 `talk`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from pathlib import Path

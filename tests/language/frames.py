@@ -1,8 +1,6 @@
 """Programs whose steps were judged by hand, and what the product does with each of them, in a few words:
 `free` for those below one that is free."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Any text at all is a program, or is refused with places; never a crash."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from pathlib import Path

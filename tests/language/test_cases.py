@@ -1,7 +1,5 @@
 """The language by example: each case in cases/*.md is a program and what becomes of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path

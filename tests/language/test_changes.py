@@ -1,7 +1,5 @@
 """Steps that set and change variables: forty programs judged by hand, and the corpus beside the grammar."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from runtime.language.instructions.steps.setting import settings_of

@@ -1,7 +1,5 @@
 """What any implementation of this language must do, and that the guides and examples are understood."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

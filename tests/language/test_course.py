@@ -1,7 +1,5 @@
 """Steps that end, leave, return, go, wait and call, loops and conditions: programs judged by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Faults that other implementations of this language have: each is shown not to be here."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Programs that are laid out compile to what they did, and stay as they are when they are laid out again."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Words that govern a step: no reading drops them, or has them in a message or in a value."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

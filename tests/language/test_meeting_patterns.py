@@ -1,7 +1,5 @@
 """The programs of docs/programs/meeting-patterns.md: each is executed in a talk, and its meeting comes to its end."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

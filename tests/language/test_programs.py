@@ -1,7 +1,5 @@
 """Programs of every kind in programs/: each is read, lowered, and keeps all that its author wrote."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

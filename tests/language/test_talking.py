@@ -1,7 +1,5 @@
 """Steps that ask, tell, meet and order tasks: programs judged by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

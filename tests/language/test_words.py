@@ -1,7 +1,5 @@
 """Every word of a step counts, no step is taken for a broken one, and each complaint has its case."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import re

@@ -1,7 +1,5 @@
 """What tests of sessions share."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

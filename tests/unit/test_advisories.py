@@ -1,7 +1,5 @@
 """What is said of known vulnerabilities."""
 
-from __future__ import annotations
-
 from scripts.advisories import verdict
 
 GOOD = {"name": "anyio", "version": "4.0", "vulns": []}

@@ -1,7 +1,5 @@
 """A run by copies of one process tells of every test once, as one process would, and breaks off where one dies."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Runs of all tests: what is left out, in which order files are taken, and what is repeated."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections import Counter

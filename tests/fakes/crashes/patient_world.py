@@ -1,7 +1,5 @@
 """A world whose time does not come to what is far away: what waits for real processes is not late."""
 
-from __future__ import annotations
-
 import anyio
 
 from tests.fakes.crashes.world import TurboClock, World

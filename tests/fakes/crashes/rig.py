@@ -4,8 +4,6 @@ A point is where something leaves the process, or has just left it. At each one 
 dies, an answer is lost after the deed, or the deed is refused and nobody knows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The bodies of calls with a message, as Discord describes them (discord/discord-api-spec, openapi.json)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

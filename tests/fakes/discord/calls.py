@@ -1,7 +1,5 @@
 """Calls as simcord takes them, and choices as people see them."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

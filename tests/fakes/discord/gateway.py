@@ -3,8 +3,6 @@
 Gating by intents and the shape of events are simcord's.
 """
 
-from __future__ import annotations
-
 import copy
 import secrets
 from collections.abc import Callable, Mapping

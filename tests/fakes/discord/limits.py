@@ -4,8 +4,6 @@ Numbers: 5 in 5 s for posting and for editing in a channel, 5 in 2 s for a webho
 channel, 50 a second for a bot.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 from msgspec import Struct, field

@@ -1,7 +1,5 @@
 """What people do on Discord besides writing: change, take back, mark, press, fill in, post in a forum."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from simcord import interactions

@@ -4,8 +4,6 @@ In a test's own loop: `async with serving(platform) as address`. Tests hold a `D
 people do, and look at it. Calls have names: see OPERATIONS.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import socket

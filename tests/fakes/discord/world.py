@@ -4,8 +4,6 @@ simcord keeps the world and knows the rules of most calls. What it does differen
 put right in `as_told` and `answer`: nonces, threads of webhooks, the order of history, ids of applications and roles.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable, Mapping
 from typing import Any

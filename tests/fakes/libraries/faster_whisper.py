@@ -1,7 +1,5 @@
 """faster-whisper, as its README documents it: a recording says in bytes what becomes of it."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

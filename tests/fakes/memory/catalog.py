@@ -1,7 +1,5 @@
 """Dead letters and all sessions, in memory, over the stores of `runtime.storage.memory.sessions`."""
 
-from __future__ import annotations
-
 import dataclasses
 import uuid
 from collections.abc import AsyncIterator, Sequence

@@ -1,7 +1,5 @@
 """Sums that vanish, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct, field

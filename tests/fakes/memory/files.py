@@ -1,7 +1,5 @@
 """Files in memory. Implements the port `runtime.core.files.FileStore`."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from runtime.core.files import FileBounds, FileContent, FileHead, check_size, file_id

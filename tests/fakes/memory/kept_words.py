@@ -1,7 +1,5 @@
 """What was said in conversations, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Mailboxes in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import anyio

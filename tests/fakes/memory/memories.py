@@ -1,7 +1,5 @@
 """Memories of people in memory, to be looked into."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from runtime.storage.memory import sessions

@@ -1,7 +1,5 @@
 """The roster of nodes in memory: for tests and for trying things out."""
 
-from __future__ import annotations
-
 import anyio
 
 from runtime.core.clock import Clock, SystemClock

@@ -1,7 +1,5 @@
 """Places of meetings, in memory: for tests and for trying things out."""
 
-from __future__ import annotations
-
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import HeldPlace

@@ -1,7 +1,5 @@
 """Reports about failures in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec.structs import replace

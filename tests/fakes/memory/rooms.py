@@ -1,7 +1,5 @@
 """Rooms in memory. Implements the port `adapters.web.rooms.RoomStore`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The runs of schedules in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from gateway.features.schedules.redis import MAX_RUNS, ScheduleRun

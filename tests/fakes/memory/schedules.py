@@ -1,7 +1,5 @@
 """Schedules in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace

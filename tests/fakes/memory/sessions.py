@@ -1,7 +1,5 @@
 """Sessions in memory that are looked at, taken in and removed from outside."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

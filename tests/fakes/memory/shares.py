@@ -1,7 +1,5 @@
 """Each node's part of every shared limit, in memory: for tests and experiments."""
 
-from __future__ import annotations
-
 from runtime.core.clock import Clock, SystemClock
 from runtime.stores.sessions import LeaseHolder
 

@@ -1,7 +1,5 @@
 """Timers in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from runtime.core.ids import SessionId

@@ -1,7 +1,5 @@
 """What models were used, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 

@@ -1,7 +1,5 @@
 """A language model that answers from a list."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

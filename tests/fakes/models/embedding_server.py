@@ -4,8 +4,6 @@ https://platform.openai.com/docs/api-reference/embeddings: it refuses an empty l
 texts.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A model for meanings that knows a few subjects: texts about one have the same vector, all others their own."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

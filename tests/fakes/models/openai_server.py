@@ -9,8 +9,6 @@ Wire format: https://platform.openai.com/docs/api-reference/chat-streaming (SSE 
 with empty `choices` when `stream_options.include_usage` is set, then `data: [DONE]`).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

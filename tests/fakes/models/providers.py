@@ -1,7 +1,5 @@
 """Models of a chain whose answers a test gives, and the chain over them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 
 import anyio

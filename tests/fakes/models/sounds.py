@@ -1,7 +1,5 @@
 """Recordings of a given length in the containers that people send. Nothing can be heard in them."""
 
-from __future__ import annotations
-
 import struct
 
 

@@ -4,8 +4,6 @@ It refuses what the protocol refuses (https://platform.openai.com/docs/api-refer
 that it knows, `verbose_json` for models whose name begins with `gpt-`, more than 4,096 characters to speak.
 """
 
-from __future__ import annotations
-
 import json
 from email import message_from_bytes
 from email.policy import HTTP

@@ -1,7 +1,5 @@
 """Counting work in a way in which nothing of the machine's speed is."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Events with any name and any data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from runtime.events import frames, service, sessions, talk

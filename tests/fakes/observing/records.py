@@ -1,7 +1,5 @@
 """Records in memory, for tests that look at them and for more than one adapter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import anyio

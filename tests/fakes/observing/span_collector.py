@@ -4,8 +4,6 @@ Refuses what that refuses: another path (404), wrong keys (401), what is not pro
 OpenTelemetry, and the specification of OTLP/HTTP (opentelemetry.io/docs/specs/otlp).
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Spans that were told of, as text: one line each, indented below its parent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The console over a real store: its doors, the bus and the tapes, without a runtime behind them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A page without a screen: speaks the chat's protocol over a real WebSocket."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager

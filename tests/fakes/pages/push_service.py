@@ -1,7 +1,5 @@
 """A push service on this machine, and browsers that read what it is given."""
 
-from __future__ import annotations
-
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import AsyncGenerator

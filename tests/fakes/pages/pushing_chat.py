@@ -1,7 +1,5 @@
 """The browser chat with a push service on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

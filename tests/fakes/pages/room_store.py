@@ -1,7 +1,5 @@
 """Rooms in memory that can be taken away."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from runtime.core.errors import StorageUnavailable

@@ -1,7 +1,5 @@
 """The browser chat of a team, with people who came by links."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

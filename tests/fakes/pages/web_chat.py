@@ -1,7 +1,5 @@
 """The whole browser chat on a free port, without a runtime behind it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The desk of participants in other processes, served on a free port, over stores in memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

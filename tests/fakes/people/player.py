@@ -1,7 +1,5 @@
 """A participant in another process, and the node that serves it, in a few lines: reads its mail, acts, acknowledges."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol

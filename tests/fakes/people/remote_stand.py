@@ -1,7 +1,5 @@
 """Remote agents whose servers are real ones, and what the gateway hears of them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import AsyncIterator

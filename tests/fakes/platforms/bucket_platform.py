@@ -1,7 +1,5 @@
 """A chat platform that enforces its token bucket, with latency, floods and answers that get lost."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from collections.abc import AsyncIterator

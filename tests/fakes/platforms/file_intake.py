@@ -1,7 +1,5 @@
 """Files that people send, read by nobody: what a model is given of them stands in the test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """A platform on which messages of people can be marked, unless a conversation does not want that."""
 
-from __future__ import annotations
-
 from collections import deque
 
 from msgspec.structs import replace

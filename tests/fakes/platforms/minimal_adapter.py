@@ -1,7 +1,5 @@
 """The least that an adapter is. docs/connecting/adding-a-platform.md explains it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager

@@ -1,7 +1,5 @@
 """A chat platform that can do nothing but take texts and tell what people said."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal

@@ -1,7 +1,5 @@
 """A chat platform with everything: streams, drafts, deletions, choices, files. It refuses what a real one would."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """An agent of A2A for tests, by JSON-RPC: it answers as the test says, and keeps what it was asked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

@@ -4,8 +4,6 @@ They are stricter than the SDK reads: every field has to be one of the protocol,
 of alternatives just one.
 """
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from typing import Any

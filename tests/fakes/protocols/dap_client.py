@@ -3,8 +3,6 @@
 The protocol: https://microsoft.github.io/debug-adapter-protocol/specification
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

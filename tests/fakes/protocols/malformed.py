@@ -1,7 +1,5 @@
 """Payloads that no platform documents: each part of a good one replaced by what does not belong there."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any, Final, get_type_hints

@@ -3,8 +3,6 @@
 `python -m tests.fakes.protocols.mcp_server LEDGER`.
 """
 
-from __future__ import annotations
-
 import base64
 import os
 import sys

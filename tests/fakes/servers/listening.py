@@ -1,7 +1,5 @@
 """Recordings put into words, as the test says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import anyio

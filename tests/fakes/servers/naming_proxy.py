@@ -1,7 +1,5 @@
 """A proxy that says in a header who comes, as oauth2-proxy does: what a browser sends there is taken out."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

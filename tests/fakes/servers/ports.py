@@ -1,7 +1,5 @@
 """Ports of the loopback for servers that must find their own again after a kill."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import socket

@@ -1,7 +1,5 @@
 """A real PostgreSQL for tests, on a unix socket, that can be stopped at once and started again on the same data."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shlex

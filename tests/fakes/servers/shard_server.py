@@ -1,7 +1,5 @@
 """A server of shards in which nothing goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 
 from runtime.stores.inbox import InboxEntry

@@ -1,7 +1,5 @@
 """A real server for tests, that can be killed and started again on the same data."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import time

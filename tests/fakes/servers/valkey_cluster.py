@@ -4,8 +4,6 @@ Every server listens on a free port of the loopback, writes an append-only file,
 however that ends.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What passes between an HTTP client and a server, kept as it was on the way."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field

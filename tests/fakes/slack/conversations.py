@@ -1,7 +1,5 @@
 """The conversations of a workspace and what is in them. Methods raise Refusal with Slack's names of errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Events on their way over Socket Mode: each to one connection, again and again until it is acknowledged."""
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence

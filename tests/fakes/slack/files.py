@@ -1,7 +1,5 @@
 """Files: a place to bring them to, the content, and the message that shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

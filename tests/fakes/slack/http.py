@@ -1,7 +1,5 @@
 """Slack as it calls an app: requests, signed, that must be answered within 3 s."""
 
-from __future__ import annotations
-
 import hmac
 import json
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,5 @@
 """Rate limits of the Web API, as a model: Slack publishes tiers ("50+ a minute"), not its algorithm."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Mapping

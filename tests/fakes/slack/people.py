@@ -1,7 +1,5 @@
 """What people do on the Slack of tests: write, change, press, react, and let the app in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The server side is `server.py` beside it. Tests hold a `SlackPlatform`, act on it as people do, and read it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 

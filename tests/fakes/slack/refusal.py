@@ -1,7 +1,5 @@
 """How Slack's Web API says no: HTTP 200 with `ok` false, but for rate limits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ CONTROLS is a method of SlackPlatform, its JSON body the keyword arguments. `GET
 `GET /_control/messages?channel=C0GENERAL` the app's messages there with every text they had.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

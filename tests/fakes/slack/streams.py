@@ -1,7 +1,5 @@
 """chat.startStream, appendStream and stopStream: from the documented contract, and what is reported of their ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

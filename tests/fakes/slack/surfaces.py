@@ -1,7 +1,5 @@
 """What is not a message: forms, and the threads of assistants and agents."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any

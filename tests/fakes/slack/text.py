@@ -1,7 +1,5 @@
 """What Slack takes as the content of a message, and whom it pings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

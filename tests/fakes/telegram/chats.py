@@ -1,7 +1,5 @@
 """Chats and the bot's messages in them, with the platform's rules for writing there."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from itertools import count

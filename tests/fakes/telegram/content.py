@@ -1,7 +1,5 @@
 """What may stand in a message: texts with entities, rich texts, buttons, files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Flood control, as a model: Telegram publishes rates, not its algorithm. The penalties grow, as is widely reported."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Rules: core.telegram.org/bots/api#formatting-options; texts of the refusals: as the server writes them.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

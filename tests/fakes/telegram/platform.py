@@ -3,8 +3,6 @@
 The HTTP side is `server.py` beside it. Tests hold a `TelegramPlatform`, act on it as people do, and look at it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal

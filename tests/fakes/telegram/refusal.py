@@ -1,7 +1,5 @@
 """How the Bot API says no."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

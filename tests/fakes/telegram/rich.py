@@ -3,8 +3,6 @@
 Of the tags it knows those that we use.
 """
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 from tests.fakes.telegram.refusal import Refusal

@@ -6,8 +6,6 @@ CONTROLS is a method of TelegramPlatform, its JSON body the keyword arguments. `
 `GET /_control/messages?chat=42` what is visible there with every text it had.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

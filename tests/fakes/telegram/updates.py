@@ -1,7 +1,5 @@
 """The updates of a bot: kept until they are acknowledged by an offset, fetched by one long poll at a time."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

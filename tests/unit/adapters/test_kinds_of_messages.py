@@ -2,8 +2,6 @@
 (Bot API 10.5, Slack's events and blocks, Discord's API v10); or the test that shows it; or why the platform has none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

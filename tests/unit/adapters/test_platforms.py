@@ -1,7 +1,5 @@
 """What all platforms share: ratings, the calendar, recent things, and what is stored badly."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import timedelta

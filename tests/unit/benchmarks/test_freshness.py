@@ -1,7 +1,5 @@
 """Live text stays as fresh as promised, on a few seeds in virtual time; `benchmarks.live_text.freshness` has all."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What `make bench` measures and says of it, and what is promised of programs and meetings."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.__main__ import MOST_S, PARTS, plan, runnable, wanted

@@ -1,7 +1,5 @@
 """A run is right only where everything is as its talk demands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The evals on a model behind a server: what it costs is counted, and what was run is kept when the rest is cut off."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

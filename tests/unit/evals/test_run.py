@@ -1,7 +1,5 @@
 """A run is a real session: a talk file is read strictly, and people say their lines when it waits for them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The evals on scripted replies: right answers pass every check, however they are worded, and wrong ones do not."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The evals' programs, entries, readings and meters are sound."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """What is stored badly ends nobody's start or work: it is left out, and the rest is there."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from datetime import timedelta

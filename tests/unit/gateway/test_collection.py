@@ -1,7 +1,5 @@
 """How often cyclic garbage is looked for."""
 
-from __future__ import annotations
-
 import gc
 import signal
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Whether the gateway says that it is ready, and frames that are sent at once over real WebSockets."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The bus inside one process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import anyio

@@ -1,7 +1,5 @@
 """CommonMark as Discord takes it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

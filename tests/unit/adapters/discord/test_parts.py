@@ -1,7 +1,5 @@
 """Discord's names, commands, presses and rate limits in our words."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Text that is written to keep us busy costs no more than other text of its length, or is shown as it is written."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import FrameType

@@ -1,7 +1,5 @@
 """Markdown that is still being written."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Pages within lists, tables, links and HTML: what they never end within, while they grow as well."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

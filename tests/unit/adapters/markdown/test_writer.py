@@ -1,7 +1,5 @@
 """What all platforms show alike, written by a writer whose marks are words; and what must never ping anybody."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The mirror of a token bucket."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

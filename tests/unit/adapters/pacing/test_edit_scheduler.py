@@ -1,7 +1,5 @@
 """Who may call next."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

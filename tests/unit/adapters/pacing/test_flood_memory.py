@@ -1,7 +1,5 @@
 """What floods taught outlives a process."""
 
-from __future__ import annotations
-
 import anyio
 import anyio.lowlevel
 import pytest

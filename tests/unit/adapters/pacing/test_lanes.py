@@ -1,7 +1,5 @@
 """Calls that draw from several buckets, and buckets that several nodes share."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

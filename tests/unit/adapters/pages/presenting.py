@@ -1,7 +1,5 @@
 """A presenter on a rich platform, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """An answer that breaks off inside HTML: what people saw while it grew is what stands there at its end."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

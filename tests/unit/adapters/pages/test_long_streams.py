@@ -1,7 +1,5 @@
 """A text of very many chunks: how many calls it costs, also where nothing but we ourselves limits them."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """What comes with a page besides its text: choices, a file, a quote, people; drafts, deletions, and what is checked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

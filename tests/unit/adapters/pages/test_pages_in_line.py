@@ -1,7 +1,5 @@
 """Pages of one conversation, one after the other: whole ones are never told in each other's middle."""
 
-from __future__ import annotations
-
 import pytest
 
 from adapters.capabilities import StreamLimits

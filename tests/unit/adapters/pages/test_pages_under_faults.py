@@ -1,7 +1,5 @@
 """Faults at every kind of call, in any order, on every way of showing: nothing lost, doubled or left over."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Pages on a simulated platform: nothing lost, nothing doubled, in order, within the limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

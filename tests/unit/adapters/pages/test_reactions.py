@@ -1,7 +1,5 @@
 """Marks on people's messages: the newest wins, pauses hold for them too, and a refusal is told."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 

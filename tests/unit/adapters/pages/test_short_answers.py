@@ -1,7 +1,5 @@
 """An answer of little more than a second is seen growing, as far as its bucket has tokens."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

@@ -1,7 +1,5 @@
 """Pages shown by native streams: exact deltas, nothing appended twice, another stream before one dies."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, OutcomeUncertain, RateLimited, StreamOver

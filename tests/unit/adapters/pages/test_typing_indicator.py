@@ -1,7 +1,5 @@
 """What people see while an agent works: the sign, and a note when it takes long."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import anyio

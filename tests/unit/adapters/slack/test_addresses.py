@@ -1,7 +1,5 @@
 """Slack's events become what people did, or nothing."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

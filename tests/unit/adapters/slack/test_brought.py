@@ -1,7 +1,5 @@
 """What belongs to a message on Slack: shares, cards, tables and their files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

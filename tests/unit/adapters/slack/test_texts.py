@@ -1,7 +1,5 @@
 """CommonMark as Slack takes it: whole and in streams, exact where it is code, and no ping but of whom we mention."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

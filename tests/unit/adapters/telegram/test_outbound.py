@@ -1,7 +1,5 @@
 """CommonMark as Telegram's entities, groups that moved, and where a lost message may stand."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """How much each person may do."""
 
-from __future__ import annotations
-
 import pytest
 
 from adapters.capabilities import Budget

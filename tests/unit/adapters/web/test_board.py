@@ -1,7 +1,5 @@
 """Growing text in memory: bounded, and never in front of what is kept."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What pages are told now and then: how often, how much of it, and what it costs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

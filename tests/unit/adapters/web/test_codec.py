@@ -1,7 +1,5 @@
 """Frames: what the page may send, and differences that add up to the text."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Who is told what, and what happens to a page that does not listen."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

@@ -1,7 +1,5 @@
 """The colours of people and agents in a room."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from adapters.web.charters import HUES, MAX_HUES, RoomHues

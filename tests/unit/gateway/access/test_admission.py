@@ -1,7 +1,5 @@
 """Who may talk."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

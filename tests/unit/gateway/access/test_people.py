@@ -2,8 +2,6 @@
 owners still.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import gateway.access.people

@@ -1,7 +1,5 @@
 """What a start says of parts that are missing, of what is open to whom, and what `parley check` asks."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A program by itself, on a terminal."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The command line, run as people run it: in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`parley compile --explain`: each line beside what the runtime does alone and what it asks."""
 
-from __future__ import annotations
-
 import io
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Keys and sessions as their operator sees them, and how a command ends that cannot go on."""
 
-from __future__ import annotations
-
 import errno
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Whatever clients send by the standards is answered, with an error where it is none of theirs, and raises nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager

@@ -2,8 +2,6 @@
 while their client may still give them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """A node's part of shared limits, from its first claim to its end."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import anyio

@@ -1,7 +1,5 @@
 """Renewing leases beside the gateway's loop, and who lives, as a node sees it."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A node and its leases."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The board of `parley dev`: steps in sentences."""
 
-from __future__ import annotations
-
 import pytest
 
 from gateway.dev.board import DevBoard

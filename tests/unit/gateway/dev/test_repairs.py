@@ -1,7 +1,5 @@
 """`parley check --fix` mends settings and permissions, and leaves everything else as it is."""
 
-from __future__ import annotations
-
 import stat
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Calls of extensions: what is read of a function, and what bounds it."""
 
-from __future__ import annotations
-
 import threading
 
 import anyio

@@ -1,7 +1,5 @@
 """The guide of docs/connecting/extending.md, followed to the letter: its code, its settings, its program."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """Extensions as they are found and loaded, and what people are told of those that cannot be used."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

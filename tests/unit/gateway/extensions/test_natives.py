@@ -1,7 +1,5 @@
 """The objects of the platforms' libraries reach the extensions that want them, and one that fails is passed over."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 

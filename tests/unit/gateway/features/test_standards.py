@@ -1,7 +1,5 @@
 """The standards are loaded when they are on, and say what they lack."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

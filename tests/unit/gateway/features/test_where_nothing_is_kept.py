@@ -1,7 +1,5 @@
 """What the calls of features do in sessions that keep nothing anywhere else: each is here, in each of these places."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

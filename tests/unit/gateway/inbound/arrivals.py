@@ -1,7 +1,5 @@
 """What people do, made for tests, and a door that it arrives at."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """What a program is told of what was said before: bounded, and only by those who may be heard."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Words in a thread that is nobody's yet are taken once it turns out to be a session's, and otherwise never."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

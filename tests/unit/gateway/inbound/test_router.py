@@ -1,7 +1,5 @@
 """What becomes of what people do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which program serves which place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Names that people choose: one line, and nothing that looks like a line of ours."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Work at certain times: by one node of all, once for what was missed, again when it fails."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta

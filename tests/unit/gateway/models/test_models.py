@@ -1,7 +1,5 @@
 """The models of the settings as one process opens them, and what owners are told of their faults."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

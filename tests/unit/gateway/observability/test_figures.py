@@ -1,7 +1,5 @@
 """Log lines without secrets, and what is counted, read as Prometheus reads it."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """Where files come from: the platform that people sent them on, or our own store."""
 
-from __future__ import annotations
-
 import pytest
 
 from adapters.web.adapter import WebAdapter

@@ -2,8 +2,6 @@
 too often, and not after their end.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """How models, tools and platforms answer, and what becomes of a session's facts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The options of a command line, from the signature of a program's entry."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A reload: what is right is served, what is wrong changes nothing and is told once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The second reader: a model names lines that it understands otherwise, and nothing else comes of it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from pathlib import Path

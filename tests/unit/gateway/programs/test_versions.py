@@ -2,8 +2,6 @@
 back: an earlier version is served until the file changes, over restarts, and nothing is read for that.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

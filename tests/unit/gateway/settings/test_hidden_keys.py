@@ -1,7 +1,5 @@
 """Providers' keys are taken out of a process by starting it anew without them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Sections of the settings: clients, models, platforms, agents and participants."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings: sources, precedence, and errors that say what to do."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

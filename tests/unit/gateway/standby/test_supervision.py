@@ -1,7 +1,5 @@
 """When a process of a standby is started again, and what people read of its deaths."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """A program and its talks in a folder, held in this process."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Talks that are held: they pass when all is as it is written, and say what differs when it is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio

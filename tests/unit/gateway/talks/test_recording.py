@@ -1,7 +1,5 @@
 """Talks with a model that answers once, and its answers replayed from then on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

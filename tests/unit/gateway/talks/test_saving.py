@@ -1,7 +1,5 @@
 """Talks out of stored conversations, also of those that have called tools: what the tape has passes again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Talks on a scripted model and a clock, and events of other programs in them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime

@@ -2,8 +2,6 @@
 pages, where its address is somebody else's.
 """
 
-from __future__ import annotations
-
 import logging
 import resource
 import socket

@@ -1,7 +1,5 @@
 """Names, cookies, the key that signs them, and small forms."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

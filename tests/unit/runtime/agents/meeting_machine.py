@@ -4,8 +4,6 @@ Everything is real but the agents' loops: the host of meetings and their rules, 
 step of the machine that would wait for something is an error, so every step is one whole batch of facts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Coroutine
 from copy import deepcopy
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """When what is said to an agent reaches its queue."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Whom the name of an attendee means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

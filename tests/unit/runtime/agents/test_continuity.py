@@ -1,7 +1,5 @@
 """Frames of remote tools go on under a program that changed, as long as it has their agent."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a meeting costs grows with those in it, and not with their square."""
 
-from __future__ import annotations
-
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.calls import counted
 from tests.fakes.people.talk import Model, talking

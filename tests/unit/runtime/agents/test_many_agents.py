@@ -1,7 +1,5 @@
 """What agents cost grows with their number, and not with its square; what one does costs the same beside many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The meetings of a session keep their promises whatever happens in whatever order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

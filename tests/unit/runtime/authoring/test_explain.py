@@ -1,7 +1,5 @@
 """Explaining instructions: who does what, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.authoring.explain import explain

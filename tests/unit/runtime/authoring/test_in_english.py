@@ -1,7 +1,5 @@
 """Exact expressions in English: what they compute, whatever their authors wrote."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.authoring.in_english import condition_in_english, value_in_english

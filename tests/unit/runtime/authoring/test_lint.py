@@ -1,7 +1,5 @@
 """The lint as a whole: how much it says, and where it points. What it finds is in the cases of the language."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.authoring.names import OFFERED_IN_PYTHON

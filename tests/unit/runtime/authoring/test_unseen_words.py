@@ -1,7 +1,5 @@
 """Words that nobody sees are found: those of playbooks that begin on events, where the program names no place."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.authoring.beginnings import unseen_words

@@ -1,7 +1,5 @@
 """Messages and agents for tests."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from runtime.channels.message_queue import Match

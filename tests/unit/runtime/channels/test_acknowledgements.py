@@ -1,7 +1,5 @@
 """Acknowledgement: who has got a message, waited for by its sender."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 from msgspec.structs import replace

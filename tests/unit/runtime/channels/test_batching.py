@@ -1,7 +1,5 @@
 """When messages are given to an agent."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 

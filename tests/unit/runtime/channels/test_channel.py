@@ -1,7 +1,5 @@
 """Channels: whole messages and streams."""
 
-from __future__ import annotations
-
 import asyncio
 
 import anyio

@@ -1,7 +1,5 @@
 """What people who extend Parley can add to channels: observers, callbacks, participants, types of messages."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

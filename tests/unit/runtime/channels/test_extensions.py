@@ -1,7 +1,5 @@
 """What extensions follow in channels: slow, raising and crowded ones harm nobody."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """The queue of one agent: each reader finds what is its own, oldest first."""
 
-from __future__ import annotations
-
 import asyncio
 
 import anyio

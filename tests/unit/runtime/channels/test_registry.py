@@ -1,7 +1,5 @@
 """The channels of a session."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.bus import Bus

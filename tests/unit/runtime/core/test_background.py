@@ -1,7 +1,5 @@
 """Tasks that go on beside a block of code."""
 
-from __future__ import annotations
-
 from contextvars import ContextVar
 
 import anyio

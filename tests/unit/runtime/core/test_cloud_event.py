@@ -1,7 +1,5 @@
 """CloudEvents as other programs write them: everything that the standard allows is taken, and given back as it was."""
 
-from __future__ import annotations
-
 import base64
 from datetime import UTC, datetime
 from typing import Any

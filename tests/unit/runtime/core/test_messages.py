@@ -1,7 +1,5 @@
 """Messages as they are stored and read."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 

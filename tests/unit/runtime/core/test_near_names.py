@@ -1,7 +1,5 @@
 """How many mistakes there are between two words."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.near_names import mistakes_between

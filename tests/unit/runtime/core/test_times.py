@@ -1,7 +1,5 @@
 """Times in English, times of the calendar, and waiting for what another task does."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 

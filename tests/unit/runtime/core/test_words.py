@@ -1,7 +1,5 @@
 """Names, ids and texts of others made plain, and what Parley says in which language."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What people read while an agent works."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.texts import english

@@ -1,7 +1,5 @@
 """Whoever runs a frame to its end finds it as the tape has it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Which values a variable of a declared type may have."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

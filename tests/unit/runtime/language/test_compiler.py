@@ -1,7 +1,5 @@
 """From files to a program, with a cache."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path

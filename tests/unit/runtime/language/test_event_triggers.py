@@ -1,7 +1,5 @@
 """Triggers by other programs' events: which sentences mean them, and what follows from it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What people are offered to begin with: what a program says, else what its triggers are about."""
 
-from __future__ import annotations
-
 from runtime.language.compiler import compile_parsed
 from runtime.language.first_prompts import first_prompts
 from runtime.language.lowering.rules import RulesLowerer

@@ -1,7 +1,5 @@
 """The work that long and repetitive programs make: counted, in calls of functions."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 

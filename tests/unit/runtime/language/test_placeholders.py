@@ -1,7 +1,5 @@
 """What is a placeholder of a description, and what is only braces."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

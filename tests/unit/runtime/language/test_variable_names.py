@@ -1,7 +1,5 @@
 """Variables may have any name: none of them is taken for a word of Python, a constant or something that is called."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import keyword

@@ -1,7 +1,5 @@
 """What one model does not answer, the next one does; what has failed cools down, on all nodes."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.errors import (

@@ -1,7 +1,5 @@
 """The model that is used follows from the settings, the environment and what runs on the machine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

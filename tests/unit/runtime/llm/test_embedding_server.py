@@ -1,7 +1,5 @@
 """What texts mean, from a server that speaks OpenAI's protocol."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is said of a request that litellm itself refuses, before anybody is asked."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """Servers that speak OpenAI's protocol, each a little in its own way."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 

@@ -1,7 +1,5 @@
 """Pictures in requests: how they travel, who gets them, and whether a model takes any."""
 
-from __future__ import annotations
-
 from contextlib import AbstractAsyncContextManager
 
 import pytest

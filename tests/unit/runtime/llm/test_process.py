@@ -1,7 +1,5 @@
 """The model's process: it is started when it is needed, started again when it dies, and never outlives the gateway."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

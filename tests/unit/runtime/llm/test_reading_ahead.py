@@ -1,7 +1,5 @@
 """Answers that are read as they come, however slowly they are taken."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace

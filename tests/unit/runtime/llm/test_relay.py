@@ -1,7 +1,5 @@
 """What the model's process sends: much text in few frames, and nothing that it should keep to itself."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager

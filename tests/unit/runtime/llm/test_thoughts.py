@@ -1,7 +1,5 @@
 """Thoughts that a server sends as text before the answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.llm.answering import ThoughtHabit, Thoughts

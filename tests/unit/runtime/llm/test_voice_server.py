@@ -1,7 +1,5 @@
 """Recordings and texts for a server that speaks OpenAI's protocol, through the model's process."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import AsyncIterator, Iterator

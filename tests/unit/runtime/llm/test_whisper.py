@@ -1,8 +1,6 @@
 """Whisper on this machine: a process of its own, which may fail without harm, and a model that is there or said not to
 be."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

@@ -1,7 +1,5 @@
 """Who is asked how often, and which playbook takes part."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

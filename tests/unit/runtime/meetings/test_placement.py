@@ -1,7 +1,5 @@
 """Where people see what an agent says and does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which words decline an invitation, and which take part."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.agents.invitations import refuses

@@ -4,8 +4,6 @@ A rule of None means that the syntax is innocent and the sandbox's limits have t
 secret; what a statement gets hold of it puts into `loot`.
 """
 
-from __future__ import annotations
-
 HOSTILE: list[tuple[str, str, str | None]] = [
     # files
     ("open a file", "loot = open('LOOT').read()", "name"),

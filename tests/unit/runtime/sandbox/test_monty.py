@@ -1,7 +1,5 @@
 """Statements in real worker processes: calls, results, errors, and what is left behind."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence

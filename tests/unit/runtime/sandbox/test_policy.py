@@ -1,7 +1,5 @@
 """The policy of statements, and the jail around the sandbox's workers."""
 
-from __future__ import annotations
-
 import ast
 import os
 import socket

@@ -1,7 +1,5 @@
 """Small programs for tests, made without a compiler."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from runtime.language.compiler import compile_parsed

@@ -1,7 +1,5 @@
 """What is known behind a playbook, what agents say to each other, and how often the store is written to for it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any

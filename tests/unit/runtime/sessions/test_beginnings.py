@@ -1,7 +1,5 @@
 """Sessions begin with events that carry their program, and with nothing else."""
 
-from __future__ import annotations
-
 import ast
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A message to an agent at work is acknowledged at once, handled as the policy says, and never lost."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

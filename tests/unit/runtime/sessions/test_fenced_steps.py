@@ -1,7 +1,5 @@
 """What a free step may do: its words say whom it calls, whom it speaks to, what it sets and what it makes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

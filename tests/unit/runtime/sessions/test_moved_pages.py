@@ -1,7 +1,5 @@
 """A place that is closed while an agent answers there: what it says is shown elsewhere."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

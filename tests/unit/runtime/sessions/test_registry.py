@@ -1,7 +1,5 @@
 """Conversations in memory while their shard goes away and comes back."""
 
-from __future__ import annotations
-
 import anyio
 import anyio.lowlevel
 import pytest

@@ -1,7 +1,5 @@
 """A session as one file: what is written is read again, and what is not whole is refused with its line."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

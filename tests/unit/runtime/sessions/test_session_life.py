@@ -1,7 +1,5 @@
 """How a session begins, is steered by commands, rests, fails and comes back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import anyio

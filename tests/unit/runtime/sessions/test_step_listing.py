@@ -1,7 +1,5 @@
 """What was executed, printed in English from the facts of real runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from runtime.language.compiler import compile_program

@@ -1,7 +1,5 @@
 """Pages of what is found among sessions are full until the end, and together they are everything, once."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import chain, product
 from typing import cast

@@ -1,7 +1,5 @@
 """Facts in any order that the fold takes, with any data."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Whether something goes on in a session: told after every fact, and found without looking at everybody each time."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """No text on a tape is without a bound, whichever fact it is in."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Mapping

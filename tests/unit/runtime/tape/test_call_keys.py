@@ -1,7 +1,5 @@
 """The keys of host calls, and how snapshots have them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Notes, commits and the fold of facts into state."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Ids on tapes and in snapshots: a restart knows what they are, as before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any

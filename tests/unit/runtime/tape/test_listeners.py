@@ -1,7 +1,5 @@
 """Who hears which facts."""
 
-from __future__ import annotations
-
 from runtime.tape.facts.content import FactContent
 from runtime.tape.facts.registry import FactListeners, hears
 from runtime.tape.facts.session import AgentDismissed, NewsTold, SessionEnded

@@ -1,7 +1,5 @@
 """A session at any moment of its past."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Names that tell people apart: no two people share one, and nobody takes that of another."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.ids import PersonId

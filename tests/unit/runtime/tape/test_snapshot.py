@@ -1,7 +1,5 @@
 """A snapshot and the facts after it say the same as all facts."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Which facts other programs see as events."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.address import Address

@@ -1,7 +1,5 @@
 """Discord's messages, edits, deletions and reactions in our words."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

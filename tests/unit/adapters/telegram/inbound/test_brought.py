@@ -1,7 +1,5 @@
 """What belongs to a message on Telegram: what it answers and passes on, an album's captions, and what is no text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

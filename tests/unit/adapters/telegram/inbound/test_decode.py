@@ -1,7 +1,5 @@
 """Telegram's updates in our words."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from datetime import UTC, datetime

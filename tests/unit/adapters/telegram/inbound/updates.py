@@ -1,7 +1,5 @@
 """Updates of Telegram's for tests of how they are read."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`parley check` where everything is in place: a model, a platform, the embedded database and the sandbox."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

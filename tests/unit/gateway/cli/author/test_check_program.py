@@ -1,7 +1,5 @@
 """`parley check FILE`: every failure is a diagnostic, and a program that is right is described."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `parley dev` and `parley chat` leave behind where they cannot begin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`parley exec`, in a process of its own."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal

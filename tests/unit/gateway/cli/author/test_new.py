@@ -1,7 +1,5 @@
 """`parley new`: a folder whose program works, whatever was chosen."""
 
-from __future__ import annotations
-
 import stat
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`parley test`, in a process of its own."""
 
-from __future__ import annotations
-
 import subprocess
 from functools import partial
 from pathlib import Path

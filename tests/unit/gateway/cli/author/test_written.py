@@ -1,7 +1,5 @@
 """What authors are told while they write: by `parley fmt`, by `parley dev`, and in an editor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio

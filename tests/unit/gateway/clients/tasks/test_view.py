@@ -1,7 +1,5 @@
 """A task as its client sees it, from its facts."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 

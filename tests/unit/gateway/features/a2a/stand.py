@@ -1,7 +1,5 @@
 """A task of a client, fact by fact, without a gateway."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import cast
 

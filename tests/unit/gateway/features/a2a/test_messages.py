@@ -2,8 +2,6 @@
 follows its task, and is put together as the protocol says.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

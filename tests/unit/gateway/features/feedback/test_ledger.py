@@ -1,7 +1,5 @@
 """Ratings that stand: one for each person and message; their sums. Ratings in a process that serves conversations."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from functools import partial
 

@@ -1,7 +1,5 @@
 """People change and take back messages with photos and voice notes: an agent has what stands there now."""
 
-from __future__ import annotations
-
 import anyio
 
 from runtime.core.message import Attachment

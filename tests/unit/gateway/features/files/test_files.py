@@ -1,7 +1,5 @@
 """Files in a conversation: read from people, sent by agents, once each whatever happens."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

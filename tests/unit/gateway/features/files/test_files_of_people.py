@@ -1,7 +1,5 @@
 """Files in programs: variables that name them, what is on them in words, their bytes in Python, and files sent back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from runtime.core.files import file_id

@@ -1,7 +1,5 @@
 """Pictures of iPhones, decoded in the worker with the bounds of all pictures."""
 
-from __future__ import annotations
-
 import io
 import random
 

@@ -1,7 +1,5 @@
 """Files on their way to sessions: fetched, kept, read, within bounds, and a sentence about what is not."""
 
-from __future__ import annotations
-
 from adapters.web.adapter import WebAdapter
 from gateway.features.files.node import StoredFileIntake
 from gateway.features.files.reading import FileRemark, Reading, ReadPart

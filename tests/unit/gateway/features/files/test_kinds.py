@@ -1,7 +1,5 @@
 """What a model is given of each kind of file, and why of some it is given nothing."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

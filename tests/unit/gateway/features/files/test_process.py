@@ -1,7 +1,5 @@
 """The workers that decode files: whatever a file does to its worker, the host goes on."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

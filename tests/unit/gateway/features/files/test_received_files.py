@@ -1,7 +1,5 @@
 """Files that people send reach the model with the message they came with, once, whatever happens."""
 
-from __future__ import annotations
-
 import base64
 import random
 from typing import Any

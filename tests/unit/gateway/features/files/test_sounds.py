@@ -1,7 +1,5 @@
 """The kind and the length of recordings, by their content alone."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Playbooks as tools."""
 
-from __future__ import annotations
-
 import pytest
 
 from gateway.features.mcp.server import MAX_NAME_CHARS, parameters_schema, playbook_tools, task_tools

@@ -1,7 +1,5 @@
 """A model says what texts mean, within bounds; without an answer there is none, and nothing waits."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

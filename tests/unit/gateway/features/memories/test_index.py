@@ -1,7 +1,5 @@
 """Memories are found by the words of a question, however they are formed or typed."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

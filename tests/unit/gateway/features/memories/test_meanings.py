@@ -2,8 +2,6 @@
 thing replaces an older one. The nearest of many vectors.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -2,8 +2,6 @@
 and what looks like it and is.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

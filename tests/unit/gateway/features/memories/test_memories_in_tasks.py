@@ -1,7 +1,5 @@
 """Tasks recall what their orderer's place may use, remember nothing, and never have more than their order gave them."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from gateway.features.memories.books import Memories, Silence

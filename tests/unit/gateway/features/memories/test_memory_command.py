@@ -1,7 +1,5 @@
 """/memory: people see what is remembered of them where they ask, and delete it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

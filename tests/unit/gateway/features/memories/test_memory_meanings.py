@@ -1,7 +1,5 @@
 """What is remembered is found by its meaning too, where a model says what texts mean."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

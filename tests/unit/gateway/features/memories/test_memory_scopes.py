@@ -1,7 +1,5 @@
 """Whatever is remembered, and by whom: private words are in no group's prompt, and nobody's in another's."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Memories in the English of steps, carried out by the runtime."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

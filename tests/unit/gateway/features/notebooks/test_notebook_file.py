@@ -1,7 +1,5 @@
 """Files of JSON lines, however they arrive."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 
 import pytest

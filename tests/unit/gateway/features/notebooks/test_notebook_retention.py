@@ -1,7 +1,5 @@
 """Which notebooks are deleted, and when."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

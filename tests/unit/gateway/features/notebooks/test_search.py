@@ -1,7 +1,5 @@
 """Search in notebooks over a real index."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The library of participants in other processes, against the served route."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

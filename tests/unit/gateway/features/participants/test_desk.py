@@ -1,7 +1,5 @@
 """The protocol of participants in other processes, over a real WebSocket to the served route."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from websockets.asyncio.client import connect as open_socket

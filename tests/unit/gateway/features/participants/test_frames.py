@@ -1,7 +1,5 @@
 """What participants say, read: understood, or refused with a reason, whatever it is."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How fast what participants say is read."""
 
-from __future__ import annotations
-
 import pytest
 
 from gateway.features.participants.door import FRAMES_AT_ONCE, FRAMES_PER_S, _Pace

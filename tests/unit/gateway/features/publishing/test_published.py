@@ -1,7 +1,5 @@
 """Events that programs publish: in their scope, once, seen by others, and beginning what the settings allow."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Web Push by the standards, and where pushes may go."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

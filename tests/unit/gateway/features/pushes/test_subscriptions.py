@@ -2,8 +2,6 @@
 are not looking.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 

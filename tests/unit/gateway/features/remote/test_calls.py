@@ -1,7 +1,5 @@
 """Calls of tools of real servers: as a process, behind a URL, in this process."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """Whatever a foreign server says of its tools, or answers, costs that tool or that call alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

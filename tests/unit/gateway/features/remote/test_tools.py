@@ -1,7 +1,5 @@
 """Tools of strangers as playbooks: names, signatures, schemas, and how much of it is told."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

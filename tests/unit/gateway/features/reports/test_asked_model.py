@@ -1,7 +1,5 @@
 """Which model is asked about a failure unless the settings say more: the one that has answered the conversation."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from typing import Any

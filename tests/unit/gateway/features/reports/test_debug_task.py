@@ -1,7 +1,5 @@
 """A model looks into a failure in a task of its own: it looks, supposes, and does nothing else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -2,8 +2,6 @@
 causes of failures: by the type of the error, else by its text.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Messages of schedules are said while whoever made them is a member, to the program that serves then."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path

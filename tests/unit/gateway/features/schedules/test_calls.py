@@ -1,7 +1,5 @@
 """Schedules that programs make: once over crashes, bounded, and refused with a reason."""
 
-from __future__ import annotations
-
 from gateway.features.schedules.settings import ScheduleSettings
 from runtime.core.ids import ScheduleId
 from runtime.language.program import Program

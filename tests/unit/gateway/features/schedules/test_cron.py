@@ -2,8 +2,6 @@
 schedules with their runs, and a run that is wanted now.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of schedules: each has one end, whatever dies meanwhile."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 

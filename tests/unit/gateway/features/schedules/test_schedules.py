@@ -1,7 +1,5 @@
 """Schedules made with /schedule: each text comes once at its time, whatever dies meanwhile."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import anyio

@@ -1,7 +1,5 @@
 """Words in the thread below a task's question answer it, once, and begin no conversation of their own."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from runtime.core.address import Address

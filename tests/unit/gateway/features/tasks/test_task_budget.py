@@ -1,7 +1,5 @@
 """What tasks spend on models: together with all tasks that come of them, and against their conversation's limits."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.events.frames import LLMAnswered

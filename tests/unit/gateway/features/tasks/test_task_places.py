@@ -1,7 +1,5 @@
 """Results that another conversation is told: only one that the settings name, and once."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions of tasks that people answer in words, where the orderer is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio.lowlevel

@@ -1,7 +1,5 @@
 """Tasks as `parley tasks` reads them, ends them and orders them again."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import AsyncIterator
 from typing import cast

@@ -1,7 +1,5 @@
 """The places of tasks in the settings."""
 
-from __future__ import annotations
-
 import pytest
 
 from gateway.features.tasks.settings import TaskSettings

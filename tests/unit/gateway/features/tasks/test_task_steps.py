@@ -1,7 +1,5 @@
 """Tasks in the English of steps, carried out by the runtime."""
 
-from __future__ import annotations
-
 from runtime.language.program import Program
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, Reply, talking

@@ -1,7 +1,5 @@
 """Tasks that agents order: begun at once, answered once, and ended by limits, by their orderer and with it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Words between tasks and those who ordered them: heard where the other waits, seen where it works, and bounded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What a playbook says that began on an event of another program: seen in the place that its program names."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """A result that nobody waits for, told to a model."""
 
-from __future__ import annotations
-
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python

@@ -1,7 +1,5 @@
 """What models cost: counted for each answer, and told to people about themselves, to owners about everybody."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

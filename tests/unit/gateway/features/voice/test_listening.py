@@ -1,7 +1,5 @@
 """Recordings are put into words within bounds; each that is not has a sentence."""
 
-from __future__ import annotations
-
 import json
 
 import anyio

@@ -1,7 +1,5 @@
 """What of an answer is read aloud."""
 
-from __future__ import annotations
-
 import pytest
 
 from gateway.features.voice.speech import readable

@@ -1,7 +1,5 @@
 """Who wants answers spoken says so by /voice, and a model speaks them."""
 
-from __future__ import annotations
-
 import base64
 from datetime import UTC, datetime
 

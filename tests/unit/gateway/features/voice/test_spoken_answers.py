@@ -1,7 +1,5 @@
 """Answers are spoken for who wants it: beside their text, once, whatever happens."""
 
-from __future__ import annotations
-
 import random
 
 import anyio

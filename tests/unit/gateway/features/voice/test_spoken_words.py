@@ -1,7 +1,5 @@
 """What people say in voice notes reaches the program as words, is shown to them, and is corrected by a reply."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

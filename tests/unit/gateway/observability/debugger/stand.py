@@ -1,7 +1,5 @@
 """A program of two agents and a file of Python, a conversation with it, and an editor that debugs it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

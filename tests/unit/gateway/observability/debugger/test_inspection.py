@@ -1,7 +1,5 @@
 """What an editor sees where a session stands. Variables that whoever debugs changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

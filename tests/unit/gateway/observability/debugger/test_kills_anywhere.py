@@ -1,7 +1,5 @@
 """A process that is killed at every moment at which a session can stand, one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

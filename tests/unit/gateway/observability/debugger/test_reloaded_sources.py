@@ -1,7 +1,5 @@
 """The debugger knows the places of a program that was reloaded, and of the version that it stands in for."""
 
-from __future__ import annotations
-
 from gateway.observability.debugger.sources import ProgramSources, StopSpot
 from tests.unit.runtime.sessions.programs import compiled
 

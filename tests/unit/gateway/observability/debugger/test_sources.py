@@ -1,7 +1,5 @@
 """Where steps stand: in the files of their authors, also imported ones, and in the PBAsm."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

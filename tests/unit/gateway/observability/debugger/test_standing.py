@@ -1,7 +1,5 @@
 """What becomes of a session that stands still."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

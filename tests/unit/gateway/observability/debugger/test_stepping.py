@@ -1,7 +1,5 @@
 """Breakpoints on English steps, and going on from them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the debug server makes of connections that are no editor's."""
 
-from __future__ import annotations
-
 import json
 from contextlib import AsyncExitStack
 from functools import partial

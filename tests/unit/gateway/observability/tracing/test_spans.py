@@ -2,8 +2,6 @@
 the process, each playbook stands below the one that called it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta

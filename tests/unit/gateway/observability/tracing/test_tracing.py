@@ -1,7 +1,5 @@
 """Spans on their way to a real collector: who we say we are, what is dropped, what never waits."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

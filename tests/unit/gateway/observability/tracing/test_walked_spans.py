@@ -1,7 +1,5 @@
 """Playbooks whose steps Parley executes, as events, spans and figures: one reply may answer several steps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Talk files that are wrong: each mistake is told with its line, and with what to do. Talk files laid out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A team of the web chat: links, names, devices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import anyio

@@ -1,7 +1,5 @@
 """How code is driven: results one at a time, and nothing new before they are used up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

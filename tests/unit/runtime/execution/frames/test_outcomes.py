@@ -1,7 +1,5 @@
 """An exception on its way through the journal: recorded and raised again, it stays what it was."""
 
-from __future__ import annotations
-
 import builtins
 import json
 

@@ -1,7 +1,5 @@
 """An outside effect is intended first; after a crash it is repeated under its key, or its outcome is unknown."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

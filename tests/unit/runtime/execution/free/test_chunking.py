@@ -1,7 +1,5 @@
 """However a reply is cut into pieces, the same is executed, and the same is shown."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """A reply that follows a statement which failed: it may put another in its place, and not the same one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 

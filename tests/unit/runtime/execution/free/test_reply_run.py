@@ -1,7 +1,5 @@
 """A reply on its way into execution: resumed, repeated, refused, streamed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any, cast

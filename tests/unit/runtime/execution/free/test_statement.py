@@ -1,7 +1,5 @@
 """What a statement of a reply is made into before it runs."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """The model that writes statements is told the rules for what its program uses, and no others."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

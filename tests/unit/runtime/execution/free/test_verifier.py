@@ -1,7 +1,5 @@
 """Which statements a reply may consist of."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.errors import UnknownTarget

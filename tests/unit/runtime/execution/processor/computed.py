@@ -1,7 +1,5 @@
 """What happened in a talk, and what the program's exact steps come to by what was accepted of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One small question after the other, as small models need it: what is understood, and what is not believed."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.runtime.execution.processor.walking import main, walking

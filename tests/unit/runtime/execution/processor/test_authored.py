@@ -1,7 +1,5 @@
 """What the words of a step name of the agent's own Python."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fakes.crashes.world import World

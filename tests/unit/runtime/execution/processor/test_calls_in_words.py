@@ -1,7 +1,5 @@
 """Calls that stand in words: the runtime makes them, and a model is told what they gave."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fakes.crashes.world import World

@@ -1,7 +1,5 @@
 """Each construct of a program, walked: the runtime does what is exact alone, and a model is asked for the rest."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.runtime.execution.processor.walking import main, walking

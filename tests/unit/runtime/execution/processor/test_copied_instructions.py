@@ -1,7 +1,5 @@
 """A model that writes its instruction instead of carrying it out."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

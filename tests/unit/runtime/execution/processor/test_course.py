@@ -1,7 +1,5 @@
 """Where control goes: nested loops, jumps over several levels, failures of calls, triggers on what has changed."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.runtime.execution.processor.walking import main, walking

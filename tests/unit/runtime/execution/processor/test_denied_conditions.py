@@ -1,7 +1,5 @@
 """A small model is asked for the positive of a condition in the negative, and its answer is turned round."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.runtime.execution.processor.walking import main, walking

@@ -1,7 +1,5 @@
 """The example of a message that a small model is given: the step's words, as the agent says them."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.execution.processor.questioner import Questioner

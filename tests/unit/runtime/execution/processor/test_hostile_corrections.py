@@ -1,7 +1,5 @@
 """Whatever a model takes for a correction: control goes back where it can, and nothing irrevocable is repeated."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

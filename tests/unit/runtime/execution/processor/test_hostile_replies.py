@@ -4,8 +4,6 @@ What really happened is compared with what the program comes to when its exact s
 were accepted. A run of 10,000 replies: `HOSTILE_REPLIES=10000 python -m pytest` with this file.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Mapping

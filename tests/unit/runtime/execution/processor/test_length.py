@@ -1,7 +1,5 @@
 """How long a message is: as its step says, else a sentence or two."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.execution.processor.questioner import Questioner

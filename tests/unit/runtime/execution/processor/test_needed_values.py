@@ -1,7 +1,5 @@
 """Values that Python code needs: they cannot be skipped, and no call is made without them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.runtime.execution.processor.walking import main, walking

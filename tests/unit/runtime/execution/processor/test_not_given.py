@@ -1,7 +1,5 @@
 """What a person did not say is told to nobody as a null."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

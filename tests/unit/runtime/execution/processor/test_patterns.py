@@ -1,7 +1,5 @@
 """What people say instead of an answer: each pattern by default, and by a playbook of the program's own."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.diagnostics import ProgramRejected

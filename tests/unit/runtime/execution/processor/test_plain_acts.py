@@ -1,7 +1,5 @@
 """What people plainly say in place of an answer: no small model is asked about that."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.vocabulary.phrase import phrase

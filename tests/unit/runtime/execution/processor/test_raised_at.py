@@ -1,7 +1,5 @@
 """Where a failure was raised: on the tape, in the log, and in what people read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Loops that only others can end: they wait for somebody, or say at once that they never will."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """A reply need not say what its next answer tells: people see the first word after a label at most."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.execution.questions.form import OutcomeChoice, UnderstandQuestion, WordsQuestion, asked

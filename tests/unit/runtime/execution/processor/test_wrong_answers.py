@@ -1,7 +1,5 @@
 """What a model gets wrong or claims: nothing of it changes what the runtime does."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.errors import LLMUnavailable

@@ -1,7 +1,5 @@
 """Programs as their authors write them, walked with the replies of a model that a test gives."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager

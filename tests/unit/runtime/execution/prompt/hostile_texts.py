@@ -1,7 +1,5 @@
 """Texts that pose as lines of the runtime's, and a reader of prompts that takes such lines for its own."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

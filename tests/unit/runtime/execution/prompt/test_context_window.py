@@ -1,7 +1,5 @@
 """How much of its past a model can be told."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.execution.execution_context import REPLY_TOKENS, ContextWindow

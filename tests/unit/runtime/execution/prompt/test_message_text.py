@@ -1,7 +1,5 @@
 """What an agent reads of a message."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

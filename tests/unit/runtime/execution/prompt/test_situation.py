@@ -1,7 +1,5 @@
 """What is true now, whole, as the model sees it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from runtime.core.ids import PersonId

@@ -1,7 +1,5 @@
 """Whatever people, files, agents, tools, memories and names say anywhere in a prompt: no line of it poses as ours."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

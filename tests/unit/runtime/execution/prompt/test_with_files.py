@@ -1,7 +1,5 @@
 """A model that is given the files which its prompts name: once each, as much as fits, and counted."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

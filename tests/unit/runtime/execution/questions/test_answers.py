@@ -1,7 +1,5 @@
 """Answers of models: forgiving in form, strict in what they come to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

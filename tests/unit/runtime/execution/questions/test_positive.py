@@ -1,7 +1,5 @@
 """The positive of a condition in words: the surely denied one is asked without its denial, any other as it stands."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.execution.processor.questioner import PositiveTest, positive_test

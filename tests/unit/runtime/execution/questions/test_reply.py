@@ -1,7 +1,5 @@
 """A reply that answers several questions: its labels, its pieces, and what is missing in it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The schemas that answers are held to where a provider can, and that what they allow is read."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The words of a message while they are written: what models put around them is taken off, values are filled in."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

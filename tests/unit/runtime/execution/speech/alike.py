@@ -1,7 +1,5 @@
 """Texts whose parts are alike, so that one place in them is easily taken for another one."""
 
-from __future__ import annotations
-
 TEXTS = {
     "refrains": "\n\n".join(
         f"Day {day} on the river is as long as the sea is wide.\n"

@@ -1,7 +1,5 @@
 """What people have read stays, whatever comes after it; a reply that says it again is said once."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

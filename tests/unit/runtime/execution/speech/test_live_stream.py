@@ -1,7 +1,5 @@
 """A text that is written once more after a restart makes its pauses only from where it stood."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, cast

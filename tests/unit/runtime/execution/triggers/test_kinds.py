@@ -1,7 +1,5 @@
 """Which triggers the runtime sees by itself."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 

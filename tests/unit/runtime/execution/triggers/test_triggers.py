@@ -1,7 +1,5 @@
 """Conditions on variables that the runtime computes by itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

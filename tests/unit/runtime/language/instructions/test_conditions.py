@@ -1,7 +1,5 @@
 """Conditions in words: what everybody reads one way is exact, what a model has to judge stays prose."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Steps that end, leave, return, go or wait: what each can mean, and that nothing may stand around them."""
 
-from __future__ import annotations
-
 import itertools
 
 from runtime.language.instructions.model import Call, End, Jump, Leave, Return, Wait

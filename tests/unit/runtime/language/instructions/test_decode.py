@@ -1,7 +1,5 @@
 """Decoding: what each line of PBAsm has the runtime do, and what stays a question or free."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

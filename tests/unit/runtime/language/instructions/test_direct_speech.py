@@ -1,7 +1,5 @@
 """Sentences that nearly say a message, as the agent would say it."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.instructions.direct_speech import direct_speech, without_bookkeeping

@@ -1,7 +1,5 @@
 """Exact expressions: what is read as one, what it comes to, and what it may not cost."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

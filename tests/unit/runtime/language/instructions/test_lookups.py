@@ -1,7 +1,5 @@
 """Which calls in prose the runtime makes before it asks a model."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.authoring.explain import explain

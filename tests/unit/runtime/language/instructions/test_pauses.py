@@ -1,7 +1,5 @@
 """How long a step waits, in words: a number and a unit of time are seconds, everything else is no length of time."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

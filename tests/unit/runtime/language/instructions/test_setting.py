@@ -1,7 +1,5 @@
 """Steps that set and change variables: every meaning that one can have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Values in words: what everybody reads one way is exact, and calls in it are made by the runtime."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a model made of free steps stands beside the program, and counts while the step and what is around it stay."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

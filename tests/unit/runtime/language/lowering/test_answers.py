@@ -1,7 +1,5 @@
 """*If so* and *If not*: one question, two outcomes, in all the words that they are said in."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.compiler import compile_parsed

@@ -1,7 +1,5 @@
 """What holds of the rules whatever people write."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tells the versions of a playbook apart."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """The parser survives everything, and keeps what the cases cannot show."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Files become lines that remember where they came from."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Phrases: what their notation matches, and that every one in the vocabulary is read and used."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Large values that the model sees by name, files that a program names, and agents that are made while it runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """When agents in a meeting hear what is said there: whole sessions on a clock that stands still until it is moved."""
 
-from __future__ import annotations
-
 import anyio
 from msgspec.structs import replace
 

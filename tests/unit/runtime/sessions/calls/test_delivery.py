@@ -1,7 +1,5 @@
 """What is said reaches people as they want it: as it is written, together with what follows, or by a playbook."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

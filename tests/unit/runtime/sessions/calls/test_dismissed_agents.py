@@ -1,7 +1,5 @@
 """Agents that are let go: their places are free again, and nothing that needs them is."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

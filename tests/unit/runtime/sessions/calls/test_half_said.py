@@ -1,7 +1,5 @@
 """A sentence that broke off is finished in its place, or closed; nobody else's words come into it."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from runtime.core.errors import LLMTimeout

@@ -1,7 +1,5 @@
 """Lines that programs write into the log, and what an agent has itself told later: once, whatever happens meanwhile."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Questions with choices: asked once, answered by a press or in words, by whom they are for."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`Say` that waits to be acknowledged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

@@ -1,7 +1,5 @@
 """Whom a program waits for, by every word that it may use, in Python and in what a model answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Whom the answers of commands are for: who gave them, where others read along."""
 
-from __future__ import annotations
-
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 

@@ -1,7 +1,5 @@
 """A conversation goes on in a second place as well: the copy knows what was said, and the original stays as it is."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What people order of agents and meetings in a chat."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What comes of a fork goes back to where it was asked for, once."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from msgspec.structs import replace

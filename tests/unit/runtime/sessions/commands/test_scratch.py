@@ -1,7 +1,5 @@
 """A copy in a scratch room: it goes on from the past, its variables can be changed, and nobody hears of it."""
 
-from __future__ import annotations
-
 import anyio
 
 from runtime.bus import Bus

@@ -1,7 +1,5 @@
 """A stop takes effect at once, whatever goes on: it waits neither for the model, nor the store, nor the queue."""
 
-from __future__ import annotations
-
 from contextlib import AbstractAsyncContextManager
 
 import anyio

@@ -1,7 +1,5 @@
 """The last exchange is undone: the session goes on from before it, as if it had not been."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import anyio

@@ -1,7 +1,5 @@
 """A world that keeps every snapshot, and what snapshots have to say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from runtime.core.ids import SessionId

@@ -1,7 +1,5 @@
 """What the crash rig needs to know of a program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

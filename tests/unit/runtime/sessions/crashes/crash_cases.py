@@ -1,7 +1,5 @@
 """Programs of many shapes for the crash rig: what is said, and what must be seen in the end."""
 
-from __future__ import annotations
-
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.programs.built_in import BUILT_IN
 from tests.unit.runtime.sessions.crashes.programs.company import COMPANY

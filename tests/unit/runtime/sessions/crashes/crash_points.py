@@ -1,7 +1,5 @@
 """A story lived again and again, with the process dying at another point each time: those of this run's sample."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Protocol

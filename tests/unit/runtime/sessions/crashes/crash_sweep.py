@@ -4,8 +4,6 @@ By hand, for as long as one likes: `python -m tests.unit.runtime.sessions.crashe
 A run that fails is printed as the line that repeats it.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import random

@@ -1,7 +1,5 @@
 """Deaths, lost answers and refused deeds over real stores, and a real presenter on platforms of every kind."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import pytest

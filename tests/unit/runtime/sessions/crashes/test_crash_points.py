@@ -1,7 +1,5 @@
 """A sweep leaves out no life: what one run does not live, the runs of the other turns do."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 

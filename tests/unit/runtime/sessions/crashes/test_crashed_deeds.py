@@ -1,7 +1,5 @@
 """Orders and memories are done and kept once each, whichever process dies at whichever moment."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """What a program publishes is seen once by others and begins another program once, whenever the process dies."""
 
-from __future__ import annotations
-
 import random
 
 from gateway.clients.scopes import ClientScopes

@@ -1,7 +1,5 @@
 """Whenever the process dies, a fork is one place with one session, and the original is as it was."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from functools import partial

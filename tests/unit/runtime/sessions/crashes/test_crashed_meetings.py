@@ -1,7 +1,5 @@
 """A person who does not answer is asked so often and no oftener, whatever dies meanwhile."""
 
-from __future__ import annotations
-
 from runtime.sandbox.monty import MontySandbox
 from tests.sampling import sample
 from tests.unit.runtime.sessions.crashes.programs.meetings import ASKED, UNANSWERED

@@ -1,7 +1,5 @@
 """Whenever the process dies, what a closed place refuses is said once in the next."""
 
-from __future__ import annotations
-
 import random
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Whenever the process dies, a meeting has one place, and what is said there is heard by it and by nobody else."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """What people have read stays, whichever process dies while a text is written whose parts are alike."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence

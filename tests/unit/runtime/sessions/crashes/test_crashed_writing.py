@@ -1,7 +1,5 @@
 """A text that a Python playbook writes goes on at once where it stood, whenever the process dies."""
 
-from __future__ import annotations
-
 import random
 
 import anyio

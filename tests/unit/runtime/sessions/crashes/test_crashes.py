@@ -1,7 +1,5 @@
 """The process dies at every point at which something leaves it; nothing is lost and nothing is said twice."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 from typing import TypeVar

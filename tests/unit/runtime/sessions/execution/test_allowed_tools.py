@@ -1,7 +1,5 @@
 """Tools that may be called, that are asked for first, and that are forbidden."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path

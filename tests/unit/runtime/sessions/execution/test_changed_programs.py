@@ -1,7 +1,5 @@
 """A session that comes back to a changed program goes on where it can, and says why where it cannot."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

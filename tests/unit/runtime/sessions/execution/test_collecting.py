@@ -1,7 +1,5 @@
 """An agent that waits for another one is given with its answer, in order, what others said meanwhile."""
 
-from __future__ import annotations
-
 import anyio
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Where control goes inside of one statement: known only while it runs."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.program import Program

@@ -1,7 +1,5 @@
 """What a program says last, before it ends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from runtime.language.compiler import compile_program

@@ -1,7 +1,5 @@
 """Playbooks without steps: one question to a model, or work towards conditions; and values in descriptions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`Say` without a text: nobody hears anything, and no page is shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

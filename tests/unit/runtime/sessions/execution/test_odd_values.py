@@ -1,7 +1,5 @@
 """Values, names and statements that nobody should give: an error in words of the call that gives them."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.program import Program

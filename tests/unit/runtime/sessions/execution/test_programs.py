@@ -1,7 +1,5 @@
 """One node serves several programs; what models may cost is asked before they are called."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from runtime.core.address import Address

@@ -1,7 +1,5 @@
 """Tools of servers as playbooks: what programs see of them, and what a crash leaves."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """What a model is told belongs to the playbook that it executes: what the called ones went through goes with them."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.fakes.people.talk import Model, block, talking

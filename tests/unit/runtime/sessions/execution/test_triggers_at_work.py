@@ -1,7 +1,5 @@
 """What triggers start while something else is going on: it is left where it is, and goes on behind it."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """A playbook that speaks again and again without ever waiting for anybody ends with an error; finite talk does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.execution.frames.frame import MAX_UNWAITED

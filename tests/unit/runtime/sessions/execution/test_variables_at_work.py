@@ -1,7 +1,5 @@
 """Variables that are set in other ways than by name: their types and triggers count all the same."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

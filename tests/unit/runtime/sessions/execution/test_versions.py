@@ -1,7 +1,5 @@
 """A program that is replaced while conversations go on: work ends on its version, and what comes next has the new."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import anyio

@@ -1,7 +1,5 @@
 """A worker of the sandbox is killed while a statement runs: the turn goes on, and the model hears of its own faults."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

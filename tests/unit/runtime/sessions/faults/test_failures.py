@@ -1,7 +1,5 @@
 """What fails whenever it is tried is given up; failures that nobody catches come to the desk of reports."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

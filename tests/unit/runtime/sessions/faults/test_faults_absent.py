@@ -1,7 +1,5 @@
 """Faults that systems of agents and channels have had: none of them is here. Each test names one."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import pairwise
 from typing import Any

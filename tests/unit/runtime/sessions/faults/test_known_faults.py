@@ -1,7 +1,5 @@
 """Faults that the first implementation of the language has in executing replies: none of them is here."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.program import Program

@@ -1,7 +1,5 @@
 """The key of a session is missing: its people are told, nothing is lost or overwritten, and others go on."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 from runtime.core.address import Address

@@ -1,7 +1,5 @@
 """A commit that was applied, and whose answer was lost for good, has taken its events: nobody takes them again."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.errors import StorageUnavailable

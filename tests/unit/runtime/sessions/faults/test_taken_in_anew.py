@@ -1,7 +1,5 @@
 """A session that is replaced by one from a file while a node has it in memory: the node goes on with the new one."""
 
-from __future__ import annotations
-
 import json
 
 import anyio

@@ -1,7 +1,5 @@
 """The alarm sleeps until the first timer of the shards it watches, and looks at the calendar meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """What a restart continues comes back a few at a time, and holds nobody up who writes meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What stays in memory of sessions in which nothing goes on, in snapshots, and in the archive."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import random

@@ -1,7 +1,5 @@
 """A session that waits for a time leaves memory, and comes back when the time has come: once, whatever dies."""
 
-from __future__ import annotations
-
 import random
 from datetime import timedelta
 from unittest.mock import AsyncMock, patch

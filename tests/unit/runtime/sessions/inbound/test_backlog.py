@@ -1,7 +1,5 @@
 """What waits for a session keeps its order; a stop overtakes what people said."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from runtime.core.address import Address

@@ -1,7 +1,5 @@
 """People whom a program declares: who is who, and what is said to them and waited for from them by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Guests see that agents work and that something failed, and nothing of how the program is made."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.program import Program

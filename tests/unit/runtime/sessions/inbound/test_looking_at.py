@@ -1,7 +1,5 @@
 """What somebody has open in their client while writing is a fact with their message, and the model reads it."""
 
-from __future__ import annotations
-
 from tests.fakes.crashes.world import World
 from tests.fakes.models.providers import ScriptedProvider, chain_of
 from tests.fakes.people.talk import talking

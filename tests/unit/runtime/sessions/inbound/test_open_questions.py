@@ -1,7 +1,5 @@
 """Words in the thread below an agent's open question, or in reply to it, are its answer, once."""
 
-from __future__ import annotations
-
 import anyio
 from anyio import wait_all_tasks_blocked
 from msgspec.structs import replace

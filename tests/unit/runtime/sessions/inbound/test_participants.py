@@ -1,7 +1,5 @@
 """Agents that are played in another process, in their sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

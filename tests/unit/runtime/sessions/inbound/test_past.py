@@ -1,7 +1,5 @@
 """What was said in a place before comes with the first message of its session, once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

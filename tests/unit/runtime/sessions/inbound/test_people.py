@@ -1,7 +1,5 @@
 """What people do besides writing: they change, take back, quote and react; it reaches whom it concerns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

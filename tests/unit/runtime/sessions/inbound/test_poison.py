@@ -1,7 +1,5 @@
 """Events that no session can take, and sessions that somebody deleted while they were in memory."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

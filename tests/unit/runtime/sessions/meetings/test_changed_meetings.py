@@ -1,7 +1,5 @@
 """Meetings of which a program was changed while they went on: they go on without whom it has no part for any more."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

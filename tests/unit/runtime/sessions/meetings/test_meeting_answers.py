@@ -1,7 +1,5 @@
 """Invitations that are considered or declined, and questions in a meeting that people leave."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A meeting ends while its guests are speaking: each text ends where it began, whole and once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

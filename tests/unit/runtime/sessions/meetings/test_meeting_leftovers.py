@@ -1,7 +1,5 @@
 """What was said in a meeting and nobody has read when its playbook is done or has failed."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from runtime.language.program import Program, Trigger, TriggerKind

@@ -1,7 +1,5 @@
 """How meetings begin, go on and end for the agents in them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Meetings where it is easy to go wrong: interruptions, changed programs, long waits, several meetings, many agents."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """What agents hear of a meeting itself, and which of it wakes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

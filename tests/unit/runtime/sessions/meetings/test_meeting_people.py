@@ -1,7 +1,5 @@
 """People in meetings: asked in the chat, there by writing, told apart, and gone when they want to."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.program import AgentKind, AgentSpec

@@ -1,7 +1,5 @@
 """Waits for a meeting: they take what is said in it, and leave the rest to the waits that it is for."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fakes.people.talk import Model, talking

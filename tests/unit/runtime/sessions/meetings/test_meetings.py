@@ -1,7 +1,5 @@
 """Agents that meet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.structs import replace

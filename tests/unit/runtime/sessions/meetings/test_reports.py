@@ -1,7 +1,5 @@
 """What people see of meetings in which only agents are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

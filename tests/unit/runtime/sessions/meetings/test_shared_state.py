@@ -1,7 +1,5 @@
 """What the participants of a meeting share."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

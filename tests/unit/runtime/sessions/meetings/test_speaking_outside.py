@@ -1,7 +1,5 @@
 """Words for a meeting by somebody who is not in it, or after its end: one error, whoever speaks and by whatever."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fakes.people.talk import talking

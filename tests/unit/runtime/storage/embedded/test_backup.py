@@ -1,7 +1,5 @@
 """A backup has everything that was acknowledged, and comes back whole or not at all."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

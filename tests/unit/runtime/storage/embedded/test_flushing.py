@@ -1,7 +1,5 @@
 """What the server wrote is put onto the disk once a second, and only what has changed."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

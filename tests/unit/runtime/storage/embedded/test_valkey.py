@@ -1,7 +1,5 @@
 """The embedded server, with real processes."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

@@ -1,7 +1,5 @@
 """Sealing by itself: what is sealed opens at its place with its key, and nowhere else."""
 
-from __future__ import annotations
-
 import binascii
 
 import pytest

@@ -4,8 +4,6 @@ Each line has the facts of a session, each with its number, tape, kind, time and
 it. Between them they have every set of keys that sessions of the tests wrote then.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What the fold makes of exchanges, branches and forks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from runtime.core.ids import AgentId

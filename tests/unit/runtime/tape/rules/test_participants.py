@@ -1,7 +1,5 @@
 """Facts about acknowledgements and about agents that are played in another process."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from runtime.core.ids import AgentId

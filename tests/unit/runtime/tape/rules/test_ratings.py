@@ -1,7 +1,5 @@
 """What the fold makes of ratings: the step and the model that they are of, and the one that stands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Calls of agents that answer well, badly, and not at all."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever a foreign agent answers costs that call alone; a card of any form opens a connection, or says why not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading a model's reply in pieces."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

@@ -1,7 +1,5 @@
 """No word that carries meaning is lost between a step and its instructions."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.language.lowering.checks.lost_words import lost_clauses, lost_words

@@ -1,7 +1,5 @@
 """Programs for the crash rig that use built-in calls: files of the program, lines of the log, reminders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec.structs import replace

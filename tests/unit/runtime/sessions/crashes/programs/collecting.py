@@ -1,7 +1,5 @@
 """A program for the crash rig in which an agent waits for one of several that speak to it."""
 
-from __future__ import annotations
-
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

@@ -1,7 +1,5 @@
 """Programs for the crash rig in which several agents, or several kinds of playbooks, work together."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from runtime.language.program import PlaybookSpec

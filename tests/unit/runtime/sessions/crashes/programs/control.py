@@ -1,8 +1,6 @@
 """Programs for the crash rig about who decides what comes next: triggers that a model judges, messages that begin
 playbooks, work call by call, and statements that fail while they run."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from runtime.language.program import Param

@@ -1,7 +1,5 @@
 """Cases for the crash rig in which something is undone, or goes on in a second place."""
 
-from __future__ import annotations
-
 from tests.fakes.crashes.rig import thread_in_shard
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, llm, program, python

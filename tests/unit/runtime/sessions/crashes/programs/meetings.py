@@ -1,7 +1,5 @@
 """Programs for the crash rig whose meetings take every turn that a meeting can take."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from runtime.language.program import AgentKind, AgentSpec, Program

@@ -1,7 +1,5 @@
 """Programs for the crash rig that use the modes, artifacts, values in descriptions, and triggers around calls."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from runtime.language.program import Param, PlaybookSpec

@@ -1,7 +1,5 @@
 """Programs for the crash rig with agents that are played in another process."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

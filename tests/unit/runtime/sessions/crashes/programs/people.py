@@ -1,7 +1,5 @@
 """Programs for the crash rig with people who are told apart: bound, told, waited for and asked by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from runtime.language.program import AgentKind, AgentSpec

@@ -1,7 +1,5 @@
 """Cases for the crash rig in which a meeting is held in a place of its own."""
 
-from __future__ import annotations
-
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, program, python
 

@@ -1,7 +1,5 @@
 """Programs for the crash rig whose agents and people share the state of a meeting, and order things of it."""
 
-from __future__ import annotations
-
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.programs.company import meeting
 from tests.unit.runtime.sessions.programs import agent, llm, program, python

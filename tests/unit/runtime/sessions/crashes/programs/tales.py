@@ -1,7 +1,5 @@
 """The first programs of the crash rig: whole small stories."""
 
-from __future__ import annotations
-
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

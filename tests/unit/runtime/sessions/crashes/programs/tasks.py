@@ -1,7 +1,5 @@
 """Programs whose agents order tasks, for the crash rig."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from runtime.core.address import Address

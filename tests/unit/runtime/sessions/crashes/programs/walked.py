@@ -1,7 +1,5 @@
 """Programs for the crash rig whose steps the runtime walks: each kind of question, and exact steps between them."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from runtime.language.program import Param

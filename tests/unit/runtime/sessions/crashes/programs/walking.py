@@ -1,7 +1,5 @@
 """Programs for the crash rig that the runtime walks: each kind of step and of question, each small."""
 
-from __future__ import annotations
-
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 

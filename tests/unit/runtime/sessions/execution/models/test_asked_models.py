@@ -1,7 +1,5 @@
 """Which of several models is asked, and what becomes of a message whose model fails."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 
 import anyio

@@ -1,7 +1,5 @@
 """What a long conversation is told of its own past: a summary and the latest turns. The facts stay."""
 
-from __future__ import annotations
-
 import random
 import re
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A message whose words were cut off is gone on with: the model is asked for the rest, and people read it once."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import cast
 

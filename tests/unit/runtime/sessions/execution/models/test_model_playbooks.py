@@ -1,7 +1,5 @@
 """Playbooks executed on a model, as the people of the conversation see them."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import anyio

@@ -1,7 +1,5 @@
 """Statements of a model: those of free steps of walked playbooks, and what one may come to."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.core.plain_text import MAX_ERROR_CHARS

@@ -1,7 +1,5 @@
 """What the Python of programs for the language's first implementation uses, and finds here as well."""
 
-from __future__ import annotations
-
 import pytest
 
 from runtime.sandbox.monty import MontySandbox

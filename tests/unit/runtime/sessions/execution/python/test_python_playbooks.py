@@ -1,7 +1,5 @@
 """Playbooks in Python: their results come one at a time, from the journal."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

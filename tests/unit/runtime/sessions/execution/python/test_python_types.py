@@ -1,7 +1,5 @@
 """Playbooks in Python are held to their annotations, and their exceptions are caught as the code says."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Meetings with people are held in places of their own, and what is said there goes to them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

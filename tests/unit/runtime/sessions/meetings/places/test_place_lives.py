@@ -1,7 +1,5 @@
 """Places of meetings and what may happen to them: other nodes, an archive, an end, files and marks."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a URL says."""
 
-from __future__ import annotations
-
 from importlib import metadata
 from pathlib import Path
 from typing import Any
