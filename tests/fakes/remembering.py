@@ -8,7 +8,7 @@ from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.stores.memories import MemoryStore
 from tests.fakes.observing.records import MemoryRecords
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 _CODE = """
 async def Main():
@@ -31,7 +31,7 @@ async def Main():
 
 def remembering(memory: object = True, name: str = "test") -> Program:
     """`remember TEXT`, `about WHOM: TEXT` and `recall QUESTION` do that, and say what came of it."""
-    made = program(agent("Main", python("Main", trigger="BGN When program starts"), code=_CODE))
+    made = program(agent("Main", MAIN, code=_CODE))
     return replace(made, name=name, metadata={"memory": memory})
 
 

@@ -3,8 +3,7 @@
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.calls import counted
 from tests.fakes.people.talk import Model, talking
-from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 HOST = """
 async def Main():

@@ -13,9 +13,7 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.calls import counted
 from tests.fakes.people.talk import Model, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 MOVE = "async def Move(square):\n    return square + 1\n"
 

@@ -96,6 +96,10 @@ def python(name: str, *params: str, trigger: str | None = None, **metadata: obje
     )
 
 
+MAIN = python("Main", trigger="BGN When program starts")
+"""The playbook in Python with which a program begins."""
+
+
 def agent(name: str, *playbooks: PlaybookSpec, code: str = "") -> AgentSpec:
     """An agent with the given playbooks."""
     fences = (PythonFence(code, SPAN),) if code else ()

@@ -20,7 +20,7 @@ from runtime.tape.tape import Fact, tape_owner
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 INTERVIEW = """
 ## Interview
@@ -127,8 +127,6 @@ async def test_what_was_said_in_a_playbook_that_has_ended_is_known_to_the_next_o
         assert "(Said before: user: “Tea, please” Host: “The tea costs 7.”)" in told
 
 
-MAIN = python("Main", trigger="BGN When program starts")
-
 FOR_EVER = 10**6
 
 
@@ -233,7 +231,7 @@ def test_agents_who_never_stop_talking_have_snapshots() -> None:
 ECHO = program(
     agent(
         "Main",
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         code="""
 async def Main():
     await Say("user", "Welcome!")

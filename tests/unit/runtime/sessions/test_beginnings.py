@@ -22,7 +22,7 @@ from runtime.stores.sessions import TIMER
 from tests.contract.storage_samples import T0
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 GONE = address_of(SessionId("0" * 32))
 """Where a task was whose session is deleted."""
@@ -82,7 +82,7 @@ def test_whatever_we_put_into_an_inbox_names_its_program_unless_its_kind_begins_
 def greeter(name: str) -> Program:
     """A program that says who it is."""
     code = f"async def Main():\n    await Say('user', 'I am {name}.')\n    await WaitForMessage('user')\n"
-    return program(agent(name, python("Main", trigger="BGN When program starts"), code=code))
+    return program(agent(name, MAIN, code=code))
 
 
 PROGRAMS = {"First": greeter("First"), "Second": greeter("Second")}

@@ -11,7 +11,7 @@ from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 LONG = """```python
 await Step("Main:01:QUE")
@@ -177,7 +177,7 @@ async def test_who_writes_to_an_agent_that_has_no_room_is_told_and_the_session_g
 async def Main():
     await Sleep(1_000_000)
 """
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=code)
+    main = agent("Main", MAIN, code=code)
     async with talking(program(main), Model()) as talk:
         for text in ("hi", "one", "two", "three", "four"):
             talk.post(text)

@@ -7,7 +7,7 @@ from runtime.core.address import Address
 from runtime.core.texts import english
 from tests.fakes.crashes.world import ADDRESS
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, seen_at
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 TOPIC = replace(ADDRESS, thread="t7")
 ALONE = Address("test", "alone with test:Ada")
@@ -22,7 +22,7 @@ async def Main():
             else:
                 await Say("user", "heard " + message["text"])
 """
-MADE = program(agent("Host", python("Main", trigger="BGN When program starts"), code=ECHO))
+MADE = program(agent("Host", MAIN, code=ECHO))
 
 
 @pytest.mark.parametrize(

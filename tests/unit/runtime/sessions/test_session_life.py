@@ -13,7 +13,7 @@ from runtime.stores.inbox import NOTICE
 from runtime.stores.sessions import Commit
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Reply, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 
 def echo() -> Program:
@@ -30,7 +30,7 @@ async def Echo():
             await EndProgram()
     return Again()
 """
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), python("Echo"), code=code))
+    return program(agent("Main", MAIN, python("Echo"), code=code))
 
 
 async def test_a_start_command_begins_with_an_empty_message() -> None:
@@ -82,7 +82,7 @@ async def test_stop_interrupts_the_model_and_the_next_message_begins_anew() -> N
 
 async def test_stop_with_nothing_running_says_so() -> None:
     code = "async def Main():\n    await Say('user', 'done')\n"
-    quick = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    quick = program(agent("Main", MAIN, code=code))
     async with talking(quick, Model(), after="go") as talk:
         assert await talk.say("", kind="stop") == ["Nothing is running."]
         assert await talk.say("hi") == ["Main has finished. /new starts a new conversation."]
@@ -167,7 +167,7 @@ async def test_a_message_that_comes_while_the_program_ends_is_answered_somehow(r
 
 
 async def test_a_failing_python_fence_is_told_with_its_place() -> None:
-    broken = program(agent("Main", python("Main", trigger="BGN When program starts"), code="x = 1 / 0\n"))
+    broken = program(agent("Main", MAIN, code="x = 1 / 0\n"))
     async with talking(broken, Model()) as talk:
         talk.post("go")
         await talk.until(lambda: bool(talk.named("session.failed")))
@@ -195,7 +195,7 @@ async def test_a_notice_to_somebody_among_others_is_for_them_alone(private: bool
 
 async def test_session_names_commands_as_people_write_them_on_its_platform() -> None:
     code = "async def Main():\n    await Say('user', 'done')\n"
-    quick = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    quick = program(agent("Main", MAIN, code=code))
     async with talking(quick, Model(), texts_on={ADDRESS.platform: english().marked("!")}, after="go") as talk:
         assert await talk.say("hi") == ["Main has finished. !new starts a new conversation."]
 
@@ -206,7 +206,7 @@ async def test_session_names_commands_as_people_write_them_on_its_platform() -> 
 )
 async def test_an_ordinary_act_after_the_end_is_no_dead_letter(kind: str, told: Sequence[str]) -> None:
     code = "async def Main():\n    await Say('user', 'bye')\n    await EndProgram()\n"
-    brief = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    brief = program(agent("Main", MAIN, code=code))
     async with talking(brief, Model(), after="go") as talk:
         before = len(talk.chat)
         talk.post("x", kind=kind, message_id="m1")

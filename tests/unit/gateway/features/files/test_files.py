@@ -12,7 +12,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 READER = program(agent("Reader", llm("Main", "01:QUE Do what is said; YLD for user", begins=True)))
 CSV = Attachment("sales.csv", "text/csv", "test:1", 11)
@@ -107,7 +107,7 @@ async def Main():
     await Say("user", await ReadFile("report.txt"))
     await Say("user", "Anything else?")
 """
-    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    main = program(agent("Main", MAIN, code=code))
     report = Attachment("report.txt", "text/plain", "test:1", 9)
     async with talking(main, Model(), files=FilesAtHand(test_1=b"%PDF-1.7 "), after="hi") as talk:
         unread = "[report.txt cannot be read: it contains no text. ReadFile reads text files only]"
@@ -123,7 +123,7 @@ async def Main():
     await WaitForMessage("user")
     await Say("user", text + "!")
 """
-    source = program(agent("Reader", python("Main", trigger="BGN When program starts"), code=code))
+    source = program(agent("Reader", MAIN, code=code))
     world, files = World(()), FilesAtHand(test_1=b"a,b")
     async with talking(source, Model(), world=world, files=files) as talk:
         assert await talk.say("look", files=[CSV]) == ["a,b"]
@@ -161,7 +161,7 @@ class DeadlyFiles(FilesAtHand):
 async def test_a_file_is_sent_once_whenever_the_process_dies(mind: str, sandbox: MontySandbox) -> None:
     lines = ('await SendFile("result.csv", "a,b", "Here it is.")', 'await Say("user", "Done.")')
     code = "async def Main():\n    " + "\n    ".join([*lines, "await EndProgram()"])
-    in_python = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    in_python = program(agent("Main", MAIN, code=code))
     in_words = program(agent("Main", llm("Main", "01:QUE Send it", "02:YLD for exit", begins=True)))
     turns = (('await Step("Main:01:QUE")', *lines, 'await Step("Main:02:YLD")', 'await Yld("exit")'),)
 

@@ -10,7 +10,7 @@ from tests.fakes.files_and_voices import Kept
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.unit.gateway.features.files.test_received_files import PHOTO, PLAN, seen, words
-from tests.unit.runtime.sessions.programs import agent, compiled, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, compiled, program
 
 IN_PYTHON = """
 # Clerk
@@ -41,7 +41,7 @@ def Head(photo: bytes) -> str:
 def in_python(*lines: str) -> Program:
     """A program whose Main does this and then ends."""
     code = "\n    ".join(["async def Main():", *lines, "await EndProgram()"])
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    return program(agent("Main", MAIN, code=code))
 
 
 async def steps(*lines: str) -> Program:

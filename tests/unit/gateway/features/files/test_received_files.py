@@ -14,7 +14,7 @@ from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 CLERK = program(
     agent("Clerk", llm("Main", "01:QUE Say(user, Say what you see); YLD for user", "02:JMP 01", begins=True))
@@ -169,7 +169,7 @@ async def Main():
     await Say("user", f"Got {said.count('file:')}")
     await EndProgram()
 """
-    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    main = program(agent("Main", MAIN, code=code))
 
     async def run(*, crashes: tuple[int, ...], seed: int) -> World:
         world = World(["go", "photo"], crashes=crashes, seed=seed)

@@ -22,7 +22,7 @@ from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.fakes.remembering import memories_of, remembering
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, walked
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, walked
 
 ELSEWHERE = Address("fake", "another private chat")
 GROUP = Address("fake", "group")
@@ -202,7 +202,7 @@ async def Main():
         await Sleep(5)
         await Say("user", await Remember("likes jazz") + " / " + "; ".join(await Recall("tea jazz")))
 """
-    made = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    made = program(agent("Main", MAIN, code=code))
     store, world = MemoryMemories(), World(())
     there = MemoryScope("place", "test", GROUP.key)
     for number, owner in enumerate(("test:Ada", "test:Bob")):

@@ -20,7 +20,7 @@ from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.fakes.remembering import memories_of
-from tests.unit.runtime.sessions.programs import agent, program, python, walked
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python, walked
 
 HERE, HALL = Address("fake", "here"), Address("fake", "hall")
 ORDERING = """
@@ -53,7 +53,7 @@ def ordering() -> Program:
     names = ("Recall_it", "Keep", "Answer_it")
     answer = walked("Answer", "01:QUE Say(user, Suggest a dish to the user)")
     cook = agent("Cook", *(python(name, "question", public=True) for name in names), answer, code=COOK)
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=ORDERING)
+    main = agent("Main", MAIN, code=ORDERING)
     return replace(program(main, cook), metadata={"memory": True})
 
 

@@ -22,7 +22,7 @@ from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.models.meanings import Embedding
 from tests.fakes.people.talk import Reply, Talk, _Pieces, talking
 from tests.fakes.remembering import memories_of
-from tests.unit.runtime.sessions.programs import agent, program, python, walked
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python, walked
 
 PEOPLE = ("Ada", "Bob", "Carol")
 PROGRAMS = ("cook", "coach")
@@ -111,7 +111,7 @@ DEEDS = st.builds(
 def made(name: str, memory: object) -> Program:
     """A program that remembers and recalls all that is said, and has the model answer it."""
     answer = walked("Answer", "01:QUE Say(user, Answer the user)")
-    main = agent("Main", python("Main", trigger="BGN When program starts"), answer, code=CODE)
+    main = agent("Main", MAIN, answer, code=CODE)
     return replace(program(main), name=name, metadata={"memory": memory})
 
 
@@ -188,7 +188,7 @@ def ordering(name: str, memory: object) -> Program:
         walked("Answer", "01:QUE Say(user, Answer the user)"),
         code=WORK,
     )
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=ORDERING)
+    main = agent("Main", MAIN, code=ORDERING)
     return replace(program(main, worker), name=name, metadata={"memory": memory})
 
 

@@ -19,7 +19,7 @@ from runtime.tape.view import event_of, source_of
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, block, talking
 from tests.fakes.published import events_of
-from tests.unit.runtime.sessions.programs import agent, compiled, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, compiled, program, python
 
 ORDERS = ClientScopes(events_write=("orders.>",), triggers=("store",))
 STORE = """
@@ -29,7 +29,7 @@ async def Restock(item, event):
 
 
 def shop(code: str) -> Program:
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
+    main = agent("Main", MAIN, code=f"async def Main():\n{code}")
     return replace(program(main), name="shop")
 
 

@@ -32,7 +32,7 @@ from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.reports import MemoryReports
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.sleepers import Sleepers
-from tests.unit.runtime.sessions.programs import SPAN, agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, program, python
 
 OWNER = Address("test", "owner")
 SECRET = "sk-very-secret-key"
@@ -57,8 +57,7 @@ async def Do(text):
         raise ValueError("no such cake, {SECRET}")
     await Say("user", "done: " + text)
 """
-    main = python("Main", trigger="BGN When program starts")
-    return program(agent("Worker", main, python("Listen"), python("Do", "text"), code=code))
+    return program(agent("Worker", MAIN, python("Listen"), python("Do", "text"), code=code))
 
 
 class Office:

@@ -6,7 +6,7 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.sleepers import Sleepers
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 
 def planner() -> Program:
@@ -31,8 +31,7 @@ async def Do(text):
     except Exception as error:
         await Say("user", f"refused: {error}")
 """
-    main = python("Main", trigger="BGN When program starts")
-    return program(agent("Planner", main, python("Listen"), python("Do", "text"), code=code))
+    return program(agent("Planner", MAIN, python("Listen"), python("Do", "text"), code=code))
 
 
 async def test_a_program_has_its_text_said_and_people_see_it_listed(sandbox: MontySandbox) -> None:

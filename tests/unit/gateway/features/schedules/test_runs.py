@@ -17,7 +17,7 @@ from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.sleepers import Sleepers
 from tests.unit.gateway.features.schedules.test_schedules import Desk as Conversation
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 KEY = f"{ADDRESS.key} schedule.1"
 
@@ -41,8 +41,7 @@ async def Do(text):
         await Sleep(3000)
     await Say("user", "done: " + text)
 """
-    main = python("Main", trigger="BGN When program starts")
-    return program(agent("Worker", main, python("Listen"), python("Do", "text"), code=code))
+    return program(agent("Worker", MAIN, python("Listen"), python("Do", "text"), code=code))
 
 
 async def of(sleepers: Sleepers, key: str = KEY) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.memory.schedules import MemorySchedules
 from tests.fakes.sleepers import Sleepers
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 DAY_S = 86_400.0
 SHARD = shard_of(ADDRESS.key)
@@ -45,8 +45,7 @@ async def Clock():
     await Say("user", "it is " + str(await Now()))
 """
     timed = (python("Clock", trigger=trigger),) if trigger else ()
-    main = python("Main", trigger="BGN When program starts")
-    return program(agent("Echo", main, python("Listen"), *timed, code=code))
+    return program(agent("Echo", MAIN, python("Listen"), *timed, code=code))
 
 
 async def as_it_is(message: InboxEvent) -> InboxEvent:

@@ -10,7 +10,7 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.stores.orders import TaskLimits
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 TEAM = Address("test", "team")
 PLACES = {"team": TEAM}
@@ -30,7 +30,7 @@ async def Rest():
 def running(code: str) -> Program:
     can = [python("Fetch", "what", public=True), python("Break", public=True), python("Rest", public=True)]
     hears = '\n    for message in await WaitForMessage("*"):\n        await Say("user", "heard " + message["text"])'
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():{code}{hears}")
+    main = agent("Main", MAIN, code=f"async def Main():{code}{hears}")
     return program(main, agent("Runner", *can, code=RUNNER))
 
 

@@ -18,7 +18,7 @@ from runtime.tape.state.tasks import TaskQuestion, TaskState
 from runtime.tape.tape import tape_owner
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 GUIDE = """
 async def Choose():
@@ -48,7 +48,7 @@ ASKED = "Task 1 (Guide.{name}) asks: Which way?\nReply to this message."
 def guided(code: str) -> Program:
     """A program whose `Main` may order what a guide can do, and has an agent beside it."""
     can = [python(name, public=True) for name in ("Choose", "Choices", "For", "Late", "Ahead", "Further", "Hers")]
-    listening = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
+    listening = agent("Main", MAIN, code=f"async def Main():\n{code}")
     return program(listening, agent("Guide", *can, code=GUIDE))
 
 

@@ -19,7 +19,7 @@ from runtime.tape.tape import Fact, TapeReader
 from tests.fakes.crashes.patient_world import FAR_S, patient_world
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 _LIMITS = TaskLimits(within_s=2 * FAR_S)
 
@@ -44,7 +44,7 @@ HEARS = """
 
 def running(code: str) -> Program:
     can = [python("Fetch", "what", public=True), python("Idle", public=True), python("Break", public=True)]
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():{code}{HEARS}")
+    main = agent("Main", MAIN, code=f"async def Main():{code}{HEARS}")
     return program(main, agent("Runner", *can, code=RUNNER))
 
 

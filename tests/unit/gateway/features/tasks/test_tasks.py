@@ -17,7 +17,7 @@ from runtime.tape.state.tasks import OrderState, TaskState
 from runtime.tape.tape import tape_owner
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 RESEARCHER = """
 async def Study(topic):
@@ -50,7 +50,7 @@ def ordering(code: str) -> Program:
     public = [python(name, public=True) for name in ("Fail", "Wait", "Speak", "Stop")]
     studies = python("Study", "topic", public=True), python("Deeper", "n", public=True)
     researcher = agent("Researcher", *studies, *public, python("Hidden"), code=RESEARCHER)
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
+    main = agent("Main", MAIN, code=f"async def Main():\n{code}")
     return program(main, researcher)
 
 
@@ -310,7 +310,7 @@ async def Ahead():
 async def test_a_task_asks_where_its_orderer_is_and_gets_the_answer(playbook: str, number: int) -> None:
     code = f'async def Main():\n    await Say("user", "went " + await Result(await Spawn("Guide", "{playbook}")))\n'
     guide = agent("Guide", python("Choose", public=True), python("Ahead", public=True), code=ASKING)
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=code)
+    main = agent("Main", MAIN, code=code)
     async with talking(program(main, guide), Model()) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(talk.world.offered))

@@ -20,7 +20,7 @@ from runtime.tape.tape import tape_owner
 from runtime.tape.view import TASK_MESSAGE, event_of
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, compiled, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, compiled, llm, program, python
 
 RESEARCHER = """
 async def Listen():
@@ -72,7 +72,7 @@ def ordering(code: str) -> Program:
         python(name, public=True) for name in ("Listen", "Report", "Echo", "Rest", "Further", "Asks", "Late", "Chatter")
     ]
     can.append(python("Pass", "name", public=True))
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
+    main = agent("Main", MAIN, code=f"async def Main():\n{code}")
     return program(main, agent("Researcher", *can, code=RESEARCHER))
 
 

@@ -14,7 +14,7 @@ from tests.fakes.servers.listening import ScriptedSpeaker
 from tests.unit.gateway.features.files.test_files import DeadlyFiles, FilesAtHand
 from tests.unit.gateway.features.files.test_received_files import CLERK
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 ADA = "test:Ada"
 
@@ -121,7 +121,7 @@ async def Main():
     await Say("user", f"Goodbye, {said}.")
     await EndProgram()
 """
-    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    main = program(agent("Main", MAIN, code=code))
 
     async def run(*, crashes: tuple[int, ...], seed: int) -> World:
         world = World(["go", "well"], crashes=crashes, seed=seed)

@@ -18,7 +18,7 @@ from tests.fakes.servers.listening import ScriptedListener
 from tests.unit.gateway.features.files.test_received_files import CLERK, tape, words
 from tests.unit.gateway.features.tasks.test_task_questions import ASKED, ONE, asked, guided, shown
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 NOTE = Attachment("voice.ogg", "audio/ogg", "test:1", 2_000)
 OTHER = Attachment("other.ogg", "audio/ogg", "test:2", 2_000)
@@ -146,7 +146,7 @@ async def Main():
     got = await Ask("Which?", options=["Blue", "Red", "\u84dd\u8272"])
     await Say("user", "got " + got)
 """
-    asking = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    asking = program(agent("Main", MAIN, code=code))
     listener = ScriptedListener({"voice.ogg": said})
     async with talking(asking, Model(), intake=ScriptedIntake(), listener=listener, after="hi") as talk:
         shown = await talk.say("", files=[NOTE])
@@ -175,7 +175,7 @@ async def test_a_photo_whose_caption_is_an_answer_is_that_answer() -> None:
 async def Main():
     await Say("user", "got " + repr(await Ask("Which?", options=["Blue", "Red"])))
 """
-    asking = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    asking = program(agent("Main", MAIN, code=code))
     photo = Attachment("wall.jpg", "image/jpeg", "test:9", 2_000)
     async with talking(asking, Model(), intake=ScriptedIntake(pictures=["wall.jpg"]), after="hi") as talk:
         assert "got 'Blue'" in await talk.say("blue", files=[photo])
@@ -219,7 +219,7 @@ async def Main():
     await Say("user", f"Got: {said.splitlines()[0]}")
     await EndProgram()
 """
-    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    main = program(agent("Main", MAIN, code=code))
 
     async def run(*, crashes: tuple[int, ...], seed: int) -> World:
         world = World(["go", ""], crashes=crashes, seed=seed)

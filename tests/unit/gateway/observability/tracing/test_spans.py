@@ -24,7 +24,7 @@ from runtime.llm.client import Usage
 from tests.fakes.observing.span_tree import Replay, Seen, traces
 from tests.fakes.people.remote_stand import in_memory, standing
 from tests.fakes.people.talk import Model, Reply, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, triggers
 
 
 class Kept(SpanProcessor):
@@ -243,7 +243,7 @@ async def test_nothing_of_what_was_said_is_told_unless_it_is_wanted() -> None:
 async def test_calls_of_tools_on_servers_are_spans_below_their_callers(tmp_path: Path) -> None:
     weather = in_memory(tmp_path)
     code = 'async def Main():\n    await Weather.forecast(city="Oslo")\n    await Weather.nothing()'
-    shop = program(agent("Shop", python("Main", trigger="BGN When program starts"), code=code), weather)
+    shop = program(agent("Shop", MAIN, code=code), weather)
     async with standing() as stand, talking(shop, Model(), servers=stand.pool) as talk:
         await talk.say("go")
     assert traces(told(talk.events)) == [
@@ -258,7 +258,7 @@ test · invoke_workflow · failed: PlaybookError
 WAITER = program(
     agent(
         "Waiter",
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         python("Order"),
         code="""
 async def Main():

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from runtime.language.diagnostics import Span
 from runtime.language.program import Program
 from tests.fakes.people.talk import Model, Reply, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 LONG = "All about Oslo. " + "It rains. " * 100
 
@@ -199,8 +199,7 @@ async def Hide():
 
 async def told_to_the_user(code: str) -> list[str]:
     """What an author's code says that is begun with the program."""
-    begins = python("Main", trigger="BGN When program starts")
-    async with talking(program(agent("Main", begins, code=code)), Model()) as talk:
+    async with talking(program(agent("Main", MAIN, code=code)), Model()) as talk:
         return await talk.say("hi")
 
 

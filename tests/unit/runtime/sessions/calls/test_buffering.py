@@ -7,7 +7,7 @@ from runtime.language.program import Program
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 HOST = """
 async def Main():
@@ -36,7 +36,7 @@ class Hall:
     @property
     def program(self) -> Program:
         talks = python("Talk", meeting=True, required_attendees=["Poet"])
-        host = agent("Host", python("Main", trigger="BGN When program starts"), talks, code=HOST)
+        host = agent("Host", MAIN, talks, code=HOST)
         joins = llm("Join", "01:QUE Listen; YLD for meeting", "02:RET")
         return program(host, agent("Poet", replace(joins, metadata={"meeting": True})))
 

@@ -13,8 +13,8 @@ from tests.sampling import sample
 from tests.unit.gateway.features.files.test_files import FilesAtHand
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.test_crashes import run
-from tests.unit.runtime.sessions.inbound.test_declared_people import MAIN, human, with_people
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.inbound.test_declared_people import human, with_people
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 WORDS = """
 async def words(*parts):

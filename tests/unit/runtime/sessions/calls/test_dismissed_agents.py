@@ -13,7 +13,7 @@ from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 PLAYER = """
 async def Move(square):
@@ -31,7 +31,7 @@ async def Go(who):
 
 
 def playing(code: str) -> Program:
-    host = agent("Host", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
+    host = agent("Host", MAIN, code=f"async def Main():\n{code}")
     given = {"Move": ("square",), "Tell": ("text",), "Later": (), "Go": ("who",)}
     can = [python(name, *params, public=True) for name, params in given.items()]
     return program(host, agent("Player", *can, code=PLAYER))

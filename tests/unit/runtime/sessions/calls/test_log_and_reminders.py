@@ -15,9 +15,7 @@ from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 
 def talkative(code: str) -> Case:
@@ -116,7 +114,7 @@ async def Listen():
         await Say("user", message["type"] + ": " + message["text"])
     return Again()
 """
-    return program(agent("Keeper", python("Main", trigger="BGN When program starts"), python("Listen"), code=main))
+    return program(agent("Keeper", MAIN, python("Listen"), code=main))
 
 
 async def test_a_reminder_comes_as_a_message_to_the_agent_itself(sandbox: MontySandbox) -> None:

@@ -17,7 +17,7 @@ from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 
 def approval(arguments: str = '"Ship it?", ["Yes", "No"]', before: str = "pass") -> Program:
@@ -28,7 +28,7 @@ async def Main():
     await Say("user", f"answer: {{answer}}")
     await WaitForMessage("user")
 """
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    return program(agent("Main", MAIN, code=code))
 
 
 def choice(talk: Talk, index: int) -> str:
@@ -141,7 +141,7 @@ async def Main():
     one, two = await asyncio.gather(Ask("One?"), Ask("Two?"))
     await Say("user", f"{one} and {two}")
 """
-    both = program(agent("Main", python("Main", trigger="BGN When program starts"), code="import asyncio\n" + code))
+    both = program(agent("Main", MAIN, code="import asyncio\n" + code))
     async with talking(both, Model(), after="go") as talk:
         first, second = (page.choices[0].id for page in talk.world.offered)
         await talk.say("for two", choice=second)
@@ -286,7 +286,7 @@ async def Main():
     answer, messages = await asyncio.gather(Ask("Ship it?", ["Yes", "No"]), WaitForMessage("agent 1000"))
     await Say("user", f"{answer}, {messages[0]['text']}")
 """
-    both = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    both = program(agent("Main", MAIN, code=code))
     async with talking(both, Model(), after="go") as talk:
         assert await talk.say("Yes", kind="choice", choice=choice(talk, 0)) == []
         assert await talk.say("and so on") == ["Yes, and so on"]
@@ -322,7 +322,7 @@ async def Main():
 
 
 def together() -> Program:
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=TOGETHER))
+    return program(agent("Main", MAIN, code=TOGETHER))
 
 
 async def gathered(talk: Talk) -> None:
@@ -373,7 +373,7 @@ async def test_who_has_not_answered_when_the_time_is_over_is_missing() -> None:
 
 async def test_one_person_who_does_not_answer_in_time_gives_none() -> None:
     code = 'async def Main():\n    await Say("user", str(await Ask("Shall we?", ["Yes"], of="Ada", within_s=5)))'
-    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    main = program(agent("Main", MAIN, code=code))
     async with talking(main, Model()) as talk:
         talk.post("go")
         await talk.until(lambda: talk.chat == ["Shall we?", "None"])
@@ -388,7 +388,7 @@ async def Main():
         except PlaybookError as error:
             await Say("user", str(error))
 """
-    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    main = program(agent("Main", MAIN, code=code))
     async with talking(main, Model()) as talk:
         nobody = "Ask needs somebody to ask: of=[] names nobody"
         assert await talk.say("go") == [nobody, "Ask needs different people, not Ada, test:Ada"]
@@ -404,7 +404,7 @@ async def Main():
     await Say("user", f"{{answer}} {{heard}}")
     await WaitForMessage("user")
 """
-    talks = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    talks = program(agent("Main", MAIN, code=code))
     async with talking(talks, Model()) as talk:
         await talk.say("hello", name="Bob", private=False)
         await talk.say("go", private=False)
@@ -427,7 +427,7 @@ async def Main():
     await Say("user", f"{{answer}} {{heard}}")
     await WaitForMessage("user")
 """
-    main = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    main = program(agent("Main", MAIN, code=code))
     world, clock = World(()), FakeClock()
     world.clock = clock  # type: ignore[assignment]
     async with talking(main, Model(), world=world) as talk:

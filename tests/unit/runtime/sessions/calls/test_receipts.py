@@ -14,7 +14,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.player import Player, says
 from tests.fakes.people.talk import Model, block, talking
-from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python
 
 READS = """
 async def Listen():
@@ -34,7 +34,7 @@ def patient() -> World:
 
 
 def lead(code: str, *others: AgentSpec, **meeting: Any) -> Program:
-    playbooks = [python("Main", trigger="BGN When program starts")]
+    playbooks = [MAIN]
     if meeting:
         playbooks.append(python("Talk", meeting=True, **meeting))
     return program(agent("Lead", *playbooks, code=code), *others)

@@ -10,8 +10,8 @@ from runtime.language.program import Program
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
-from tests.unit.runtime.sessions.inbound.test_declared_people import MAIN, human
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.inbound.test_declared_people import human
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 TAX = """
 async def Main():

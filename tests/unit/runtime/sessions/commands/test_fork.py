@@ -13,7 +13,7 @@ from runtime.stores.inbox import FORK_WANTED
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.commands.test_undo import asker, counter, press, turn, undone, worker
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 LOST = english()("session.fork_lost")
 FIRST = "🌱 This continues another conversation, from after Ada said “{text}”. What is said here stays here."
@@ -221,7 +221,7 @@ async def Main():
             if message["text"] == "end":
                 await EndProgram()
 """
-    ender = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    ender = program(agent("Main", MAIN, code=code))
     async with talking(ender, Model(), after=("hi", "one")) as talk:
         place = await fork(talk)
         await talk.say("two", at=place)

@@ -10,9 +10,7 @@ from runtime.language.program import Program
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, there
-from tests.unit.runtime.sessions.programs import agent, program, python
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 HOST = """
 async def Main():

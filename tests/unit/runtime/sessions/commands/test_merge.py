@@ -15,7 +15,7 @@ from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 RESULT = "🌱 The conversation in the second place has ended. Its last words: “{text}”"
 
@@ -29,7 +29,7 @@ async def Main():
             if message["text"] == "end":
                 await EndProgram()
 """
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    return program(agent("Main", MAIN, code=code))
 
 
 async def ended(talk: Talk, *said: str) -> Address:

@@ -18,7 +18,7 @@ from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
 from tests.unit.runtime.sessions.commands.test_merge import ender
 from tests.unit.runtime.sessions.commands.test_undo import counter, turn, worker
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 ROOM = Address(SCRATCH, "c0ffee")
 HOST = AgentId("1000")
@@ -126,9 +126,7 @@ async def Main():
 async def Other():
     pass
 """
-    orders = program(
-        agent("Main", python("Main", trigger="BGN When program starts"), python("Other", public=True), code=code)
-    )
+    orders = program(agent("Main", MAIN, python("Other", public=True), code=code))
     async with talking(orders, Model(), after=("hi", "go")) as talk:
         assert seen_at(talk, ADDRESS)[-1] == "ordered"
         await copied(talk, rest_before(talk, "go"))
@@ -167,7 +165,7 @@ async def Main():
         return "booked"
 
     calls = {"Look": call_of("Look", look, only_reads=True), "Book": call_of("Book", book)}
-    desk = with_calls(program(agent("Main", python("Main", trigger="BGN When program starts"), code=code)), calls)
+    desk = with_calls(program(agent("Main", MAIN, code=code)), calls)
     async with talking(desk, Model(), calls=calls, after=("hi", "one")) as talk:
         assert (seen_at(talk, ADDRESS)[-1], made) == ("one: seen booked", ["look", "book"])
         await copied(talk, rest_before(talk, "one"))
@@ -189,4 +187,4 @@ async def Main():
             await Var("count", variables["count"] + 1)
             await Say("user", f"{variables['count']}: {message['text']}")
 """
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    return program(agent("Main", MAIN, code=code))

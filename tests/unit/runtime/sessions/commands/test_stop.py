@@ -12,7 +12,7 @@ from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.stores.sessions import Commit
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 STOPPED = "⏹ Stopped. The next message starts the program over."
 
@@ -102,7 +102,7 @@ async def Main():
     await WaitForMessage("Nobody")
 """
     both = program(
-        agent("Main", python("Main", trigger="BGN When program starts"), code=code),
+        agent("Main", MAIN, code=code),
         agent("Nobody", python("Idle"), code="async def Idle():\n    pass\n"),
     )
     async with talking(both, Model(), after="go") as talk:
@@ -128,7 +128,7 @@ async def Main():
         await Say("user", "you said " + message["text"])
     await WaitForMessage("user")
 """
-    talker = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    talker = program(agent("Main", MAIN, code=code))
     async with talking(talker, Model(), after="go") as talk:
         talk.post("one")
         for _ in range(rounds):

@@ -9,7 +9,7 @@ from runtime.language.program import Program
 from runtime.stores.sessions import SessionRecord
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 BEGINNING = "↩️ Undone. We are back to before Ada said “hi”, at the very beginning. Write to start again."
 
@@ -27,7 +27,7 @@ async def Main():
             total += 1
             await Say("user", f"{total}: " + message["text"])
 """
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    return program(agent("Main", MAIN, code=code))
 
 
 def asker() -> Program:
@@ -38,7 +38,7 @@ async def Main():
         await Say("user", f"answer: {answer}")
         await WaitForMessage("user")
 """
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    return program(agent("Main", MAIN, code=code))
 
 
 def worker() -> Program:
@@ -190,7 +190,7 @@ async def Main():
         for message in await WaitForMessage("user"):
             await Say("user", await Ask("Sure?", ["Yes"]))
 """
-    asks = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    asks = program(agent("Main", MAIN, code=code))
     async with talking(asks, Model(), after="hi") as talk:
         assert await talk.say("delete it") == ["Sure?"]
         assert await talk.say("", kind="undo") == [undone("delete it")]
@@ -223,7 +223,7 @@ async def Main():
             assert message["text"] != "boom"
             await Say("user", message["text"])
 """
-    frail = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    frail = program(agent("Main", MAIN, code=code))
     async with talking(frail, Model(), after="hi") as talk:
         assert await talk.say("a") == ["a"]
         [trouble] = await talk.say("boom")

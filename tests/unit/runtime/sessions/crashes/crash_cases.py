@@ -13,9 +13,7 @@ from tests.unit.runtime.sessions.crashes.programs.shared import SHARING
 from tests.unit.runtime.sessions.crashes.programs.tales import HELLO, MEETING, NESTED, PYTHON
 from tests.unit.runtime.sessions.crashes.programs.walked import WALKED
 from tests.unit.runtime.sessions.crashes.programs.walking import WALKING
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 RACE = Case(
     program(

@@ -10,7 +10,7 @@ from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 from tests.unit.runtime.sessions.crashes.test_crashes import check
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 SHOP = """
 async def Main():
@@ -22,7 +22,7 @@ async def Restock(item):
     return item
 """
 RESTOCK = python("Restock", "item", trigger="EVT When the event orders.taken arrives")
-MADE = program(agent("Main", python("Main", trigger="BGN When program starts"), RESTOCK, code=SHOP))
+MADE = program(agent("Main", MAIN, RESTOCK, code=SHOP))
 MAY = ClientScopes(events_write=("orders.*",), triggers=("test",))
 
 

@@ -8,7 +8,7 @@ from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS, Scripted, World, live
 from tests.sampling import sample
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 TOPIC = replace(ADDRESS, thread="t1")
 ECHO = """
@@ -17,7 +17,7 @@ async def Main():
         for message in await WaitForMessage("user"):
             await Say("user", "heard " + message["text"])
 """
-MADE = program(agent("Host", python("Main", trigger="BGN When program starts"), code=ECHO))
+MADE = program(agent("Host", MAIN, code=ECHO))
 
 
 async def test_what_a_closed_topic_refuses_is_said_once_in_its_group_when_the_process_dies_at_any_one_point(

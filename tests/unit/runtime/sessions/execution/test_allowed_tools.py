@@ -21,7 +21,7 @@ from tests.fakes.people.remote_stand import Stand, in_memory, standing
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.fakes.protocols.mcp_server import Ledger
 from tests.sampling import sample
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 ASKED = '🔧 I want to call Weather.buy(what="bread"). Is that allowed?'
 
@@ -53,7 +53,7 @@ async def stand() -> AsyncIterator[Stand]:
 
 
 def shop(weather: AgentSpec, call: str = 'Weather.buy(what="bread")') -> Program:
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=SHOPPING.format(call=call))
+    main = agent("Main", MAIN, code=SHOPPING.format(call=call))
     return program(main, weather)
 
 
@@ -149,7 +149,7 @@ async def test_a_task_asks_for_what_does_not_only_read(
     call = f"Weather.{tool}({'what=' + repr('bread') if asks else ''})"
     buyer = agent("Buyer", python("Buy", public=True), code=f"async def Buy():\n    return await {call}\n")
     ordering = 'async def Main():\n    await Say("user", await Result(await Spawn("Buyer", "Buy")))\n'
-    main = agent("Main", python("Main", trigger="BGN When program starts"), code=ordering)
+    main = agent("Main", MAIN, code=ordering)
     async with talking(program(main, buyer, weather), Model(), servers=stand.pool) as talk:
         talk.post("hi")
         if asks:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 
 @pytest.mark.parametrize("text", ['""', '"  \\n"', "pieces()", "pieces(' ', '')"])
@@ -22,7 +22,7 @@ async def Main():
     await Say("user", f"it gave {{value}}")
     await WaitForMessage("user")
 """
-    silent = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    silent = program(agent("Main", MAIN, code=code))
     async with talking(silent, Model()) as talk:
         assert await talk.say("go", private=False) == ["it gave None"]
         heard = [data["message"]["text"] for data in facts(talk, "in")]
@@ -45,7 +45,7 @@ async def Main():
     got = await Say("user", "", ack_within_s=60)
     await Say("user", f"{got}")
 """
-    asks = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    asks = program(agent("Main", MAIN, code=code))
     async with talking(asks, Model()) as talk:
         assert await talk.say("go") == ["{'acknowledged': [], 'missing': []}"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from runtime.language.program import Program
 from tests.fakes.people.talk import Model, Reply, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, walked
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, walked
 
 CODE = """
 import asyncio, sys
@@ -30,8 +30,7 @@ async def Quit():
 
 def trying(line: str) -> Program:
     playbooks = (python("Other", "value"), python("Leave"), python("Quit"))
-    main = python("Main", trigger="BGN When program starts")
-    return program(agent("Main", main, *playbooks, code=CODE.format(line=line)))
+    return program(agent("Main", MAIN, *playbooks, code=CODE.format(line=line)))
 
 
 @pytest.mark.parametrize(

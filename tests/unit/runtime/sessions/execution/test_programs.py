@@ -6,7 +6,7 @@ from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.llm.client import Usage
 from tests.fakes.people.talk import Model, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 
 def named(name: str) -> Program:
@@ -17,7 +17,7 @@ async def Main():
         for message in await WaitForMessage("user"):
             await Say("user", "{name}: " + message["text"])
 """
-    return program(agent(name, python("Main", trigger="BGN When program starts"), code=code))
+    return program(agent(name, MAIN, code=code))
 
 
 BOTH = {"desk": named("Desk"), "cafe": named("Cafe")}

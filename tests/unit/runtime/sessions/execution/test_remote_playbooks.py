@@ -19,7 +19,7 @@ from tests.fakes.people.remote_stand import Stand, by_http, by_stdio, in_memory,
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.fakes.protocols.mcp_server import Ledger, build, over_http
 from tests.sampling import sample
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 pytestmark = pytest.mark.usefixtures("warm_servers")
 
@@ -53,7 +53,7 @@ def turn(*lines: str) -> Reply:
 
 def in_python(remote: AgentSpec, code: str) -> Program:
     """An agent in Python beside a remote one."""
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code), remote)
+    return program(agent("Main", MAIN, code=code), remote)
 
 
 async def said(code: str, remote: AgentSpec, stand: Stand) -> list[str]:
@@ -354,7 +354,7 @@ async def Main():
     async with talking(in_python(weather, code), Model(), servers=stand.pool) as talk:
         talk.post("go")
         await stand.heard("remote.progressed")
-    main = agent("Main", python("Main", trigger="BGN When program starts"), python("More"), code=code + MORE)
+    main = agent("Main", MAIN, python("More"), code=code + MORE)
     changed = program(main, weather, digest="2")
     async with talking(changed, Model(), world=talk.world, servers=stand.pool) as again:
         await again.until(lambda: bool(again.chat))

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from runtime.language.program import PlaybookSpec, Program
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, triggers
 
 CODE = """
 async def Main():
@@ -140,9 +140,8 @@ def held() -> tuple[World, HeldClock]:
 
 
 async def test_a_time_comes_while_a_playbook_waits_which_goes_on_waiting() -> None:
-    main = python("Main", trigger="BGN When program starts")
     world, clock = held()
-    async with talking(program(agent("Main", main, *TICKING, code=CODE)), Model(), world=world) as talk:
+    async with talking(program(agent("Main", MAIN, *TICKING, code=CODE)), Model(), world=world) as talk:
         await seen(talk, "hi", "waiting")
         for ticks in range(1, 4):
             clock.let_pass(60)
@@ -203,7 +202,7 @@ async def test_a_message_begins_the_playbook_that_waits_for_such_without_a_model
     main = agent(
         "Main",
         llm("Other", "01:RET"),
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         when("Reply", "EVT When a message arrives from the user", "text"),
         when("Echo", "EVT Whenever a message from Helper comes", "text"),
         code=LISTENING,

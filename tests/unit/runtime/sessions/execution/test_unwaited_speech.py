@@ -10,7 +10,7 @@ from tests.fakes.people.talk import Model, talking
 from tests.unit.gateway.features.files.test_files import FilesAtHand
 from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, still
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 SPOKEN = f"has spoken {MAX_UNWAITED} times without waiting for anybody"
 
@@ -18,8 +18,7 @@ SPOKEN = f"has spoken {MAX_UNWAITED} times without waiting for anybody"
 def alone(body: str, *more: AgentSpec) -> Program:
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     helper = 'async def Tick():\n    await Say("user", "tick")\nasync def Rest():\n    await Sleep(1)\n'
-    main = python("Main", trigger="BGN When program starts")
-    playbooks = main, python("Tick"), python("Rest")
+    playbooks = MAIN, python("Tick"), python("Rest")
     return program(agent("Lead", *playbooks, code=f"async def Main():\n{lines}\n{helper}"), *more)
 
 

@@ -30,7 +30,7 @@ from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 GIVEN_UP = "I could not process what you just sent"
 
@@ -117,7 +117,7 @@ async def Main():
     while True:
         await Say("user", f"you chose {await Ask('Which way?', ['Left', 'Right'])}")
 """
-    guide = agent("Guide", python("Main", trigger="BGN When program starts"), code=code)
+    guide = agent("Guide", MAIN, code=code)
     baker = agent("Baker", python("Open", public=True), llm("Bake", "01:QUE Bake"), code="async def Open(): pass")
     model = FailingModel(NoModelSet("set PARLEY_MODEL"))
     async with talking(program(guide, baker), model, after="go") as talk:
@@ -131,7 +131,7 @@ async def Main():
 
 
 async def test_a_session_that_fails_again_and_again_is_given_up_and_says_so() -> None:
-    broken = program(agent("Main", python("Main", trigger="BGN When program starts"), code="x = 1 / 0\n"))
+    broken = program(agent("Main", MAIN, code="x = 1 / 0\n"))
     async with talking(broken, Model()) as talk:
         talk.post("go")
         await talk.until(lambda: any(GIVEN_UP in text for text in talk.chat))
@@ -154,7 +154,7 @@ class CountingDesk:
 
 
 async def test_a_message_that_is_put_aside_for_failing_again_and_again_is_reported() -> None:
-    broken = program(agent("Main", python("Main", trigger="BGN When program starts"), code="x = 1 / 0\n"))
+    broken = program(agent("Main", MAIN, code="x = 1 / 0\n"))
     desk = CountingDesk()
     async with talking(broken, Model(), features=[NodeReports(desk)]) as talk:
         talk.post("go")
@@ -176,9 +176,7 @@ async def Main():
 async def Weigh(grams):
     return 1 / grams
 """
-    made = program(
-        agent("Cook", python("Main", trigger="BGN When program starts"), python("Weigh", "grams"), code=code)
-    )
+    made = program(agent("Cook", MAIN, python("Weigh", "grams"), code=code))
     desk = CountingDesk()
     async with talking(made, Model(), features=[NodeReports(desk)], after="go") as talk:
         await talk.until(lambda: bool(talk.facts("reported")))
@@ -224,7 +222,7 @@ class Desk:
 def bakery(main: str) -> Program:
     baker = agent("Baker", *(python(name, public=True) for name in ("Bake", "Heat", "Wait")), code=CODE)
     code = f"async def Main():\n{main}\n    await Say('user', 'done')\n"
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code), baker)
+    return program(agent("Main", MAIN, code=code), baker)
 
 
 async def orders(talk: Talk, playbook: str, arguments: dict[str, object], event: str = "") -> OrderOver:
@@ -316,9 +314,8 @@ async def test_a_playbook_that_cannot_begin_and_one_that_a_trigger_starts_are_re
     code = "async def Main():\n    await Say('user', 'done')\n\nasync def Dust():\n    raise OSError('no cloth')\n"
     dust = python("Dust", trigger="CND Before calling Main")
     greet = python("Greet", "name", trigger="BGN When program starts")
-    main = python("Main", trigger="BGN When program starts")
     desk = Desk()
-    made = program(agent("Main", main, dust, greet, code=code + "\nasync def Greet(name):\n    pass\n"))
+    made = program(agent("Main", MAIN, dust, greet, code=code + "\nasync def Greet(name):\n    pass\n"))
     async with talking(made, Model(), tasks=TaskLimits(), features=[NodeReports(desk)], world=World(())) as talk:
         await talk.say("hi")
         await talk.until(lambda: len(desk.taken) == 2)

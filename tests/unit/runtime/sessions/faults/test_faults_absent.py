@@ -20,9 +20,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.channels.messages import A, B, direct
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 
 def main(code: str) -> Any:

@@ -16,7 +16,7 @@ from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.people.talk import Model
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 CODE = """
 async def Main():
@@ -27,7 +27,7 @@ async def Main():
             said.append(message["text"])
             await Say("user", f"noted {len(said)}" if message["text"] != "what?" else " ".join(said))
 """
-REMEMBERS = program(agent("Main", python("Main", trigger="BGN When program starts"), code=CODE))
+REMEMBERS = program(agent("Main", MAIN, code=CODE))
 
 
 class Node:

@@ -16,7 +16,7 @@ from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.timers import MemoryTimers
 from tests.fakes.people.talk import Model, talking
 from tests.fakes.sleepers import SHARD, Sleepers
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 HOUR_S = 3600.0
 
@@ -24,7 +24,7 @@ HOUR_S = 3600.0
 def sleeper(code: str) -> Program:
     """An agent that begins with `code`."""
     body = "".join(f"    {line}\n" for line in code.strip().splitlines())
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{body}"))
+    return program(agent("Main", MAIN, code=f"async def Main():\n{body}"))
 
 
 NAP = sleeper("""

@@ -7,9 +7,7 @@ import pytest
 
 from runtime.language.program import AgentKind, AgentSpec, Program
 from tests.fakes.people.talk import Model, Talk, block, talking
-from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program
 
 
 def human(klass: str, /, **metadata: Any) -> AgentSpec:

@@ -6,7 +6,7 @@ from runtime.language.program import Program
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, talking
-from tests.unit.runtime.sessions.programs import agent, program, python, walked
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python, walked
 
 CODE = """
 async def LookUpTaxCodes():
@@ -68,9 +68,8 @@ async def Talk():
     ],
 )
 async def test_a_guest_reads_of_a_failed_meeting_without_the_error(guest: bool, told: str) -> None:
-    main = python("Main", trigger="BGN When program starts")
     talk_ = python("Talk", meeting=True, required_attendees=[], topic="Transport", show="summaries")
-    async with talking(program(agent("Host", main, talk_, code=MEETING)), Model()) as talk:
+    async with talking(program(agent("Host", MAIN, talk_, code=MEETING)), Model()) as talk:
         await talk.say("hi", by_guest=guest)
         seen = await talk.say("go", by_guest=guest)
         assert told in seen
@@ -85,9 +84,8 @@ async def Main():
 
 
 async def test_a_guest_stays_one_in_a_copy_of_the_conversation_and_in_a_task() -> None:
-    main = python("Main", trigger="BGN When program starts")
     clerk = agent("Clerk", python("Look", public=True), code="async def Look():\n    return 1\n")
-    made = program(agent("Tax", main, code=ORDERS), clerk)
+    made = program(agent("Tax", MAIN, code=ORDERS), clerk)
     async with talking(made, Model(), tasks=TaskLimits()) as talk:
         await talk.say("hi", by_guest=True)
         await talk.say("go", by_guest=True)

@@ -12,7 +12,7 @@ from runtime.stores.sessions import HeldPlace
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
 CLOSED = english()("session.question_thread_closed")
 ONE = """
@@ -41,8 +41,7 @@ class SlowPlaces(MemoryPlaceStore):
 
 
 def asking(code: str = ONE.format(more="")) -> Program:
-    main = python("Main", trigger="BGN When program starts")
-    return program(agent("Main", main, code=f"async def Main():\n{code}"))
+    return program(agent("Main", MAIN, code=f"async def Main():\n{code}"))
 
 
 async def asked(talk: Talk, text: str = "Which way?") -> str:

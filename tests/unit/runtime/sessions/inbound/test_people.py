@@ -8,7 +8,7 @@ import pytest
 from runtime.core.quote import Quote
 from runtime.language.program import Program
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 ASK = block('await Step("Main:01:QUE")', 'await Say("user", "Where to?")', 'await Yld("user")')
 ON = block('await Say("user", "I see.")', 'await Yld("user")')
@@ -96,7 +96,7 @@ async def Main():
         for message in await WaitForMessage("user"):
             await Say("user", message["text"] + str([m["type"] for m in message.get("asides", [])]))
 """
-    echo = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    echo = program(agent("Main", MAIN, code=code))
     async with talking(echo, Model(), after="go") as talk:
         assert await talk.say("one", message_id="x") == ["one[]"]
         assert await talk.say("", kind="deletion", message_id="x") == []
@@ -129,12 +129,7 @@ async def Main():
         for message in await WaitForMessage("user"):
             await Say("user", "{name}: " + message["text"])
 """
-    both = program(
-        *(
-            agent(n, python("Main", trigger="BGN When program starts"), code=code.replace("{name}", n))
-            for n in ("One", "Two")
-        )
-    )
+    both = program(*(agent(n, MAIN, code=code.replace("{name}", n)) for n in ("One", "Two")))
     async with talking(both, Model(), after="go") as talk:
         for name in ("One", "Two", "One"):
             quote = Quote(said_by(talk, f"I am {name}"), name, "")
@@ -187,7 +182,7 @@ async def Asking():
     main = program(
         agent(
             "Main",
-            python("Main", trigger="BGN When program starts"),
+            MAIN,
             python("LookUpTaxCodes"),
             python("Asking"),
             code=code,
@@ -211,7 +206,7 @@ async def Asking():
     await Say("user", "And?")
     await WaitForMessage("user")
 """
-    main = program(agent("Main", python("Main", trigger="BGN When program starts"), python("Asking"), code=code))
+    main = program(agent("Main", MAIN, python("Asking"), code=code))
     async with talking(main, Model(), after="go") as talk:
         asked = said_by(talk, "And?")
     before = len(talk.world.works)

@@ -11,12 +11,12 @@ from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Lease
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 ECHO = program(
     agent(
         "Main",
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         python("Listen"),
         code=(
             "async def Main():\n    await Say('user', 'Hello.')\n    await Listen()\n\n\n"
@@ -28,7 +28,7 @@ ECHO = program(
 ORDERING = program(
     agent(
         "Main",
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         code=(
             "async def Main():\n    try:\n        await Result(await Spawn('Runner', 'Run'))\n"
             "    except Exception as error:\n        await Say('user', str(error))\n"

@@ -9,7 +9,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 HOST = """
 async def Main():
@@ -46,8 +46,7 @@ def guest(name: str, code: str = GUEST, *, playbook: str = "Join") -> AgentSpec:
 
 def meeting(*guests: AgentSpec, talk: str = "Talk") -> Program:
     talks = python(talk, meeting=True, required_attendees=["First", "Second"])
-    main = python("Main", trigger="BGN When program starts")
-    return program(agent("Host", main, talks, code=HOST), *guests)
+    return program(agent("Host", MAIN, talks, code=HOST), *guests)
 
 
 async def met() -> World:

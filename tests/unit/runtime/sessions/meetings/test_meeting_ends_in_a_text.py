@@ -11,7 +11,7 @@ from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import HOST, PLACE, Stage, opened, seen_at
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, post, still
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 GUEST = """
 # Guest
@@ -28,9 +28,8 @@ OPINION = "I would paint it red, " + "with a white line, " * 10 + "and that is a
 
 
 async def house() -> Program:
-    main = python("Main", trigger="BGN When program starts")
     about: dict[str, Any] = {"required_attendees": ["user", "Guest"], "topic": "The boat"}
-    host = agent("Host", main, python("Council", meeting=True, **about), code=HOST)
+    host = agent("Host", MAIN, python("Council", meeting=True, **about), code=HOST)
     return program(host, *(await compiled(GUEST)).agents)
 
 
@@ -86,9 +85,8 @@ meeting: true
   - Say "I hear you."
 - Return
 """
-    main = python("Main", trigger="BGN When program starts")
     about: dict[str, Any] = {"required_attendees": ["user", "Guest"], "topic": "The boat"}
-    host = agent("Host", main, python("Council", meeting=True, **about), code=HOST)
+    host = agent("Host", MAIN, python("Council", meeting=True, **about), code=HOST)
     stage, model = Stage(), Model()
     around: dict[str, Any] = {"meetings": MeetingHabits(threads=True), "places": stage.places}
     council = program(host, *(await compiled(patient)).agents)

@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from runtime.language.program import Program, Trigger, TriggerKind
 from tests.fakes.people.talk import Model, block, talking
-from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN, facts, guest, hosted, post, still
-from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, post, still
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python
 
 TALKS = """
 async def Join():

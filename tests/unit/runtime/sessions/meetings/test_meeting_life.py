@@ -10,7 +10,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 LISTENS = """
 async def Join():
@@ -40,8 +40,6 @@ async def Join(topic, attendees):
 """
 
 TOLD = python("Join", "topic", "attendees", meeting=True), python("Wait", trigger="BGN When")
-
-MAIN = python("Main", trigger="BGN When program starts")
 
 
 def guest(name: str, code: str = LISTENS, *more: PlaybookSpec) -> AgentSpec:

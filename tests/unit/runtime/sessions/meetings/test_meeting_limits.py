@@ -15,8 +15,8 @@ from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.fakes.sleepers import SHARD, Sleepers
-from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN, facts, guest, hosted, notices, post, still
-from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices, post, still
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python, triggers
 
 
 async def test_of_several_meeting_playbooks_the_trigger_decides_and_what_fits_none_is_refused() -> None:

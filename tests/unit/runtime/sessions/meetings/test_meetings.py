@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.client import CompletionRequest
 from tests.fakes.people.talk import Model, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, triggers
 
 HOST = """
 async def Main():
@@ -70,7 +70,7 @@ def _executes(asked: str, playbook: str) -> bool:
 def meeting(*guests: AgentSpec, **attendees: Any) -> Program:
     host = agent(
         "Host",
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         python("Talk", meeting=True, **attendees),
         code=HOST,
     )

@@ -9,7 +9,7 @@ from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits, Show
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 HOST = """
 async def Main():
@@ -42,8 +42,7 @@ SAID = ["Guest, what do you suggest?", "a boat"]
 
 def pair(returns: str = '"a red boat"', **metadata: Any) -> Program:
     about = {"required_attendees": ["Guest"], "topic": "Transport"} | metadata
-    main = python("Main", trigger="BGN When program starts")
-    host = agent("Host", main, python("Talk", meeting=True, **about), code=HOST % returns)
+    host = agent("Host", MAIN, python("Talk", meeting=True, **about), code=HOST % returns)
     return program(host, agent("Guest", python("Join", meeting=True), code=GUEST))
 
 
@@ -131,8 +130,7 @@ async def Talk():
 async def test_what_the_settings_say_now_holds_also_for_a_meeting_that_goes_on_over_a_restart(
     before: Show, after: Show, shown: list[str]
 ) -> None:
-    main = python("Main", trigger="BGN When program starts")
-    host = agent("Host", main, python("Talk", meeting=True, required_attendees=["Guest"]), code=SLOW)
+    host = agent("Host", MAIN, python("Talk", meeting=True, required_attendees=["Guest"]), code=SLOW)
     made, world = program(host, agent("Guest", python("Join", meeting=True), code=GUEST)), World(())
     async with talking(made, Model(), world=world, meetings=habits(before)) as talk:
         await met(talk)
@@ -141,10 +139,9 @@ async def test_what_the_settings_say_now_holds_also_for_a_meeting_that_goes_on_o
 
 
 async def test_what_a_model_writes_for_agents_alone_is_not_shown_while_it_grows_either() -> None:
-    main = python("Main", trigger="BGN When program starts")
     talk_about = replace(llm("Talk"), metadata={"meeting": True, "required_attendees": ["Guest"]})
     code = "async def Main():\n    await Say('user', f'we chose {await Talk()}')\n"
-    made = program(agent("Host", main, talk_about, code=code), agent("Guest", python("Join", meeting=True), code=GUEST))
+    made = program(agent("Host", MAIN, talk_about, code=code), agent("Guest", python("Join", meeting=True), code=GUEST))
     reply = block('await Say("meeting", "nobody else reads this")', 'await Var("__", "done")', 'await Return("it")')
     async with talking(made, Model(reply), meetings=habits("none")) as talk:
         assert await talk.say("go") == ["we chose it"]

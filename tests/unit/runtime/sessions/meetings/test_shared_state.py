@@ -5,9 +5,7 @@ from msgspec.structs import replace
 
 from runtime.language.program import AgentSpec, Program
 from tests.fakes.people.talk import Model, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 GUEST = """
 async def Join():

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 _LINE = Path(__file__).with_name("__init__.py").read_text(encoding="utf-8").strip()
 
@@ -57,7 +57,7 @@ REMINDED = Case(
     program(
         agent(
             "Main",
-            python("Main", trigger="BGN When program starts"),
+            MAIN,
             code="""
 async def Main():
     await Remind(5, "the tea")
@@ -103,7 +103,7 @@ ASSIGNED = Case(
     program(
         agent(
             "Main",
-            python("Main", trigger="BGN When program starts"),
+            MAIN,
             python("Big", trigger="CND When $x > 10"),
             python("Note", "text"),
             code="""

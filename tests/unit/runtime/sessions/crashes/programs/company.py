@@ -5,9 +5,7 @@ from msgspec.structs import replace
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.programs.collecting import COLLECTED
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, triggers
 
 
 def meeting(name: str, *required: str) -> PlaybookSpec:

@@ -2,14 +2,12 @@
 
 from tests.fakes.crashes.rig import thread_in_shard
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
-
-_MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 _COUNTER = program(
     agent(
         "Counter",
-        _MAIN,
+        MAIN,
         code="""
 async def Main():
     total = 0
@@ -24,7 +22,7 @@ async def Main():
 _ASKER = program(
     agent(
         "Asker",
-        _MAIN,
+        MAIN,
         code="""
 async def Main():
     while True:

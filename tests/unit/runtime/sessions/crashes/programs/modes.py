@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from runtime.language.program import Param, PlaybookSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python, triggers
 
 _CODE = """
 async def Fetch():
@@ -143,7 +143,7 @@ TICK = Case(
     program(
         agent(
             "Main",
-            python("Main", trigger="BGN When program starts"),
+            MAIN,
             python("Tick", trigger="EVT Every minute"),
             code="""
 async def Main():

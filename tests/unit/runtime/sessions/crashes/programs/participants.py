@@ -7,14 +7,14 @@ from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.sessions.inbound.participants import SeatAct
 from tests.fakes.people.player import says
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python
 
 SCOUT = AgentSpec("Scout", AgentKind.REMOTE, SPAN, "Knows the terrain.")
 
 
 def lead(code: str, *playbooks: PlaybookSpec) -> Program:
     """An agent that begins with `Main`, beside the scout."""
-    return program(agent("Lead", python("Main", trigger="BGN When program starts"), *playbooks, code=code), SCOUT)
+    return program(agent("Lead", MAIN, *playbooks, code=code), SCOUT)
 
 
 def _guide(content: Mapping[str, Any]) -> Sequence[SeatAct]:
@@ -102,7 +102,7 @@ TOLD = Case(
     program(
         agent(
             "Lead",
-            python("Main", trigger="BGN When program starts"),
+            MAIN,
             code="""
 async def Main():
     for who in ("Scout", "Helper", "user"):

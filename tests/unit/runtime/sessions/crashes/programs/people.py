@@ -4,9 +4,7 @@ from typing import Any
 
 from runtime.language.program import AgentKind, AgentSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
-
-MAIN = python("Main", trigger="BGN When program starts")
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python
 
 
 def human(klass: str, /, **metadata: Any) -> AgentSpec:

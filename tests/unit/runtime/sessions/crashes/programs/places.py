@@ -1,12 +1,12 @@
 """Cases for the crash rig in which a meeting is held in a place of its own."""
 
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 _COUNCIL = program(
     agent(
         "Host",
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         python("Council", meeting=True, optional_attendees=["user"], topic="The boat"),
         code="""
 async def Main():

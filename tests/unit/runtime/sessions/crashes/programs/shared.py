@@ -2,13 +2,13 @@
 
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.programs.company import meeting
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 AUCTION = Case(
     program(
         agent(
             "Host",
-            python("Main", trigger="BGN When program starts"),
+            MAIN,
             python("Auction", meeting=True, required_attendees=["Bidder"]),
             code="""
 async def Main():
@@ -93,7 +93,7 @@ BOARD = Case(
 HOSTED = program(
     agent(
         "Host",
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         python("Plan", meeting=True, optional_attendees=["Ada"]),
         code="""
 async def Main():

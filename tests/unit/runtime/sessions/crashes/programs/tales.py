@@ -1,7 +1,7 @@
 """The first programs of the crash rig: whole small stories."""
 
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 CHILD = """
 async def Weather(city):
@@ -88,7 +88,7 @@ PYTHON = Case(
     program(
         agent(
             "Loop",
-            python("Main", trigger="BGN When program starts"),
+            MAIN,
             python("Double", "x"),
             python("Fail"),
             python("Big", trigger="CND When $sum > 10"),
@@ -128,7 +128,7 @@ MEETING = Case(
     program(
         agent(
             "Host",
-            python("Main", trigger="BGN When program starts"),
+            MAIN,
             python("Talk", meeting=True, required_attendees=["Guest"]),
             code=HOST,
         ),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from runtime.core.address import Address
 from runtime.language.program import Program
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 RESEARCHER = """
 async def Study(topic):
@@ -44,7 +44,7 @@ def ordering(code: str) -> Program:
     """A program whose `Main` may order what a researcher can do."""
     can = [python(name, public=True) for name in ("Fail", "Wait", "Parts", "Leave", "Which", "Further", "Haggle")]
     researcher = agent("Researcher", python("Study", "topic", public=True), *can, code=RESEARCHER)
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code), researcher)
+    return program(agent("Main", MAIN, code=code), researcher)
 
 
 TASKS: Mapping[str, Case] = {

@@ -5,7 +5,7 @@ import pytest
 from runtime.core.plain_text import MAX_ERROR_CHARS
 from runtime.language.program import Program
 from tests.fakes.people.talk import Model, Reply, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, walked
+from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, walked
 
 HELP = "02:QUE Help the user choose a wine"
 
@@ -117,8 +117,7 @@ async def test_the_text_of_an_exception_is_cut_before_the_tape_and_the_next_prom
 
 async def test_the_text_of_a_playbooks_exception_is_cut_for_its_caller_and_for_people() -> None:
     code = "async def Main():\n    await Fail()\nasync def Fail():\n    raise ValueError('x' * 10_000_000)\n"
-    main = python("Main", trigger="BGN When program starts")
-    async with talking(program(agent("Main", main, python("Fail"), code=code)), Model()) as talk:
+    async with talking(program(agent("Main", MAIN, python("Fail"), code=code)), Model()) as talk:
         (said,) = await talk.say("hi")
         returns = talk.facts("ret")
     assert "xxx" in said

@@ -9,12 +9,12 @@ from runtime.language.program import Program
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 
 def main(code: str, *more: object) -> Program:
     """An agent whose Main begins."""
-    return program(agent("Main", python("Main", trigger="BGN When program starts"), *more, code=code))  # type: ignore[arg-type]
+    return program(agent("Main", MAIN, *more, code=code))  # type: ignore[arg-type]
 
 
 async def said(code: str, *more: object, people: tuple[str, ...] = ("go",)) -> list[str]:

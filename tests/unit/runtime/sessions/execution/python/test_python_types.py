@@ -6,7 +6,7 @@ import pytest
 
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, talking
-from tests.unit.runtime.sessions.programs import agent, compiled, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, compiled, program, python
 
 
 async def said(code: str, sandbox: MontySandbox) -> list[str]:
@@ -200,6 +200,6 @@ CASES = {
 async def test_an_exception_is_caught_by_its_type_and_as_a_failed_playbook(raises: str) -> None:
     caught, said = CASES[raises]
     code = CODE.format(raises=raises, caught=caught)
-    shop = program(agent("Shop", python("Main", trigger="BGN When program starts"), python("Fetch", "item"), code=code))
+    shop = program(agent("Shop", MAIN, python("Fetch", "item"), code=code))
     async with talking(shop, Model()) as talk:
         assert await talk.say("hi") == [said]

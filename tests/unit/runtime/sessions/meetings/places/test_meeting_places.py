@@ -18,7 +18,7 @@ from runtime.stores.sessions import HeldPlace
 from tests.fakes.crashes.world import ADDRESS, Shown, TurboClock, World
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 TEXTS = english()
 PLACE = Address("test", "1", "t1")
@@ -76,8 +76,7 @@ class PatientClock(TurboClock):
 
 def council(**metadata: Any) -> Program:
     about = {"required_attendees": ["user"], "topic": "The boat"} | metadata
-    main = python("Main", trigger="BGN When program starts")
-    return program(agent("Host", main, python("Council", meeting=True, **about), code=HOST))
+    return program(agent("Host", MAIN, python("Council", meeting=True, **about), code=HOST))
 
 
 class Stage:
@@ -157,9 +156,8 @@ async def test_everybody_who_writes_in_the_place_is_in_the_meeting_and_told_apar
 async def test_what_is_said_at_home_meanwhile_is_answered_there() -> None:
     code = HOST.replace('heard += 1\n', 'heard += 1\n            if message.get("type") == "direct":\n'
                         '                await Say("user", "later")\n                continue\n')  # fmt: skip
-    main = python("Main", trigger="BGN When program starts")
     council = python("Council", meeting=True, required_attendees=["user"], topic="The boat")
-    made = program(agent("Host", main, council, code=code))
+    made = program(agent("Host", MAIN, council, code=code))
     async with Stage().met(made) as talk:
         assert await talk.say("are you there?", name="Cleo") == ["later"]
         assert seen_at(talk, ADDRESS)[-1] == "later"
@@ -357,9 +355,8 @@ async def test_agents_that_meet_alone_open_no_place() -> None:
     guest = agent(
         "Guest", python("Join", meeting=True), code="async def Join():\n    await WaitForMessage('meeting')\n"
     )
-    main = python("Main", trigger="BGN When program starts")
     code = "async def Main():\n    await Talk()\n\nasync def Talk():\n    await Say('meeting', 'hi')\n"
-    made = program(agent("Host", main, python("Talk", meeting=True, required_attendees=["Guest"]), code=code), guest)
+    made = program(agent("Host", MAIN, python("Talk", meeting=True, required_attendees=["Guest"]), code=code), guest)
     async with Stage().talking(made) as talk:
         assert await talk.say("go") == ["hi"]
         assert talk.world.threads == {}

@@ -34,7 +34,7 @@ from tests.unit.runtime.sessions.meetings.places.test_meeting_places import (
     shown_at,
     there,
 )
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 
 async def leave(talk: Talk, *, planned: bool) -> None:
@@ -285,7 +285,7 @@ async def Council():
 MADE = program(
     agent(
         "Host",
-        python("Main", trigger="BGN When program starts"),
+        MAIN,
         python("Council", meeting=True, required_attendees=["user"], topic="The boat"),
         code=READING,
     )
