@@ -214,3 +214,9 @@ async def talking(
             await talk.say(said)
         yield talk
         tasks.cancel_scope.cancel()
+
+
+async def answered(program: Program | Mapping[str, Program], model: LLMClient, text: str, **more: Any) -> list[str]:
+    """What people see of a talk in which Ada says one thing."""
+    async with talking(program, model, **more) as talk:
+        return await talk.say(text)

@@ -18,7 +18,7 @@ from runtime.tape.snapshot import Snapshot, rules_version
 from runtime.tape.state.frames import MAX_SPEAKER_CHARS, MAX_SUMMARY_CHARS, MAX_UTTERANCE_CHARS, MAX_UTTERANCES
 from runtime.tape.tape import Fact, tape_owner
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Reply, talking
+from tests.fakes.people.talk import Model, Reply, answered, talking
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking
 from tests.unit.runtime.sessions.programs import MAIN, agent, program
 
@@ -286,8 +286,7 @@ async def test_a_message_and_its_answer_are_five_commits() -> None:
 
 
 async def test_a_new_session_is_looked_for_once_in_its_own_shard() -> None:
-    async with talking(ECHO, Model(), world=(world := Noting())) as talk:
-        assert await talk.say("hi") == ["Welcome!"]
+    assert await answered(ECHO, Model(), "hi", world=(world := Noting())) == ["Welcome!"]
     assert world.asked == ["session"]
 
 

@@ -10,7 +10,7 @@ from runtime.sessions.node_context import Busy
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
 from tests.fakes.crashes.world import ADDRESS, World
-from tests.fakes.people.talk import Model, Reply, Talk, block, talking
+from tests.fakes.people.talk import Model, Reply, Talk, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
 LONG = """```python
@@ -81,8 +81,7 @@ async def test_a_mark_that_a_crash_left_behind_is_put_right_after_it(ends: str, 
     async with talking(worker(), Model(), world=world):
         await world.idle.wait()
     assert world.marks == [("x", "queued"), ("x", mark)]
-    async with talking(worker(), Model(answer("Yes.")), world=world) as later:
-        await later.say("still there?")
+    await answered(worker(), Model(answer("Yes.")), "still there?", world=world)
     assert len(world.marks) == 2
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from runtime.language.instructions.fence import FreeFence, fence_of
 from runtime.language.program import Program
-from tests.fakes.people.talk import Model, Reply, Talk, block, talking
+from tests.fakes.people.talk import Model, Reply, Talk, answered, block, talking
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
 CODE = """
@@ -166,8 +166,7 @@ async def test_words_alone_wait_for_an_answer_while_a_value_is_owed() -> None:
 
 async def test_the_model_is_told_what_it_may_call() -> None:
     model = Model(block("await Say('user', 'There.')"))
-    async with talking(shop("See what you can do with FindOrder"), model) as talk:
-        await talk.say("hi")
+    await answered(shop("See what you can do with FindOrder"), model, "hi")
     assert "See what you can do with FindOrder (it may call FindOrder)" in model.told(0)
 
 
@@ -175,8 +174,7 @@ async def test_a_free_step_may_go_on_after_many_exact_ones() -> None:
     counts = ("01:EXE Set $n to 0", "02:CND While $n < 120", "02.01:EXE Set $n to $n + 1", "02.02:JMP 02")
     main = walked("Main", *counts, "03:QUE Calm the user down", "04:YLD for exit", begins=True)
     model = Model(block("text = 'Easy.'", "await Yld('call')"), block("await Say('user', text)"))
-    async with talking(program(agent("Shop", main)), model) as talk:
-        assert await talk.say("hi") == ["Easy."]
+    assert await answered(program(agent("Shop", main)), model, "hi") == ["Easy."]
 
 
 async def test_a_free_step_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
-from tests.fakes.people.talk import Model, Reply, talking
+from tests.fakes.people.talk import Model, Reply, answered, talking
 from tests.fakes.remembering import memories_of
 from tests.unit.runtime.sessions.programs import compiled
 
@@ -84,6 +84,5 @@ async def test_what_is_recalled_is_known_when_the_next_step_is_worded() -> None:
     world = World(())
     model = Model(Reply("Try the lentils."))
     kept = memories_of(MemoryMemories(), world.clock)
-    async with talking(made, model, world=world, features=[memories_part(kept)]) as talk:
-        assert await talk.say("hi") == ["Try the lentils."]
+    assert await answered(made, model, "hi", world=world, features=[memories_part(kept)]) == ["Try the lentils."]
     assert "the user is vegetarian" in model.told(0)

@@ -17,7 +17,7 @@ from runtime.tape.facts.session import EventPublished
 from runtime.tape.tape import tape_owner
 from runtime.tape.view import event_of, source_of
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.fakes.published import events_of
 from tests.unit.runtime.sessions.programs import MAIN, agent, compiled, program, python
 
@@ -189,6 +189,5 @@ STEPS = """# Shop
 async def test_steps_publish_by_a_call_or_in_words(step: str, model: Model) -> None:
     made = replace(await compiled(STEPS.replace("{step}", step)), name="shop")
     programs, world, events = served(made, shop=ORDERS)
-    async with talking(programs, model, world=world, events=events) as talk:
-        await talk.say("hi")
+    await answered(programs, model, "hi", world=world, events=events)
     assert [fact["values"] for fact in of_kind(world, "publish")] == [{"item": "tea"}]

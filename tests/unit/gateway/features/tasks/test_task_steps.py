@@ -2,7 +2,7 @@
 
 from runtime.language.program import Program
 from runtime.stores.orders import TaskLimits
-from tests.fakes.people.talk import Model, Reply, talking
+from tests.fakes.people.talk import Model, Reply, answered, talking
 from tests.unit.runtime.sessions.programs import compiled
 
 DESK = """# Desk
@@ -40,8 +40,7 @@ async def test_a_task_is_started_and_waited_for_without_a_model() -> None:
         "Wait for the research and store the result in $found",
         'Say(user, "I know {$found}.")',
     )
-    async with talking(program, Model(), tasks=TaskLimits()) as talk:
-        assert await talk.say("hi") == ["One moment.", "I know all about tides."]
+    assert await answered(program, Model(), "hi", tasks=TaskLimits()) == ["One moment.", "I know all about tides."]
 
 
 async def test_a_task_with_a_name_is_waited_for_among_others() -> None:
@@ -52,8 +51,7 @@ async def test_a_task_with_a_name_is_waited_for_among_others() -> None:
         "Get the result of task $first as $early",
         'Say(user, "{$early}, {$late}")',
     )
-    async with talking(program, Model(), tasks=TaskLimits()) as talk:
-        assert await talk.say("hi") == ["all about tides, all about moons"]
+    assert await answered(program, Model(), "hi", tasks=TaskLimits()) == ["all about tides, all about moons"]
 
 
 async def test_a_later_step_knows_a_result_that_has_no_variable() -> None:
@@ -75,8 +73,7 @@ async def test_what_does_it_means_the_latest_of_them() -> None:
         '$found = Result("Researcher.Study")',
         'Say(user, "{$found}")',
     )
-    async with talking(program, Model(), tasks=TaskLimits()) as talk:
-        assert await talk.say("hi") == ["all about flow"]
+    assert await answered(program, Model(), "hi", tasks=TaskLimits()) == ["all about flow"]
 
 
 async def test_what_nobody_was_ordered_to_do_has_no_result() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fakes.crashes.world import World
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main, walking
 
 SHOP = '''
 from datetime import date
@@ -42,8 +42,7 @@ async def test_exact_words_may_name_what_the_fence_defines(words: str, said: str
 
 async def test_a_question_may_name_it_too() -> None:
     steps = ('- 01:QUE Say(user, "{twice(2)} or what?"); YLD for user', "- 02:YLD for exit")
-    async with walking(main(*steps, code=SHOP)) as walk:
-        assert await walk.say("hi") == ["4 or what?"]
+    assert await answers(main(*steps, code=SHOP)) == ["4 or what?"]
 
 
 async def test_a_name_that_nobody_has_is_left_to_the_model() -> None:

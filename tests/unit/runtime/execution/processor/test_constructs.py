@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main, walking
 
 SHOP = '''
 @playbook
@@ -75,8 +75,7 @@ async def test_an_exact_branch_is_the_runtimes(n: int, said: str) -> None:
         '  - Say "small"',
         "- End program",
     )
-    async with walking(main(*steps)) as walk:
-        assert await walk.say("hi") == [said]
+    assert await answers(main(*steps)) == [said]
 
 
 @pytest.mark.parametrize(
@@ -118,8 +117,7 @@ async def test_loops_over_lists_counts_and_conditions_are_the_runtimes() -> None
         '- Say "{n}"',
         "- End program",
     )
-    async with walking(main(*steps)) as walk:
-        assert await walk.say("hi") == ["tea 1", "tea 2", "jam 3", "jam 4", "8"]
+    assert await answers(main(*steps)) == ["tea 1", "tea 2", "jam 3", "jam 4", "8"]
 
 
 async def test_a_loop_over_a_text_goes_through_what_its_noun_means_and_not_its_letters() -> None:
@@ -132,8 +130,7 @@ async def test_a_loop_over_a_text_goes_through_what_its_noun_means_and_not_its_l
         '  - Say "{letter}"',
         "- End program",
     )
-    async with walking(main(*steps), '["Tea", "jam"]') as walk:
-        assert await walk.say("hi") == ["Tea", "jam", "a", "b"]
+    assert await answers(main(*steps), '["Tea", "jam"]') == ["Tea", "jam", "a", "b"]
 
 
 async def test_the_ways_out_of_loops_and_jumps() -> None:
@@ -150,14 +147,12 @@ async def test_the_ways_out_of_loops_and_jumps() -> None:
         "  - Go back to step 2",
         "- End program",
     )
-    async with walking(main(*steps)) as walk:
-        assert await walk.say("hi") == ["1.1", "1.3", "2.1", "2.3"]
+    assert await answers(main(*steps)) == ["1.1", "1.3", "2.1", "2.3"]
 
 
 async def test_a_loop_in_words_goes_round_until_the_model_says_so() -> None:
     steps = ("- While the user has questions", "  - Answer the user", '- Say "Bye"', "- End program")
-    async with walking(main(*steps), "[1] yes\n[2] So it is.", "[1] no") as walk:
-        assert await walk.say("why?") == ["So it is.", "Bye"]
+    assert await answers(main(*steps), "[1] yes\n[2] So it is.", "[1] no", to="why?") == ["So it is.", "Bye"]
 
 
 async def test_an_empty_list_and_a_count_of_nothing_are_no_rounds() -> None:
@@ -170,8 +165,7 @@ async def test_an_empty_list_and_a_count_of_nothing_are_no_rounds() -> None:
         '- Say "done"',
         "- End program",
     )
-    async with walking(main(*steps)) as walk:
-        assert await walk.say("hi") == ["done"]
+    assert await answers(main(*steps)) == ["done"]
 
 
 async def test_a_loop_without_an_end_is_stopped() -> None:
@@ -215,8 +209,7 @@ TYPED = """
 
 async def test_a_result_is_held_to_its_type() -> None:
     steps = ("- $n:int = Count()", '- Say "{n}"', "- End program")
-    async with walking(main(*steps, more=TYPED), "many", '{"result": "12"}') as walk:
-        assert await walk.say("a dozen") == ["12"]
+    assert await answers(main(*steps, more=TYPED), "many", '{"result": "12"}', to="a dozen") == ["12"]
 
 
 async def test_an_exact_result_of_another_type_is_a_failure() -> None:
@@ -229,8 +222,7 @@ async def test_an_exact_result_of_another_type_is_a_failure() -> None:
 
 async def test_a_value_that_is_set_is_held_to_its_type() -> None:
     steps = ("- Extract the $total:int from what was said", '- Say "{total + 1}"', "- End program")
-    async with walking(main(*steps), "ten", '{"total": 10}') as walk:
-        assert await walk.say("ten, please") == ["11"]
+    assert await answers(main(*steps), "ten", '{"total": 10}', to="ten, please") == ["11"]
 
 
 async def test_a_thought_is_seen_by_nobody_and_told_to_the_next_question() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from runtime.execution.questions.asking import CopiedInstruction, not_copied
 from runtime.language.instructions.direct_speech import is_instruction
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main
 
 ASKS = "Ask the user which pizza they want"
 TELLS = main("- Tell the user that we are closed on Mondays", "- End program")
@@ -53,8 +53,7 @@ async def test_honest_words_are_not_held_back_beyond_the_first_letter_that_diffe
 @pytest.mark.parametrize("label", ["", "The person: "])
 async def test_a_copied_instruction_is_corrected_once_before_words_reach_people(label: str) -> None:
     copy = f"{label}Tell the user that we are closed on Mondays."
-    async with walking(TELLS, copy, "We are closed on Mondays.") as walk:
-        assert await walk.say("hi") == ["We are closed on Mondays."]
+    assert await answers(TELLS, copy, "We are closed on Mondays.") == ["We are closed on Mondays."]
 
 
 @pytest.mark.parametrize("words", ["Thank you, come again", "Tell me more about it", "Welcome to the shop", "Ask"])
@@ -64,13 +63,11 @@ def test_words_that_may_be_the_message_are_no_instruction(words: str) -> None:
 
 async def test_a_model_that_insists_is_taken_at_its_word() -> None:
     copy = "Tell the user that we are closed on Mondays."
-    async with walking(TELLS, copy, copy) as walk:
-        assert await walk.say("hi") == [copy]
+    assert await answers(TELLS, copy, copy) == [copy]
 
 
 @pytest.mark.parametrize("waits", ["25 minutes", "$minutes minutes", "$minutes (now 25) minutes"])
 async def test_a_copy_with_the_values_of_its_variables_is_one_too(waits: str) -> None:
     tells = main("- Set $minutes to 25", "- Tell the user that it takes $minutes minutes", "- End program")
     copy = f"Tell the user that it takes {waits}."
-    async with walking(tells, copy, "It takes 25 minutes.") as walk:
-        assert await walk.say("hi") == ["It takes 25 minutes."]
+    assert await answers(tells, copy, "It takes 25 minutes.") == ["It takes 25 minutes."]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main, walking
 
 
 async def test_break_and_continue_are_about_the_innermost_loop() -> None:
@@ -17,8 +17,7 @@ async def test_break_and_continue_are_about_the_innermost_loop() -> None:
         '  - Say "end of {a}"',
         "- End program",
     )
-    async with walking(main(*steps)) as walk:
-        assert await walk.say("hi") == ["12", "end of 1", "22", "end of 2"]
+    assert await answers(main(*steps)) == ["12", "end of 1", "22", "end of 2"]
 
 
 async def test_a_jump_out_of_nested_loops_leaves_them_and_they_begin_again() -> None:
@@ -32,8 +31,7 @@ async def test_a_jump_out_of_nested_loops_leaves_them_and_they_begin_again() -> 
         "      - Go back to step 2",
         "- End program",
     )
-    async with walking(main(*steps)) as walk:
-        assert await walk.say("hi") == ["1.1", "2.1", "2.1", "2.2", "2.2"]
+    assert await answers(main(*steps)) == ["1.1", "2.1", "2.1", "2.2", "2.2"]
 
 
 async def test_items_are_those_of_the_beginning_of_a_loop() -> None:
@@ -44,14 +42,12 @@ async def test_items_are_those_of_the_beginning_of_a_loop() -> None:
         '  - Say "{item}"',
         "- End program",
     )
-    async with walking(main(*steps)) as walk:
-        assert await walk.say("hi") == ["1", "2"]
+    assert await answers(main(*steps)) == ["1", "2"]
 
 
 async def test_a_loop_with_a_limit_ends_there() -> None:
     steps = ("- Set $n to 0", "- While $n is 0, at most 3 times", '  - Say "again"', '- Say "enough"', "- End program")
-    async with walking(main(*steps)) as walk:
-        assert await walk.say("hi") == ["again", "again", "again", "enough"]
+    assert await answers(main(*steps)) == ["again", "again", "again", "enough"]
 
 
 @pytest.mark.parametrize("items", ["5", "true", "$nothing"])
@@ -167,5 +163,4 @@ async def test_an_agent_that_is_asked_answers_and_control_goes_on() -> None:
         - Say(Host, "It is 12")
         """,
     )
-    async with walking(text, "What is the price?", '{"price": 12}') as walk:
-        assert (await walk.say("hi"))[-1] == "12"
+    assert (await answers(text, "What is the price?", '{"price": 12}'))[-1] == "12"

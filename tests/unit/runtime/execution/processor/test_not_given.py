@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runtime.core.texts import load_texts
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main, walking
 
 ASKED = "- Ask the user for their $phone:str"
 SKIPS = "I'd rather not say", '{"does": "skip"}'
@@ -22,15 +22,13 @@ SKIPS = "I'd rather not say", '{"does": "skip"}'
 async def test_exact_words_say_that_a_value_was_not_given(words: str, said: str) -> None:
     steps = (ASKED, "- Set $code to 7", f"- {words}", "- End program")
     text, skips = SKIPS
-    async with walking(main(*steps), "Your phone?", skips, after="hi") as walk:
-        assert await walk.say(text) == [said]
+    assert await answers(main(*steps), "Your phone?", skips, to=text, after="hi") == [said]
 
 
 async def test_within_a_text_that_is_put_together_nothing_stands_for_it() -> None:
     text, skips = SKIPS
     steps = (ASKED, '- Set $line to "Phone: " + $phone', '- Say "[{line}]"', "- End program")
-    async with walking(main(*steps), "Your phone?", skips, after="hi") as walk:
-        assert await walk.say(text) == ["[Phone: ]"]
+    assert await answers(main(*steps), "Your phone?", skips, to=text, after="hi") == ["[Phone: ]"]
 
 
 async def test_words_of_a_model_are_filled_in_likewise_and_it_is_told_so() -> None:

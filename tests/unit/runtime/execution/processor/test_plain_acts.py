@@ -3,7 +3,7 @@
 import pytest
 
 from runtime.language.vocabulary.phrase import phrase
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main, walking
 
 NAMED = main("- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
 MILK = main("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
@@ -60,8 +60,7 @@ def test_words_that_may_be_an_answer_are_no_plain_act(message: str) -> None:
     [("Yes, a lot!", "true"), ("Sure, let's go", "true"), ("No, just me", "false"), ("Not really", "false")],
 )
 async def test_a_plain_yes_or_no_is_taken_without_a_model(message: str, said: str) -> None:
-    async with walking(MILK, "Milk?", questions_alone=True, after="hi") as walk:
-        assert await walk.say(message) == [f"{said}!"]
+    assert await answers(MILK, "Milk?", to=message, questions_alone=True, after="hi") == [f"{said}!"]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +132,7 @@ async def test_the_old_value_is_not_shown_where_a_new_one_is_read() -> None:
 
 async def test_what_is_added_behind_an_example_and_a_label_before_it_are_left_out() -> None:
     written = '(To Host:) "What is your name? Because I am curious."'
-    async with walking(NAMED, written, questions_alone=True) as walk:
-        assert await walk.say("hi") == ["What is your name?"]
+    assert await answers(NAMED, written, questions_alone=True) == ["What is your name?"]
 
 
 async def test_a_reply_that_repeats_the_person_is_written_anew() -> None:

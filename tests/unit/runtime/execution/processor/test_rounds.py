@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from tests.fakes.models.answers import Rules
-from tests.fakes.people.talk import talking
+from tests.fakes.people.talk import answered, talking
 from tests.language.test_meeting_patterns import Reader
-from tests.unit.runtime.execution.processor.walking import compiled, main, walking
+from tests.unit.runtime.execution.processor.walking import answers, compiled, main
 
 NEVER: Rules = {
     "choose: ": "no",
@@ -137,14 +137,12 @@ async def test_the_failure_names_the_loop_and_its_line() -> None:
     ],
 )
 async def test_a_loop_that_computes_goes_round_as_often_as_it_says(steps: tuple[str, ...]) -> None:
-    async with walking(main("- Set $n to 0", *steps, '- Say "{n}"', "- End program")) as walk:
-        assert await walk.say("go") == ["100"]
+    assert await answers(main("- Set $n to 0", *steps, '- Say "{n}"', "- End program"), to="go") == ["100"]
 
 
 async def test_a_loop_with_a_model_for_each_item_waits_for_nobody() -> None:
     steps = ("- For each $a in [1, 2, 3, 4, 5]", "  - Tell the user a joke", "- End program")
-    async with talking(await compiled(main(*steps)), Reader(NEVER)) as talk:
-        assert await talk.say("go") == ["A joke."] * 5
+    assert await answered(await compiled(main(*steps)), Reader(NEVER), "go") == ["A joke."] * 5
 
 
 async def test_a_draft_is_made_better_until_a_model_is_content() -> None:
@@ -154,15 +152,13 @@ async def test_a_draft_is_made_better_until_a_model_is_content() -> None:
         "choose: .*the draft is good": lambda prompt: "yes" if prompt.known("draft") == "draft 7" else "no",
         "give: ": lambda _: f'{{"draft": "draft {next(drafts)}"}}',
     }
-    async with talking(await compiled(main(*steps)), Reader(rules)) as talk:
-        assert await talk.say("go") == ["draft 7"]
+    assert await answered(await compiled(main(*steps)), Reader(rules), "go") == ["draft 7"]
 
 
 async def test_a_model_is_not_asked_for_ever_whether_its_own_work_is_done() -> None:
     steps = ("- Set $n to 0", "- Until the draft is good", "  - Set $n to $n + 1")
     model = Reader(NEVER)
-    async with talking(await compiled(main(*steps)), model) as talk:
-        [said] = await talk.say("go")
+    [said] = await answered(await compiled(main(*steps)), model, "go")
     assert "went round 100 times without waiting for anybody, and a model still says that it goes on" in said
     assert len(model.asked) < 110
 

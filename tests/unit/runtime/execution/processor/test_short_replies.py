@@ -3,7 +3,7 @@
 import pytest
 
 from runtime.execution.questions.form import OutcomeChoice, UnderstandQuestion, WordsQuestion, asked
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main, walking
 
 BRANCH = main(
     "- Ask the user for their $name:str",
@@ -29,14 +29,12 @@ async def test_the_side_that_is_worded_tells_the_condition(reply: str, seen: str
 
 async def test_an_answer_that_is_written_counts_before_the_words_behind_it() -> None:
     replies = ("Your name?", "Ada\n[3] yes\n[5] Tram 4.", "Your carriage!")
-    async with walking(BRANCH, *replies, after="hi") as walk:
-        assert await walk.say("Ada it is") == ["Your carriage!", "Bye."]
+    assert await answers(BRANCH, *replies, to="Ada it is", after="hi") == ["Your carriage!", "Bye."]
 
 
 async def test_words_with_the_label_of_a_condition_are_no_answer_to_a_condition() -> None:
     replies = ("Your name?", "Ada\n[3] Your carriage!", "no", "Tram 4.")
-    async with walking(BRANCH, *replies, after="hi") as walk:
-        assert await walk.say("Ada it is") == ["Tram 4.", "Bye."]
+    assert await answers(BRANCH, *replies, to="Ada it is", after="hi") == ["Tram 4.", "Bye."]
 
 
 async def test_a_side_without_words_is_decided_by_an_answer() -> None:

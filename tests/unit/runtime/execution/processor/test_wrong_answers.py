@@ -4,7 +4,7 @@ import pytest
 
 from runtime.core.errors import LLMUnavailable
 from tests.fakes.people.talk import Reply
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main, walking
 
 BANK = '''
 @playbook
@@ -92,13 +92,11 @@ async def test_a_wrong_answer_is_asked_again_alone_and_what_was_right_stays() ->
 
 
 async def test_an_answer_that_is_missing_is_asked_for_alone() -> None:
-    async with walking(TWO, '{"a": 1}', "2") as walk:
-        assert await walk.say("1 and 2") == ["1 2"]
+    assert await answers(TWO, '{"a": 1}', "2", to="1 and 2") == ["1 2"]
 
 
 async def test_the_first_answer_may_be_missing_and_the_second_is_not_taken_for_it() -> None:
-    async with walking(TWO, '[2] {"b": 2}', '[1] {"a": 1}\n[2] {"b": 9}', "3") as walk:
-        assert await walk.say("1 and 3") == ["1 3"]
+    assert await answers(TWO, '[2] {"b": 2}', '[1] {"a": 1}\n[2] {"b": 9}', "3", to="1 and 3") == ["1 3"]
 
 
 async def test_after_three_wrong_answers_people_read_one_plain_sentence() -> None:
@@ -110,8 +108,7 @@ async def test_after_three_wrong_answers_people_read_one_plain_sentence() -> Non
 
 
 async def test_progress_gives_each_question_its_own_tries() -> None:
-    async with walking(TWO, "one", "uno", '[1] {"a": 1}\n[2] two', "two", "due", '{"b": 2}') as walk:
-        assert await walk.say("1 and 2") == ["1 2"]
+    assert await answers(TWO, "one", "uno", '[1] {"a": 1}\n[2] two', "two", "due", '{"b": 2}', to="1 and 2") == ["1 2"]
 
 
 async def test_a_playbook_that_is_called_and_fails_is_told_of_once() -> None:
@@ -122,14 +119,12 @@ async def test_a_playbook_that_is_called_and_fails_is_told_of_once() -> None:
 
 
 async def test_an_error_of_the_program_is_told_without_its_place() -> None:
-    async with walking(main("- Set $x to $y + 1")) as walk:
-        assert await walk.say("hi") == ["⚠️ Main failed: $y is not set. Write again to start over."]
+    assert await answers(main("- Set $x to $y + 1")) == ["⚠️ Main failed: $y is not set. Write again to start over."]
 
 
 @pytest.mark.parametrize("nothing", ["", "  \n", "-", '""'])
 async def test_a_message_without_words_is_asked_for_again(nothing: str) -> None:
-    async with walking(main("- Greet the user", "- End program"), nothing, "Hello!") as walk:
-        assert await walk.say("hi") == ["Hello!"]
+    assert await answers(main("- Greet the user", "- End program"), nothing, "Hello!") == ["Hello!"]
 
 
 async def test_words_that_break_off_are_said_once() -> None:

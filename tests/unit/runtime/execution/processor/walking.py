@@ -74,3 +74,9 @@ async def walking(
     model = Model(*(Reply(one) if isinstance(one, str) else one for one in replies))
     async with talking(await compiled(text), model, sandbox, **more) as talk:
         yield Walk(talk, model)
+
+
+async def answers(text: str, *replies: str | Reply | LLMError, to: str = "hi", **more: Any) -> list[str]:
+    """What people see of a walked program when one thing is said to it."""
+    async with walking(text, *replies, **more) as walk:
+        return await walk.say(to)

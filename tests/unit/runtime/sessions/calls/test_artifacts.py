@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from runtime.language.diagnostics import Span
 from runtime.language.program import Program
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 LONG = "All about Oslo. " + "It rains. " * 100
@@ -52,8 +52,7 @@ async def test_code_has_an_artifact_whole_under_its_name_and_the_model_sees_its_
         going('await LoadArtifact("report")', end='await Yld("call")'),
         going('await Say("user", f"{len(report)} {report == text}")'),
     )
-    async with talking(made(), model, after="hi") as talk:
-        assert await talk.say("and?") == ["1016 True"]
+    assert await answered(made(), model, "and?", after="hi") == ["1016 True"]
     assert "$report = artifact of 1,018 characters: what is known of Oslo" in model.told(1)
     assert "text = artifact of 1,018 characters: All about Oslo." in model.told(1)
     assert f'LoadArtifact gave "{LONG}"' in model.told(2)
@@ -64,8 +63,7 @@ async def test_an_artifact_that_is_not_there_is_an_error_that_names_those_that_a
         going('await SaveArtifact("report", "long", "x" * 600)', 'await LoadArtifact("nothing")'),
         block("# resume: 3", 'await Yld("user")'),
     )
-    async with talking(made(), model) as talk:
-        await talk.say("hi")
+    await answered(made(), model, "hi")
     assert "there is no artifact 'nothing'; there are report" in model.told(1)
 
 
@@ -99,8 +97,7 @@ def beside(folder: Path, code: str, says: str) -> Program:
 async def test_only_files_that_the_program_names_are_loaded(path: str, answer: str, tmp_path: Path) -> None:
     lines = f"try:\n    text = await LoadFile({path!r})\nexcept Exception as error:\n    text = str(error)"
     model = Model(going(lines, 'await Say("user", text)'))
-    async with talking(beside(tmp_path, CODE, "../notes.txt /etc/passwd"), model) as talk:
-        (said,) = await talk.say("hi")
+    (said,) = await answered(beside(tmp_path, CODE, "../notes.txt /etc/passwd"), model, "hi")
     assert answer in said
 
 
@@ -153,8 +150,7 @@ async def test_an_agent_is_called_by_its_class_as_it_is_spoken_to(name: str) -> 
         'await CreateAgent("Player", mark="o")',
         f'await Say("user", await CallAgent("{name}", "Move", [5]))',
     )
-    async with talking(PLAYERS, Model(going(*lines))) as talk:
-        assert await talk.say("hi") == ["x to 5"]
+    assert await answered(PLAYERS, Model(going(*lines)), "hi") == ["x to 5"]
 
 
 @pytest.mark.parametrize(
@@ -171,8 +167,7 @@ async def test_an_agent_is_called_by_its_class_as_it_is_spoken_to(name: str) -> 
 )
 async def test_what_is_wrong_about_an_agent_is_an_error_that_says_so(line: str, error: str) -> None:
     model = Model(going(line), block("# resume: 2", 'await Yld("user")'))
-    async with talking(PLAYERS, model) as talk:
-        await talk.say("hi")
+    await answered(PLAYERS, model, "hi")
     assert error in model.told(1)
 
 
@@ -199,8 +194,7 @@ async def Hide():
 
 async def told_to_the_user(code: str) -> list[str]:
     """What an author's code says that is begun with the program."""
-    async with talking(program(agent("Main", MAIN, code=code)), Model()) as talk:
-        return await talk.say("hi")
+    return await answered(program(agent("Main", MAIN, code=code)), Model(), "hi")
 
 
 async def test_a_loop_that_saves_without_an_end_is_stopped_by_an_error_and_names_stay_writable() -> None:
@@ -253,6 +247,5 @@ async def test_a_model_sees_that_there_is_no_room_for_an_artifact() -> None:
         going("await Fetch()", 'await SaveArtifact("more", "all", "x" * 200)'),
         block("# resume: 3", 'await Say("user", "too much")', 'await Yld("user")'),
     )
-    async with talking(made(code), model) as talk:
-        assert await talk.say("hi") == ["too much"]
+    assert await answered(made(code), model, "hi") == ["too much"]
     assert "'more' was not saved: it has 202 bytes" in model.told(1)

@@ -8,7 +8,7 @@ from runtime.execution.speech.delivery import addressed, surely_addressed
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Talk, block, talking
+from tests.fakes.people.talk import Model, Talk, answered, block, talking
 from tests.sampling import sample
 from tests.unit.gateway.features.files.test_files import FilesAtHand
 from tests.unit.runtime.sessions.crashes.crash_case import Case
@@ -156,8 +156,7 @@ async def Shout(message):
 async def test_a_handler_is_given_each_message_instead_of_the_chat() -> None:
     clerk = agent("Clerk", MAIN, python("Shout", "message"), code=HANDLED)
     custom = human("Alice", delivery_channel="custom", delivery_handler="Shout")
-    async with talking(program(clerk, custom), Model()) as talk:
-        assert await talk.say("go") == ["Clerk to Alice: A CAT"]
+    assert await answered(program(clerk, custom), Model(), "go") == ["Clerk to Alice: A CAT"]
 
 
 async def test_a_handler_of_another_agent_runs_there_and_its_failure_is_the_speakers() -> None:
@@ -218,8 +217,7 @@ async def test_in_company_what_is_said_to_one_mentions_them_and_the_stream_is_th
 
 async def test_in_private_nobody_is_mentioned() -> None:
     code = 'async def Main():\n    await Say("Ada", "come here")'
-    async with talking(with_people(code), Model()) as talk:
-        assert await talk.say("go") == ["come here"]
+    assert await answered(with_people(code), Model(), "go") == ["come here"]
 
 
 async def test_a_mention_is_of_whom_it_is_said_to_where_several_show_the_name() -> None:

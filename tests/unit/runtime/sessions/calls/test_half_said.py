@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from runtime.core.errors import LLMTimeout
 from runtime.language.program import Program
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 HALF = Reply('```python\nawait Say("user", "the beginning of a long', breaks=LLMTimeout("the model fell silent"))
@@ -16,8 +16,7 @@ def free(*more: object) -> Program:
 
 async def test_it_is_finished_in_its_place() -> None:
     whole = block('await Say("user", "the beginning of a long sentence")', 'await Yld("user")')
-    async with talking(free(), Model(HALF, whole)) as talk:
-        assert await talk.say("hi") == ["the beginning of a long sentence"]
+    assert await answered(free(), Model(HALF, whole), "hi") == ["the beginning of a long sentence"]
 
 
 async def test_it_stays_above_other_words_in_its_place() -> None:
@@ -39,8 +38,7 @@ async def test_words_to_somebody_else_do_not_come_into_it() -> None:
 async def test_it_is_closed_before_a_playbook_that_is_called_speaks() -> None:
     calls = block("x = await Recount()", 'await Say("user", f"and so {x}")', 'await Yld("user")')
     tells = block('await Say("user", "let me look")', 'await Var("__", "done")', "await Return(5)")
-    async with talking(free(llm("Recount")), Model(HALF, calls, tells)) as talk:
-        half, *rest = await talk.say("hi")
+    half, *rest = await answered(free(llm("Recount")), Model(HALF, calls, tells), "hi")
     assert half.endswith(" ⏹")
     assert rest == ["let me look", "and so 5"]
 

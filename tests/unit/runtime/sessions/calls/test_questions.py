@@ -12,7 +12,7 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import ANSWER
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Talk, block, talking
+from tests.fakes.people.talk import Model, Talk, answered, block, talking
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
@@ -158,8 +158,7 @@ async def test_a_question_for_one_person_takes_only_their_answer() -> None:
 
 
 async def test_a_question_for_somebody_who_is_not_here_fails_with_who_is() -> None:
-    async with talking(approval('"Ship it?", ["Yes"], of="Zoe"'), Model()) as talk:
-        (said,) = await talk.say("go")
+    (said,) = await answered(approval('"Ship it?", ["Yes"], of="Zoe"'), Model(), "go")
     assert "nobody called 'Zoe' is here; here are Ada" in said
 
 
@@ -192,8 +191,7 @@ async def test_a_question_for_an_id_is_for_nobody_who_shows_it_as_a_name() -> No
 
 
 async def test_an_answer_of_thousands_of_digits_is_an_answer() -> None:
-    async with talking(approval('"How many?"'), Model(), after="go") as talk:
-        assert await talk.say("1" * 5000) == [f"answer: {'1' * 5000}"]
+    assert await answered(approval('"How many?"'), Model(), "1" * 5000, after="go") == [f"answer: {'1' * 5000}"]
 
 
 @pytest.mark.parametrize("index", ["1" * 5000, "\u00b2", "-1", "", "2", "free"])

@@ -13,7 +13,7 @@ from runtime.language.program import AgentKind, AgentSpec, Program
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.player import Player, says
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python
 
 READS = """
@@ -53,8 +53,7 @@ async def Main():
 
 
 async def test_an_agent_acknowledges_by_consuming_the_message() -> None:
-    async with talking(lead(ASK, helper(READS)), Model(), world=patient()) as talk:
-        seen = await talk.say("go")
+    seen = await answered(lead(ASK, helper(READS)), Model(), "go", world=patient())
     assert sorted(seen) == ["read a word", "{'acknowledged': ['agent 1001'], 'missing': []}"]
 
 
@@ -105,8 +104,7 @@ async def Join():
     guests = [agent("Guest", python("Join", meeting=True), code=listens)]
     guests.append(agent("Sleeper", python("Join", meeting=True), code=sleeps))
     made = lead(code, *guests, required_attendees=["Guest", "Sleeper"])
-    async with talking(made, Model(), world=patient()) as talk:
-        seen = await talk.say("go")
+    seen = await answered(made, Model(), "go", world=patient())
     assert "['agent 1001', 'user'] ['agent 1002']" in seen
 
 
@@ -130,8 +128,7 @@ async def test_a_model_asks_for_one_and_sees_who_has_it() -> None:
             'await Yld("user")',
         ),
     )
-    async with talking(program(agent("Lead", main), helper(NEVER_READS)), model) as talk:
-        assert await talk.say("go") == ["missing: ['agent 1001']"]
+    assert await answered(program(agent("Lead", main), helper(NEVER_READS)), model, "go") == ["missing: ['agent 1001']"]
 
 
 async def test_a_streamed_sentence_can_be_waited_for() -> None:
@@ -218,8 +215,7 @@ async def test_the_participant_of_an_extension_acknowledges_what_was_delivered_t
     )
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(extended.run)
-        async with talking(lead(PAGED), Model(), world=patient(), extended=extended) as talk:
-            assert await talk.say("go") == [became]
+        assert await answered(lead(PAGED), Model(), "go", world=patient(), extended=extended) == [became]
         tasks.cancel_scope.cancel()
 
 

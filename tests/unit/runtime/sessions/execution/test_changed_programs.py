@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from runtime.core.errors import ProgramChanged
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Reply, Talk, block, talking
+from tests.fakes.people.talk import Model, Reply, Talk, answered, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, steps, triggers
 
 NEWS = "The program has changed in the meantime ({}). We continue with the new version."
@@ -72,15 +72,13 @@ COMPATIBLE = [
 @pytest.mark.parametrize(("after", "news"), COMPATIBLE)
 async def test_what_its_frames_do_not_stand_on_may_change(after: Program, news: str) -> None:
     world = await begun(asking(HELPER), ASKS)
-    async with talking(after, Model(GREETS), world=world) as later:
-        assert await later.say("Ada") == [NEWS.format(news), "Hello!"]
+    assert await answered(after, Model(GREETS), "Ada", world=world) == [NEWS.format(news), "Hello!"]
 
 
 async def test_the_model_reads_the_program_as_it_is_now() -> None:
     world = await begun(asking(), ASKS)
     model = Model(GREETS)
-    async with talking(asking(first=main(*STEPS[:2], "03:QUE Sing", STEPS[3])), model, world=world) as later:
-        await later.say("Ada")
+    await answered(asking(first=main(*STEPS[:2], "03:QUE Sing", STEPS[3])), model, "Ada", world=world)
     assert "03:QUE Sing" in model.asked[0][0].content
     assert "Who?" in model.asked[0][2].content
 
@@ -91,8 +89,7 @@ async def test_who_writes_is_told_once_what_changed() -> None:
     async with talking(asking(), Model(GREETS, again), world=world) as later:
         assert (await later.say("Ada"))[0] == NEWS.format("removed: Helper")
         assert await later.say("more") == ["Again"]
-    async with talking(asking(), Model(again), world=world) as third:
-        assert await third.say("more") == ["Again"]
+    assert await answered(asking(), Model(again), "more", world=world) == ["Again"]
 
 
 async def test_many_changes_are_told_in_short() -> None:
@@ -149,8 +146,7 @@ async def test_what_its_frames_stand_on_may_not_change_and_new_begins_afresh(aft
         assert kinds <= {"wake", "broken", "person", "page", "fin", "opening", "sent", "shown"}
         if "Other" not in str(after) and "Main(): pass" not in str(after):
             assert await later.say("", kind="new") == ["Who?"]
-    async with talking(asking(), Model(GREETS), world=await begun(asking(), ASKS)) as same:
-        assert await same.say("Ada") == ["Hello!"]
+    assert await answered(asking(), Model(GREETS), "Ada", world=await begun(asking(), ASKS)) == ["Hello!"]
 
 
 async def test_a_step_that_the_present_one_is_part_of_may_not_change() -> None:
@@ -186,10 +182,8 @@ async def test_what_was_half_said_is_closed_when_it_will_not_be_finished() -> No
 
 async def test_a_program_that_is_changed_back_is_gone_on_with() -> None:
     world = await begun(asking(), ASKS)
-    async with talking(asking(first=main(STEPS[0])), Model(), world=world) as later:
-        await later.say("Ada")
-    async with talking(asking(), Model(GREETS), world=world) as back:
-        assert await back.say("Ada?") == ["Hello!"]
+    await answered(asking(first=main(STEPS[0])), Model(), "Ada", world=world)
+    assert await answered(asking(), Model(GREETS), "Ada?", world=world) == ["Hello!"]
 
 
 PYTHON = """
@@ -259,16 +253,14 @@ async def Serve():
 async def test_code_that_python_playbooks_share_is_looked_at_too() -> None:
     shared = 'QUESTION = "Who?"\n' + PYTHON.replace('"Who?"', "QUESTION")
     world = await begun(in_python(shared))
-    async with talking(in_python(shared.replace("Who", "What")), Model(), world=world) as later:
-        (said,) = await later.say("Ada")
+    (said,) = await answered(in_python(shared.replace("Who", "What")), Model(), "Ada", world=world)
     assert "Main was changed before the point" in said
 
 
 async def test_layout_and_comments_of_python_are_no_change() -> None:
     world = await begun(in_python())
     spaced = PYTHON.replace("    await Say", "\n    # asks\n    await Say", 1)
-    async with talking(in_python(spaced), Model(), world=world) as later:
-        assert await later.say("Ada") == ["Hello Ada"]
+    assert await answered(in_python(spaced), Model(), "Ada", world=world) == ["Hello Ada"]
 
 
 async def test_a_caller_may_change_behind_the_call_that_it_waits_for() -> None:

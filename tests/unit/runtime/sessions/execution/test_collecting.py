@@ -7,7 +7,7 @@ from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Talk, block, talking
+from tests.fakes.people.talk import Model, Talk, answered, block, talking
 from tests.unit.runtime.sessions.crashes.programs.collecting import TALKER
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -46,8 +46,7 @@ def heard(model: Model, index: int) -> list[str]:
 
 async def test_what_others_say_wakes_nobody_and_comes_in_order_with_the_answer() -> None:
     model = Model(ASKS, ENDS)
-    async with talking(office(), model) as talk:
-        assert await talk.say("go") == ["It is 20 %."]
+    assert await answered(office(), model, "go") == ["It is 20 %."]
     assert len(model.asked) == 2
     told = heard(model, 1)
     assert [("first" in line, "second" in line, "twenty" in line) for line in told] == [

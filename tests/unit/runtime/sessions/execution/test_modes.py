@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from runtime.core.errors import NoModelSet
 from runtime.language.program import Param, PlaybookSpec, Program
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
 
 CODE = """
@@ -45,8 +45,7 @@ async def test_the_answer_to_a_raw_question_is_its_value_and_nothing_else_is_tol
 async def test_arguments_that_a_raw_question_does_not_name_follow_it() -> None:
     sum_up = mode("SumUp", "raw", "Sum this up.", params=(Param("text"),), notes=("N1 In one word.",))
     model = Model(going('await Say("user", await SumUp("a long text"))'), Reply("short"))
-    async with talking(calling(sum_up), model) as talk:
-        assert await talk.say("hi") == ["short"]
+    assert await answered(calling(sum_up), model, "hi") == ["short"]
     assert model.told(1) == 'Sum this up.\n\nN1 In one word.\n\ntext: "a long text"'
 
 
@@ -58,16 +57,14 @@ async def test_a_raw_answer_is_of_the_declared_type_where_it_says_so(returns: st
     guess = mode("Guess", "raw", "How many?", returns=returns)
     more = {"43": "x + 1", "[1, 2, 1]": "x + [1]"}[shown]
     model = Model(going("x = await Guess()", f"y = {more}", 'await Say("user", f"{y}")'), Reply(answer))
-    async with talking(calling(guess), model) as talk:
-        assert await talk.say("hi") == [shown]
+    assert await answered(calling(guess), model, "hi") == [shown]
 
 
 @pytest.mark.parametrize(("returns", "answers"), [("int", ("about 40", "40")), ("list[int]", ("1, 2", "[1, 2]"))])
 async def test_a_raw_answer_of_another_type_is_asked_for_again(returns: str, answers: tuple[str, str]) -> None:
     guess = mode("Guess", "raw", "How many?", returns=returns)
     model = Model(going("x = await Guess()", 'await Say("user", f"{x}")'), *map(Reply, answers))
-    async with talking(calling(guess), model) as talk:
-        assert await talk.say("hi") == [answers[1]]
+    assert await answered(calling(guess), model, "hi") == [answers[1]]
     assert "Answer with the value alone." in model.told(2)
 
 
@@ -75,8 +72,7 @@ async def test_a_raw_answer_that_stays_of_another_type_fails_with_the_playbook_a
     guess = mode("Guess", "raw", "How many?", returns="int")
     told = ["try:", "    await Guess()", "except Exception as error:", '    await Say("user", f"{error}")']
     model = Model(going("\n".join(told)), Reply("many"), Reply("many"))
-    async with talking(calling(guess), model) as talk:
-        [said] = await talk.say("hi")
+    [said] = await answered(calling(guess), model, "hi")
     assert said == "PlaybookError: Guess (line 1) returns int, and the model answered 'many'"
 
 
@@ -107,8 +103,7 @@ async def test_react_goes_on_call_by_call_and_sees_what_they_gave() -> None:
         block('await Fetch("Rome")', 'await Yld("call")'),
         block('await Var("__", "looked")', 'await Return("both")'),
     )
-    async with talking(calling(research), model) as talk:
-        assert await talk.say("hi") == ["both"]
+    assert await answered(calling(research), model, "hi") == ["both"]
     assert 'Fetch gave "rain in Oslo"' in model.told(2)
     assert "# think: two cities" in model.asked[3][2].content
 
@@ -128,16 +123,14 @@ async def test_react_that_comes_to_no_end_fails_for_its_caller(rounds: list[Repl
     model = Model(
         going("await Research()"), *rounds, block("# resume: 2", 'await Say("user", "no end")', 'await Yld("user")')
     )
-    async with talking(calling(mode("Research", "react")), model) as talk:
-        assert await talk.say("hi") == ["no end"]
+    assert await answered(calling(mode("Research", "react")), model, "hi") == ["no end"]
     assert f"continued {told}" in model.told(len(rounds) + 1)
 
 
 async def test_react_may_do_the_same_again_and_again() -> None:
     rounds = [block('await Fetch("Oslo")', 'await Yld("call")') for _ in range(8)]
     model = Model(going('await Say("user", await Research())'), *rounds, block('await Return("done")'))
-    async with talking(calling(mode("Research", "react")), model) as talk:
-        assert await talk.say("hi") == ["done"]
+    assert await answered(calling(mode("Research", "react")), model, "hi") == ["done"]
 
 
 async def test_values_stand_in_a_description_and_are_found_once() -> None:
@@ -149,8 +142,7 @@ async def test_values_stand_in_a_description_and_are_found_once() -> None:
         going('await Say("user", await Recount("Rome"))'),
         block('await Step("Recount:01:RET")', 'await Var("__", "told")', 'await Return("told")'),
     )
-    async with talking(calling(told), model) as talk:
-        assert await talk.say("hi") == ["told"]
+    assert await answered(calling(told), model, "hi") == ["told"]
     resolved = 'About ROME: rain in Oslo; Oslo. As JSON {"a": 1}, {unknown}, (not known: ZeroDivisionError'
     assert resolved in model.told(1)
     assert "{city.upper()}" in model.asked[1][0].content
@@ -182,7 +174,6 @@ async def test_a_model_hears_how_to_handle_messages_and_does_it_without_compilat
 async def test_steps_that_go_in_a_circle_end_and_say_so() -> None:
     loop = llm("Main", "01:LOP While true", "02:YLD for exit", begins=True)
     model = Model(*[block('await Step("Main:01:LOP")', 'await Yld("call")')] * 201)
-    async with talking(program(agent("Main", loop)), model) as talk:
-        (said,) = await talk.say("hi")
+    (said,) = await answered(program(agent("Main", loop)), model, "hi")
     assert "Main continued for 200 turns without waiting for anybody" in said
     assert len(model.asked) == 201

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
 
@@ -46,8 +46,7 @@ async def Main():
     await Say("user", f"{got}")
 """
     asks = program(agent("Main", MAIN, code=code))
-    async with talking(asks, Model()) as talk:
-        assert await talk.say("go") == ["{'acknowledged': [], 'missing': []}"]
+    assert await answered(asks, Model(), "go") == ["{'acknowledged': [], 'missing': []}"]
 
 
 @pytest.mark.parametrize("said", ['""', '" "', 'f""'])

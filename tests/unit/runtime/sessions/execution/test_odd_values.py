@@ -3,7 +3,7 @@
 import pytest
 
 from runtime.language.program import Program
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, walked
 
 CODE = """
@@ -89,14 +89,12 @@ async def test_half_a_character_becomes_a_mark_and_harms_nothing(line: str) -> N
 
 
 async def test_two_halves_of_a_character_are_that_character() -> None:
-    async with talking(trying('await Say("user", "\\ud83d\\ude00")'), Model()) as talk:
-        assert await talk.say("hi") == ["😀"]
+    assert await answered(trying('await Say("user", "\\ud83d\\ude00")'), Model(), "hi") == ["😀"]
 
 
 async def test_people_are_asked_so_much_at_once_and_not_more() -> None:
     line = 'await asyncio.gather(*[Ask(f"question {n}?") for n in range(40)])'
-    async with talking(trying(line), Model()) as talk:
-        heard = await talk.say("hi")
+    heard = await answered(trying(line), Model(), "hi")
     assert len([text for text in heard if text.startswith("question")]) == 25
     assert "PlaybookError: 25 questions are open already, the limit at once" in heard
 
@@ -120,8 +118,7 @@ async def test_a_made_agent_speaks_whatever_its_variables_are_called() -> None:
         block('await Step("Main:01:EXE")', call, 'await Yld("user")'),
         block('await Step("Answer:01:EXE")', 'await Say("user", "here")', 'await Var("__", "x")', "await Return(1)"),
     )
-    async with talking(made, model) as talk:
-        assert await talk.say("hi") == ["here"]
+    assert await answered(made, model, "hi") == ["here"]
 
 
 @pytest.mark.parametrize(
@@ -179,8 +176,7 @@ def settling(*more: str, code: str = "") -> Program:
 @pytest.mark.parametrize(("written", "why"), STATEMENTS.items(), ids=range(len(STATEMENTS)))
 async def test_no_statement_ends_a_playbook(written: str, why: str) -> None:
     model = Model(block(written), block('await Say("user", "Done.")'))
-    async with talking(settling(), model) as talk:
-        assert await talk.say("go") == ["Done.", "after 1"]
+    assert await answered(settling(), model, "go") == ["Done.", "after 1"]
     assert why in model.told(1)
     assert not {"set_int_max_str_digits", "recursion"} & set(model.told(1).split())
 
@@ -190,8 +186,7 @@ async def test_a_value_that_cannot_be_kept_is_asked_again(written: str) -> None:
     kind = "list" if written.startswith("[") else "float"
     model = Model(Reply(written), Reply("[7]" if kind == "list" else "7"), block('await Say("user", "Done.")'))
     asks = f"02:QUE Set $x:{kind} to whatever fits best"
-    async with talking(settling(asks), model) as talk:
-        assert (await talk.say("go"))[-1] == "after 1"
+    assert (await answered(settling(asks), model, "go"))[-1] == "after 1"
     assert "Your last answer could not be used: x " in model.told(1)
 
 

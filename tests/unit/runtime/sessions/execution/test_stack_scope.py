@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 BOTH = program(
@@ -68,7 +68,6 @@ async def test_a_hidden_playbook_is_told_of_only_to_the_model_that_executes_it()
         block('await Step("Secret:01:RET")', 'await Var("__", "said it")', 'await Return("a ")'),
         block('await Step("Far:01:RET")', 'await Var("__", "said it")', 'await Return("cat")'),
     )
-    async with talking(both, model) as talk:
-        assert await talk.say("hi") == ["a cat"]
+    assert await answered(both, model, "hi") == ["a cat"]
     assert ["behind the curtain" in told(model, turn) for turn in range(3)] == [False, True, False]
     assert ["Far()" in told(model, turn) for turn in range(3)] == [False, False, True]

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from runtime.language.program import PlaybookSpec, Program
 from tests.fakes.crashes.world import TurboClock, World
-from tests.fakes.people.talk import Model, Reply, Talk, block, talking
+from tests.fakes.people.talk import Model, Reply, Talk, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, triggers
 
 CODE = """
@@ -69,8 +69,7 @@ async def test_what_a_trigger_starts_does_not_start_itself_again() -> None:
     code = 'async def Ship(what):\n    return what\n\nasync def Again():\n    await Say("user", await Ship("more"))\n'
     main = llm("Main", "01:EXE Go; YLD for user", begins=True)
     both = program(agent("Main", main, python("Ship", "what"), when("Again", "EVT After calling Ship"), code=code))
-    async with talking(both, Model(going('await Say("user", await Ship("one"))'))) as talk:
-        assert await talk.say("hi") == ["more", "one"]
+    assert await answered(both, Model(going('await Say("user", await Ship("one"))')), "hi") == ["more", "one"]
 
 
 async def test_a_public_playbook_of_another_agent_is_started_too() -> None:

@@ -6,7 +6,7 @@ from runtime.execution.frames.frame import MAX_UNWAITED
 from runtime.language.program import AgentSpec, Program
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
-from tests.fakes.people.talk import Model, talking
+from tests.fakes.people.talk import Model, answered, talking
 from tests.unit.gateway.features.files.test_files import FilesAtHand
 from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, still
@@ -30,15 +30,13 @@ FOREVER = {
 
 async def test_python_that_sends_files_for_ever_ends() -> None:
     body = 'while True:\n    await SendFile("a.txt", "tick")'
-    async with talking(alone(body), Model(), world=still()[0], files=FilesAtHand()) as talk:
-        heard = await talk.say("go")
+    heard = await answered(alone(body), Model(), "go", world=still()[0], files=FilesAtHand())
     assert SPOKEN in heard[-1]
 
 
 @pytest.mark.parametrize("body", FOREVER.values(), ids=FOREVER)
 async def test_python_that_speaks_for_ever_ends_and_names_its_line(body: str) -> None:
-    async with talking(alone(body), Model(), world=still()[0]) as talk:
-        heard = await talk.say("go")
+    heard = await answered(alone(body), Model(), "go", world=still()[0])
     assert len(heard) == MAX_UNWAITED + 1
     assert SPOKEN in heard[-1]
     assert "test.pb:" in heard[-1]
@@ -46,8 +44,7 @@ async def test_python_that_speaks_for_ever_ends_and_names_its_line(body: str) ->
 
 async def test_a_host_that_speaks_for_ever_in_its_meeting_ends_and_names_its_line() -> None:
     talks = hosted('while True:\n    await Say("meeting", "tick")', guest("Guest"), required_attendees=["Guest"])
-    async with talking(talks, Model(), world=still()[0]) as talk:
-        heard = await talk.say("go")
+    heard = await answered(talks, Model(), "go", world=still()[0])
     assert heard.count("tick") == MAX_UNWAITED
     assert SPOKEN in heard[-1]
     assert "test.pb:" in heard[-1]
@@ -56,8 +53,7 @@ async def test_a_host_that_speaks_for_ever_in_its_meeting_ends_and_names_its_lin
 async def test_steps_that_speak_in_a_loop_whose_condition_is_computed_end_too() -> None:
     steps = '- Set $n to 1\n- While $n is 1\n  - Say "tick" to the user\n'
     source = f"# Lead\n## Main\n### Triggers\n- At the beginning\n### Steps\n{steps}"
-    async with talking(await compiled(source), Model(), world=still()[0]) as talk:
-        heard = await talk.say("go")
+    heard = await answered(await compiled(source), Model(), "go", world=still()[0])
     assert len(heard) == MAX_UNWAITED + 1
     assert SPOKEN in heard[-1]
 
@@ -94,5 +90,4 @@ async def test_what_is_said_counts_until_somebody_is_waited_for(body: str, spoke
 
 async def test_a_long_text_may_be_said_line_by_line() -> None:
     body = 'for number in range(250):\n    await Say("user", f"line {number}")'
-    async with talking(alone(body), Model(), world=still()[0]) as talk:
-        assert await talk.say("go") == [f"line {number}" for number in range(250)]
+    assert await answered(alone(body), Model(), "go", world=still()[0]) == [f"line {number}" for number in range(250)]

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import Param, Program
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 CODE = """
@@ -46,15 +46,13 @@ def going(*lines: str) -> Model:
 async def test_a_parameter_that_is_a_variable_has_its_type_and_starts_what_waits_for_it(
     call: str, seen: list[str]
 ) -> None:
-    async with talking(shop(), going(call)) as talk:
-        assert await talk.say("hi") == seen
+    assert await answered(shop(), going(call), "hi") == seen
 
 
 async def test_an_argument_that_does_not_fit_its_type_is_an_error_of_the_call() -> None:
     wrong = block('await Step("Main:01:EXE")', 'await Pay("lots")')
     model = Model(wrong, block("# resume: 2", 'await Yld("user")'))
-    async with talking(shop(), model) as talk:
-        assert await talk.say("hi") == []
+    assert await answered(shop(), model, "hi") == []
     assert "Pay takes amount as int, not 'lots'" in model.told(1)
 
 
@@ -62,8 +60,7 @@ async def test_a_type_with_a_choice_is_held_to() -> None:
     main = llm("Main", "01:EXE Set $age:int | None; YLD for user unless told to end", begins=True)
     good = ('await Step("Main:01:EXE")', "age = None", 'age = "41"', 'await Say("user", f"{age + 1}")')
     model = Model(block(*good, "age = str(age) + '?'"), block("# resume: 5", 'await Yld("user")'))
-    async with talking(program(agent("Main", main)), model) as talk:
-        assert await talk.say("hi") == ["42"]
+    assert await answered(program(agent("Main", main)), model, "hi") == ["42"]
     assert "$age is declared int | None; '41?' is str" in model.told(1)
 
 
@@ -84,8 +81,7 @@ async def test_a_playbook_that_is_called_like_its_agent_can_be_called_by_both_na
     both = python("Weather", "city", public=True), python("Wind", "city", public=True)
     calls = ('a = await Weather("Oslo")', 'b = await Weather.Wind("Oslo")', 'await Say("user", f"{a} {b}")')
     model = Model(block('await Step("Main:01:EXE")', *calls, 'await Yld("user")'))
-    async with talking(program(agent("Weather", main, *both, code=code)), model) as talk:
-        assert await talk.say("hi") == ["OSLO 7"]
+    assert await answered(program(agent("Weather", main, *both, code=code)), model, "hi") == ["OSLO 7"]
 
 
 async def test_a_made_agent_has_variables_of_their_types() -> None:

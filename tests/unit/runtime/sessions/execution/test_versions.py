@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from runtime.language.program import Program
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 NEWS = "The program has changed in the meantime ({}). We continue with the new version."
@@ -84,8 +84,7 @@ async def test_a_session_keeps_its_version_on_a_node_that_serves_an_older_one() 
     async with talking(LATER_STEP, Model(GREET)) as talk:
         await talk.say("hi")
     model = Model(ENDS)
-    async with talking(OLD, model, world=talk.world, versions=kept(OLD, LATER_STEP)) as behind:
-        assert await behind.say("Ada") == ["Hello!"]
+    assert await answered(OLD, model, "Ada", world=talk.world, versions=kept(OLD, LATER_STEP)) == ["Hello!"]
     assert "03:QUE Greet warmly" in model.asked[0][0].content
 
 
@@ -99,6 +98,5 @@ async def test_a_program_that_was_put_back_is_the_newer_one() -> None:
 async def test_a_version_that_is_not_kept_is_refused_as_before() -> None:
     async with talking(OLD, Model(GREET)) as talk:
         await talk.say("hi")
-    async with talking(THIS_STEP, Model(), world=talk.world, versions=kept(THIS_STEP)) as later:
-        (said,) = await later.say("Ada")
+    (said,) = await answered(THIS_STEP, Model(), "Ada", world=talk.world, versions=kept(THIS_STEP))
     assert "cannot continue" in said

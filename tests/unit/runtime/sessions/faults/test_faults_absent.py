@@ -18,7 +18,7 @@ from runtime.events.happening import BusEvent
 from runtime.events.talk import ChannelCreated
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import TurboClock, World
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.channels.messages import A, B, direct
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
@@ -84,8 +84,7 @@ async def test_what_a_person_writes_arrives_whole_whatever_it_is(text: str) -> N
     for message in await WaitForMessage("user"):
         await Say("user", repr(message["text"]))
 """
-    async with talking(main(code), Model(), after="go") as talk:
-        assert await talk.say(text) == [repr(text)]
+    assert await answered(main(code), Model(), text, after="go") == [repr(text)]
 
 
 async def test_a_message_to_oneself_is_delivered_once() -> None:
@@ -94,8 +93,7 @@ async def test_a_message_to_oneself_is_delivered_once() -> None:
     heard = [message["text"] for message in await WaitForMessage("agent 1000")]
     await Say("user", f"{heard} {await WaitForMessage('agent 1000', 1)}")
 """
-    async with talking(main(code), Model()) as talk:
-        assert await talk.say("go") == ["['note to self'] None"]
+    assert await answered(main(code), Model(), "go") == ["['note to self'] None"]
 
 
 async def test_after_a_streamed_sentence_the_next_ones_arrive_too() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from runtime.language.program import Program
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.execution.free.test_reply_run import Stage, run
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -36,8 +36,7 @@ async def test_everything_that_one_reply_says_arrives_also_behind_what_was_strea
         ),
         going('await Say("user", "last")'),
     )
-    async with talking(talker(), model) as talk:
-        assert await talk.say("hi") == ["first, in full", "second 2", "fourth", "last"]
+    assert await answered(talker(), model, "hi") == ["first, in full", "second 2", "fourth", "last"]
     assert "an echo of third" in model.told(1)
 
 
@@ -98,8 +97,7 @@ async def test_a_wait_for_a_person_lasts_until_they_answer() -> None:
 
 async def test_a_reply_that_never_gets_right_ends_and_says_why() -> None:
     wrong = going("import os")
-    async with talking(talker(), Model(wrong, wrong)) as talk:
-        (said,) = await talk.say("hi")
+    (said,) = await answered(talker(), Model(wrong, wrong), "hi")
     assert "Main failed: the language model gave no usable answer." in said
 
 
@@ -117,6 +115,5 @@ async def test_a_list_cannot_become_the_value_of_a_number() -> None:
         going('parts = ["1"]', 'await Var("count", parts)'),
         block("# resume: 3", 'await Var("count", "3")', 'await Say("user", f"{count + 1}")', 'await Yld("user")'),
     )
-    async with talking(program(agent("Main", main)), model) as talk:
-        assert await talk.say("hi") == ["4"]
+    assert await answered(program(agent("Main", main)), model, "hi") == ["4"]
     assert "$count is declared int; ['1'] is list" in model.told(1)

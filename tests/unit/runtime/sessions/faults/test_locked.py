@@ -8,7 +8,7 @@ from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Fact
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, talking
+from tests.fakes.people.talk import Model, answered, talking
 from tests.unit.runtime.sessions.commands.test_undo import counter
 
 LOCKED = (
@@ -47,8 +47,7 @@ class Locked(World):
 async def counted() -> Locked:
     """A conversation that has counted to one, and rests."""
     world = Locked()
-    async with talking(counter(), Model(), world=world, after="hi") as talk:
-        await talk.say("one")
+    await answered(counter(), Model(), "one", world=world, after="hi")
     return world
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runtime.language.program import AgentKind, AgentSpec, Program
-from tests.fakes.people.talk import Model, Talk, block, talking
+from tests.fakes.people.talk import Model, Talk, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program
 
 
@@ -216,8 +216,7 @@ async def Main():
     except Exception as error:
         await Say("user", str(error))
 """
-    async with talking(with_people(code, human("Alice")), Model()) as talk:
-        said = await talk.say("go")
+    said = await answered(with_people(code, human("Alice")), Model(), "go")
     assert said == [
         "hello",
         "no agent was spoken to yet, so there is none to wait for; name it as `agent 1001`",

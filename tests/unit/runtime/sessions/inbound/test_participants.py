@@ -12,7 +12,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.mailboxes import MemoryMailboxes
 from tests.fakes.people.player import Player, Plays, says
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.crashes.programs.participants import SCOUT, lead
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, council, there
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
@@ -53,8 +53,7 @@ def echo(content: Mapping[str, Any]) -> Sequence[SeatAct]:
 
 async def test_what_is_said_to_it_is_answered() -> None:
     world = world_of(lambda content: [says("to the lake")] if "path" in content["text"] else [])
-    async with talking(lead(ASK), Model(), world=world) as talk:
-        assert await talk.say("go") == ["Scout: to the lake"]
+    assert await answered(lead(ASK), Model(), "go", world=world) == ["Scout: to the lake"]
     (heard,) = world.player.heard
     assert heard["from"] == {"id": "1000", "class": "Lead", "human": False}
     assert heard["you"] == {"agent": "1001", "class": "Scout"}
@@ -69,8 +68,7 @@ async def test_a_model_speaks_with_it_and_knows_what_it_is() -> None:
             'await Step("Main:02:QUE")', 'await Say("user", "good")', 'await Step("Main:03:YLD")', 'await Yld("exit")'
         ),
     )
-    async with talking(program(agent("Lead", main), SCOUT), model, world=world_of(echo)) as talk:
-        assert await talk.say("go") == ["good"]
+    assert await answered(program(agent("Lead", main), SCOUT), model, "go", world=world_of(echo)) == ["good"]
     assert "Message from Scout (agent 1001): so and now?" in model.told(1)
     assert "Knows the terrain." in str(model.asked[0])
 
@@ -121,8 +119,7 @@ async def test_in_a_meeting_people_see_of_it_what_they_want_to() -> None:
     code = TALK.replace("    for message", "    await Sleep(1)\n    for message")
     meeting = lead(code, python("Talk", meeting=True, required_attendees=["Scout", "Ada"]))
     wants = human("Ada", meeting_notifications="targeted")
-    async with talking(program(*meeting.agents, wants), Model(), world=world_of(plays)) as talk:
-        shown = await talk.say("go")
+    shown = await answered(program(*meeting.agents, wants), Model(), "go", world=world_of(plays))
     assert [text for text in shown if text in ("a boat", "Ada, a cart?", "done")] == ["Ada, a cart?"]
 
 
@@ -196,8 +193,7 @@ async def test_a_target_that_nobody_is_comes_back_to_it() -> None:
         return [] if content["kind"] == "undelivered" else [says("hm", to="Nobody"), says("fine")]
 
     world = world_of(plays)
-    async with talking(lead(ASK), Model(), world=world) as talk:
-        assert await talk.say("go") == ["Scout: fine"]
+    assert await answered(lead(ASK), Model(), "go", world=world) == ["Scout: fine"]
     told = [content["text"] for content in world.player.heard if content["kind"] == "undelivered"]
     assert len(told) == 1
     assert "nobody called 'Nobody' can be spoken to" in told[0]
@@ -205,22 +201,19 @@ async def test_a_target_that_nobody_is_comes_back_to_it() -> None:
 
 async def test_its_queue_is_on_the_tape_until_it_has_acknowledged() -> None:
     world = world_of(lambda _: [says("yes")])
-    async with talking(lead(ASK), Model(), world=world) as talk:
-        await talk.say("go")
+    await answered(lead(ASK), Model(), "go", world=world)
     kinds = [fact.kind for fact in world.facts if fact.kind in ("in", "posted", "fetched")]
     assert kinds[:2] == ["in", "posted"]
     assert [fact.data["agent"] for fact in world.facts if fact.kind == "fetched"] == ["1001"]
 
 
 async def test_a_full_mailbox_is_told_to_whoever_spoke() -> None:
-    async with talking(lead(ASK), Model(), mailboxes=MemoryMailboxes(bound=0)) as talk:
-        (said,) = await talk.say("go")
+    (said,) = await answered(lead(ASK), Model(), "go", mailboxes=MemoryMailboxes(bound=0))
     assert said.startswith("Scout: What you said to Scout was not delivered: 0 messages wait for scout")
 
 
 async def test_where_nobody_can_connect_that_is_told() -> None:
-    async with talking(lead(ASK), Model(), mailboxes=NoMailboxes()) as talk:
-        (said,) = await talk.say("go")
+    (said,) = await answered(lead(ASK), Model(), "go", mailboxes=NoMailboxes())
     assert "Nobody can connect as scout here" in said
 
 
@@ -350,8 +343,7 @@ async def test_one_that_is_asked_twice_and_says_yes_twice_is_in_it_once() -> Non
 )
 async def test_what_it_does_about_a_meeting_that_is_none_comes_back_to_it(act: SeatAct, why: str) -> None:
     world = world_of(lambda content: [] if content["kind"] == "undelivered" else [act, says("fine")])
-    async with talking(lead(ASK), Model(), world=world) as talk:
-        assert await talk.say("go") == ["Scout: fine"]
+    assert await answered(lead(ASK), Model(), "go", world=world) == ["Scout: fine"]
     (told,) = [content["text"] for content in world.player.heard if content["kind"] == "undelivered"]
     assert why in told
 
@@ -363,8 +355,7 @@ async def test_it_does_not_speak_in_a_meeting_that_it_is_not_in() -> None:
     world = world_of(
         lambda content: [says("let me in", to="meeting 100"), says("fine")] if content["text"] == "psst" else []
     )
-    async with talking(lead(code, python("Talk", meeting=True)), Model(), world=world) as talk:
-        assert await talk.say("go") == ["we chose fine"]
+    assert await answered(lead(code, python("Talk", meeting=True)), Model(), "go", world=world) == ["we chose fine"]
     assert "it has to be invited first" in str([content["text"] for content in world.player.heard])
 
 

@@ -7,7 +7,7 @@ import pytest
 from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import Scripted, World, live
-from tests.fakes.people.talk import Model, talking
+from tests.fakes.people.talk import Model, answered, talking
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
@@ -97,8 +97,7 @@ async def test_where_the_host_cannot_go_on_nothing_does_and_what_hinders_is_name
 
 async def test_who_was_left_out_stays_so_after_another_restart() -> None:
     world = await met()
-    async with talking(meeting(guest("Second")), Model(), world=world) as later:
-        await later.say("hm")
+    await answered(meeting(guest("Second")), Model(), "hm", world=world)
     async with talking(meeting(guest("First"), guest("Second")), Model(), world=world) as back:
         seen = await back.say("and you?")
         assert seen[-1] == "we chose a boat"

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from runtime.language.program import Program, Trigger, TriggerKind
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, post, still
 from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python
 
@@ -75,8 +75,7 @@ async def test_an_invitation_is_no_trigger_for_the_model_to_judge() -> None:
     model = Model(block('await Step("Chat:01:QUE")', 'await Say("user", "hi")', 'await Yld("user")'))
     chat = llm("Chat", "01:QUE Greet the user; YLD for user", begins=True)
     joins = replace(join, triggers=(invited,))
-    async with talking(program(agent("Guest", chat, joins, code="async def Join(): ...")), model) as talk:
-        assert await talk.say("go") == ["hi"]
+    assert await answered(program(agent("Guest", chat, joins, code="async def Join(): ...")), model, "go") == ["hi"]
     told = model.asked[0][0].content
     assert "When invited to a talk meeting (automatic)" in told
     assert "Trigger(" not in told

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Talk, block, talking
+from tests.fakes.people.talk import Model, Talk, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 LISTENS = """
@@ -231,8 +231,7 @@ async def test_a_host_may_leave_its_meeting_to_the_others() -> None:
 async def test_a_guest_ends_the_meeting_and_the_host_wakes_up() -> None:
     talks = hosted('await Say("meeting", "please end it")\nreturn await heard("Meeting has ended")', guest("Guest"),
                    required_attendees=["Guest"])  # fmt: skip
-    async with talking(talks, Model()) as talk:
-        assert await talk.say("go") == ["please end it", "Meeting has ended"]
+    assert await answered(talks, Model(), "go") == ["please end it", "Meeting has ended"]
 
 
 @pytest.mark.parametrize(
@@ -258,8 +257,7 @@ async def Deeper():
     host = 'await heard("here I am")\nawait Sleep(5)\nreturn "over"'
     guests = guest("Guest", code, python("Deeper")), guest("Friend")
     talks = hosted(host, *guests, required_attendees=["Guest", "Friend"])
-    async with talking(talks, Model()) as talk:
-        assert f"woken by {woken}" in await talk.say("go")
+    assert f"woken by {woken}" in await answered(talks, Model(), "go")
 
 
 async def test_a_model_that_waits_for_a_person_is_asked_again_when_the_meeting_ends() -> None:
@@ -307,8 +305,7 @@ async def test_a_host_that_fails_ends_the_meeting_for_all_with_the_reason() -> N
 async def test_a_guest_that_fails_has_left() -> None:
     talks = hosted('await Say("meeting", "please fail")\nreturn await heard("Guest has left")', guest("Guest"),
                    required_attendees=["Guest"])  # fmt: skip
-    async with talking(talks, Model()) as talk:
-        assert "Guest has left the meeting (it failed)" in await talk.say("go")
+    assert "Guest has left the meeting (it failed)" in await answered(talks, Model(), "go")
 
 
 async def test_a_host_whose_call_is_given_up_ends_the_meeting() -> None:
@@ -359,8 +356,7 @@ async def test_optional_attendees_never_hold_a_meeting_up() -> None:
         python("Work", trigger="BGN When program starts"),
     )
     talks = hosted('await Say("meeting", "anybody?")\nreturn "done"', busy, optional_attendees=["Busy"])
-    async with talking(talks, Model()) as talk:
-        assert await talk.say("go") == ["anybody?", "done"]
+    assert await answered(talks, Model(), "go") == ["anybody?", "done"]
 
 
 async def test_what_is_called_in_a_meeting_knows_of_it_and_another_agent_does_not() -> None:

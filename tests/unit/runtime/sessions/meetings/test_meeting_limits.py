@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.fakes.sleepers import SHARD, Sleepers
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python, triggers
@@ -34,8 +34,7 @@ async def Travel():
     )
     main = "await Say(\"user\", f\"{await Talk(topic='travel planning')}, {await Talk(topic='cake')}\")"
     talks = hosted('return await heard("t")', both, main=main, required_attendees=["Guest"])
-    async with talking(talks, Model()) as talk:
-        shown = await talk.say("go")
+    shown = await answered(talks, Model(), "go")
     assert shown[-1] == (
         "travel it is, Meeting 101 did not take place: Guest: REJECTED - cannot handle this type of meeting. "
         "Here are the meeting types I can handle: [Tax, Travel]"
@@ -116,8 +115,7 @@ async def test_a_session_leaves_memory_while_it_waits_for_somebody_and_comes_bac
 async def test_nothing_of_a_message_is_swallowed_in_a_meeting() -> None:
     talks = hosted('await Say("meeting", "please say <eom>")\nreturn await heard("<eom>")', guest("Guest"),
                    required_attendees=["Guest"])  # fmt: skip
-    async with talking(talks, Model()) as talk:
-        assert await talk.say("go") == ["please say <eom>", "<eom>", "<eom>"]
+    assert await answered(talks, Model(), "go") == ["please say <eom>", "<eom>", "<eom>"]
 
 
 async def test_an_unknown_target_or_meeting_is_an_error_that_its_author_sees() -> None:

@@ -11,7 +11,7 @@ from runtime.channels.channel import Channel
 from runtime.channels.extensions import ChannelExtension, ExtendedChannels
 from runtime.language.program import AgentKind, AgentSpec
 from tests.fakes.clock import FakeClock
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import LISTENS, facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.meetings.test_meeting_people import ALICE, CAROL
 from tests.unit.runtime.sessions.meetings.test_meetings import Script, meets
@@ -51,8 +51,7 @@ return [message["text"] for message in await WaitForMessage("meeting")]
 async def test_a_host_in_python_is_asked_once_to_start_its_meeting_unless_it_has_spoken(
     code: str, told: list[str | None]
 ) -> None:
-    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model()) as talk:
-        shown = await talk.say("go")
+    shown = await answered(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), "go")
     assert shown[-1] == str(told)
 
 
@@ -67,8 +66,7 @@ return await heard("a boat")
 """
     model = Model(WAITS, block('await Say("meeting", "a boat")', 'await Yld("meeting")'), RETURNS)
     talks = hosted(code, model_guest(), guest("Friend"), required_attendees=["Guest"])
-    async with talking(talks, model) as talk:
-        assert (await talk.say("go"))[-1] == "a boat"
+    assert (await answered(talks, model, "go"))[-1] == "a boat"
     assert (len(model.asked), model.left) == (3, 0)
     told = [line for line in model.told(1).splitlines() if line.startswith(("Notice", "Message"))]
     assert told == [
@@ -84,8 +82,7 @@ return await heard("a boat")
 async def test_a_model_that_waits_for_a_person_in_a_meeting_reads_with_their_words_who_came() -> None:
     model = Model(block('await Yld("user")'), RETURNS)
     talks = hosted('await heard("Guest has left")\nreturn "over"', model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model, after="go") as talk:
-        assert (await talk.say("Guest: hello"))[-1] == "over"
+    assert (await answered(talks, model, "Guest: hello", after="go"))[-1] == "over"
     assert model.told(1).index("Meeting started") < model.told(1).index("hello")
 
 
@@ -113,8 +110,7 @@ async def test_who_invited_somebody_is_woken_by_the_answer_and_nobody_else() -> 
     )
     host = agent("Host", llm("Main", begins=True), meets("Talk", "Guest"))
     talks = program(host, model_guest(), agent("Late", meets("Arrive")))
-    async with talking(talks, script) as talk:
-        await talk.say("go")
+    await answered(talks, script, "go")
     assert len(script.heard("Talk")) == 2
     assert "Late (agent 1002) has joined the meeting" in script.heard("Talk")[1]
     assert len(script.heard("Join")) == 2
@@ -124,16 +120,14 @@ async def test_who_invited_somebody_is_woken_by_the_answer_and_nobody_else() -> 
 async def test_a_step_may_wait_for_notices(waits: str) -> None:
     model = Model(block(f'await Yld("{waits}")'), RETURNS)
     talks = hosted('await heard("Guest has left")\nreturn "over"', model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model) as talk:
-        assert (await talk.say("go"))[-1] == "over"
+    assert (await answered(talks, model, "go"))[-1] == "over"
     assert "Meeting started" in model.told(1)
 
 
 async def test_a_model_that_is_left_alone_is_asked_whether_to_end_it() -> None:
     model = Model(WAITS, RETURNS)
     talks = hosted('await LeaveMeeting()\nawait Sleep(60)\nreturn "over"', model_guest(), required_attendees=["Guest"])
-    async with talking(talks, model) as talk:
-        assert (await talk.say("go"))[-1] == "over"
+    assert (await answered(talks, model, "go"))[-1] == "over"
     assert model.told(1).index("Host has left the meeting") < model.told(1).index("End this meeting?")
 
 

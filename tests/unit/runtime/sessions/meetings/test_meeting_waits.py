@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fakes.people.talk import Model, talking
+from tests.fakes.people.talk import Model, answered, talking
 from tests.language.test_meeting_patterns import Reader
 from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, post, still
@@ -66,8 +66,7 @@ async def test_a_wait_for_the_meeting_leaves_what_somebody_outside_says() -> Non
 async def test_a_step_that_waits_for_the_meeting_hears_nobody_outside() -> None:
     steps = "- Wait for the meeting\n- Tell the user what was said\n- Wait for Spy\n- Tell the user what was said"
     model = Reader({"say: ": lambda prompt: prompt.heard})
-    async with talking(await compiled(FROM_OUTSIDE.format(guest=steps)), model) as talk:
-        said = await talk.say("go")
+    said = await answered(await compiled(FROM_OUTSIDE.format(guest=steps)), model, "go")
     first, second = [text for text in said if text != "To all."]
     assert "To all." in first
     assert "Psst." not in first
@@ -109,8 +108,7 @@ async def test_a_person_who_is_in_no_meeting_still_reaches_an_agent_that_meets_o
     """Nobody else would hear them: nobody was invited."""
     code = 'return await heard("a boat")'
     talks = hosted(code, agent("Guest", python("Join", meeting=True), code=LISTENS), required_attendees=["Guest"])
-    async with talking(talks, Model(), after="go") as talk:
-        assert "a boat" in await talk.say("a boat")
+    assert "a boat" in await answered(talks, Model(), "a boat", after="go")
 
 
 BEFORE = """
@@ -151,8 +149,7 @@ await EndMeeting()
 return await watching
 """
     talks = hosted(f"import asyncio\n{code}", guest("Guest"), watcher, required_attendees=["Guest"])
-    async with talking(talks, Model()) as talk:
-        assert await talk.say("go") == ["['Meeting has ended', 'psst']"]
+    assert await answered(talks, Model(), "go") == ["['Meeting has ended', 'psst']"]
 
 
 async def test_the_result_of_ones_own_task_is_heard_in_a_meeting() -> None:

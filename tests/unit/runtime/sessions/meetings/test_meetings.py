@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.client import CompletionRequest
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, triggers
 
 HOST = """
@@ -205,5 +205,4 @@ async def Join():
         agent("Guest", python("Join", meeting=True), code=join),
         agent("Watcher", python("Watch", public=True), code=watch),
     )
-    async with talking(talks, Model()) as talk:
-        assert await talk.say("go") == ["seen: Meeting has ended"]
+    assert await answered(talks, Model(), "go") == ["seen: Meeting has ended"]

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from runtime.language.program import AgentSpec, Program
-from tests.fakes.people.talk import Model, block, talking
+from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
 GUEST = """
@@ -46,8 +46,7 @@ async def Over():
 
 
 async def heard(said: Program) -> list[str]:
-    async with talking(said, Model()) as talk:
-        return [text for text in await talk.say("go") if text not in ("bye", "Guest, it is your turn")]
+    return [text for text in await answered(said, Model(), "go") if text not in ("bye", "Guest, it is your turn")]
 
 
 async def test_what_one_participant_shares_all_others_read() -> None:
@@ -197,8 +196,7 @@ except PlaybookError as error:
 return await Shared("result")
 """
     said = talk_of(host, "pass", after="await Say('user', str(await Shared(meeting=100)))")
-    async with talking(said, Model()) as talk:
-        seen = await talk.say("go")
+    seen = await answered(said, Model(), "go")
     assert seen[:2] == ["meeting 100 has ended: its shared state can only be read", "42"]
     assert "result" not in seen[-1]
 
@@ -243,8 +241,7 @@ async def Join():
         agent("Host", MAIN, talk_spec, python("Count"), code=host + count),
         agent("Guest", python("Join", meeting=True), python("Count"), code=join + count),
     )
-    async with talking(said, Model()) as talk:
-        assert "'count': 10" in (await talk.say("go"))[-1]
+    assert "'count': 10" in (await answered(said, Model(), "go"))[-1]
 
 
 def chef() -> AgentSpec:
@@ -280,8 +277,7 @@ async def test_the_model_shares_reads_by_name_and_sees_versions_and_writers() ->
         ),
         block(*RETURN, "await Return(f\"{shared['dish']['name']} at {shared['price']}\")"),
     )
-    async with talking(program(chef()), model) as talk:
-        assert await talk.say("go") == ["we had soup at 8"]
+    assert await answered(program(chef()), model, "go") == ["we had soup at 8"]
     assert "Share gave 2" in model.told(2)
 
 
@@ -298,8 +294,7 @@ async def test_a_function_that_the_model_defined_reads_what_is_shared_when_it_is
             'await Return(f"{first}, then {dish()}")',
         ),
     )
-    async with talking(program(chef()), model) as talk:
-        assert await talk.say("go") == ["we had soup, then stew"]
+    assert await answered(program(chef()), model, "go") == ["we had soup, then stew"]
 
 
 async def test_a_statement_that_changes_what_is_shared_by_its_name_is_refused() -> None:
@@ -308,8 +303,7 @@ async def test_a_statement_that_changes_what_is_shared_by_its_name_is_refused() 
         block(SHARE, 'shared["dish"] = "soup"'),
         block("# resume: 1", 'await Share("dish", "stew")', *RETURN, 'await Return(shared["dish"])'),
     )
-    async with talking(program(chef()), model) as talk:
-        assert await talk.say("go") == ["we had stew"]
+    assert await answered(program(chef()), model, "go") == ["we had stew"]
     assert "shared is only read; `await Share(name, value)` sets a value for all in the meeting" in model.told(2)
 
 
@@ -319,8 +313,7 @@ async def test_a_conflict_is_told_to_the_model_which_goes_on_with_what_is_there(
         block(SHARE, 'await Share("dish", "soup")', 'await Share("dish", "stew", expected=3)'),
         block("# resume: 3", *RETURN, 'await Return(shared["dish"])'),
     )
-    async with talking(program(chef()), model) as talk:
-        assert await talk.say("go") == ["we had soup"]
+    assert await answered(program(chef()), model, "go") == ["we had soup"]
     assert "SharedStateConflict: 'dish' of meeting 100 was not written: version 1 is there, by Host (agent 1000)" in (
         model.told(2)
     )

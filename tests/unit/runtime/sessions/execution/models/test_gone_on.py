@@ -9,7 +9,7 @@ import pytest
 from runtime.core.errors import LLMUnavailable
 from runtime.execution.frames.loop import HASTE, RepeatedPauses
 from tests.fakes.people.talk import Reply
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import answers, main, walking
 
 BEGUN = "The river rises in the hills behind the old mill, and from there it flows "
 REST = "down to the sea, which it reaches after nine days."
@@ -34,8 +34,7 @@ async def test_a_reply_that_breaks_off_is_asked_for_the_rest(rest: str) -> None:
 
 
 async def test_it_may_break_off_again() -> None:
-    async with walking(TELLS, half(), half("to the sea, which it"), "it reaches after nine days.") as walk:
-        assert await walk.say("hi") == [WHOLE]
+    assert await answers(TELLS, half(), half("to the sea, which it"), "it reaches after nine days.") == [WHOLE]
 
 
 class _Looking:
@@ -52,8 +51,7 @@ class _Looking:
 async def test_a_model_that_is_asked_for_the_rest_makes_its_pauses(*, questions_alone: bool) -> None:
     looking = _Looking()
     again = Reply(WHOLE, gate=cast("anyio.Event", looking))
-    async with walking(TELLS, half(), again, questions_alone=questions_alone) as walk:
-        assert await walk.say("hi") == [WHOLE]
+    assert await answers(TELLS, half(), again, questions_alone=questions_alone) == [WHOLE]
     assert looking.seen
     assert all(haste is None for haste in looking.seen)
 
@@ -89,8 +87,7 @@ async def test_what_was_read_stays_before_a_reply_that_begins_anew(rest: str) ->
 
 async def test_code_and_quotes_of_the_rest_stay_as_they_are() -> None:
     code = "Run this, and nothing else at all:\n\n```python\nx = 1\n"
-    async with walking(TELLS, half(f"{code}y"), 'y = 2\n```\n"So," he said.') as walk:
-        assert await walk.say("hi") == [f'{code}y = 2\n```\n"So," he said.']
+    assert await answers(TELLS, half(f"{code}y"), 'y = 2\n```\n"So," he said.') == [f'{code}y = 2\n```\n"So," he said.']
 
 
 async def test_a_small_model_writes_it_anew() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from runtime.core.errors import LLMRateLimited, LLMTimeout, NoModelSet
 from runtime.language.program import PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
 BUSY = (
@@ -92,8 +92,7 @@ async def test_the_exception_of_a_called_playbook_is_shown_to_the_model_which_go
         turn('w = await Fetch("Oslo")', 'await Say("user", w)'),
         block("# resume: 2", 'await Say("user", "No weather today.")', 'await Yld("user")'),
     )
-    async with talking(one_step(python("Fetch", "city"), code=FAILING), model) as talk:
-        assert await talk.say("weather?") == ["No weather today."]
+    assert await answered(one_step(python("Fetch", "city"), code=FAILING), model, "weather?") == ["No weather today."]
     assert "ValueError: no weather in Oslo" in model.told(1)
 
 
@@ -107,8 +106,7 @@ async def test_code_may_catch_what_a_playbook_raises() -> None:
 
 async def test_code_that_keeps_failing_ends_its_playbook_with_its_own_error() -> None:
     model = Model(turn("x = 1 / 0"), block("# resume: 2", "x = 2 / 0"), block("# resume: 3", "x = 3 / 0"))
-    async with talking(one_step(), model) as talk:
-        (said,) = await talk.say("go")
+    (said,) = await answered(one_step(), model, "go")
     assert said == "⚠️ Main failed: division by zero. Write again to start over."
 
 
@@ -117,8 +115,7 @@ async def test_code_that_loops_for_ever_is_ended_and_shown_to_the_model() -> Non
         block('await Step("Main:01:QUE")', "for i in range(10**12):\n    pass", 'await Yld("user")'),
         block("# resume: 2", 'await Say("user", "I gave up counting.")', 'await Yld("user")'),
     )
-    async with talking(one_step(), model) as talk:
-        assert await talk.say("count") == ["I gave up counting."]
+    assert await answered(one_step(), model, "count") == ["I gave up counting."]
     assert "failed: TimeoutError" in model.told(1)
 
 
@@ -127,8 +124,7 @@ async def test_a_local_that_is_no_data_is_the_models_mistake_and_not_the_end() -
         turn("double = lambda n: 2 * n"),
         block("# resume: 2", 'await Say("user", "8")', 'await Yld("user")'),
     )
-    async with talking(one_step(), model) as talk:
-        assert await talk.say("go") == ["8"]
+    assert await answered(one_step(), model, "go") == ["8"]
     assert "'double' cannot be kept" in model.told(1)
 
 
@@ -138,8 +134,7 @@ async def test_definitions_locals_and_variables_live_on_from_turn_to_turn() -> N
         turn("items.append(double(4))", "guests.append('Bob')"),
         turn('await Say("user", f"{items} {guests} {double(2)}")'),
     )
-    async with talking(one_step(), model, after=("one", "two")) as talk:
-        assert await talk.say("three") == ["[1, 8] ['Ada', 'Bob'] 4"]
+    assert await answered(one_step(), model, "three", after=("one", "two")) == ["[1, 8] ['Ada', 'Bob'] 4"]
     assert '$guests = ["Ada", "Bob"]' in model.told(2)
     assert "items = [1, 8]" in model.told(2)
 
@@ -183,8 +178,7 @@ async def test_a_model_that_always_breaks_off_is_reported_and_the_half_sentence_
 
 async def test_a_say_to_nobody_is_refused_with_those_who_are_there() -> None:
     model = Model(turn('await Say("Bobby", "psst")'), block("# resume: 1", 'await Yld("user")'))
-    async with talking(one_step(), model) as talk:
-        assert await talk.say("go") == []
+    assert await answered(one_step(), model, "go") == []
     assert "nobody called 'Bobby' can be spoken to; known are user, Main, agent 1000" in model.told(1)
 
 
@@ -193,8 +187,7 @@ async def test_a_target_that_is_only_known_when_it_runs_fails_the_statement() ->
         turn('who = "Bob" + "by"', 'await Say(who, "psst")'),
         block("# resume: 3", 'await Say("user", "There is no Bobby.")', 'await Yld("user")'),
     )
-    async with talking(one_step(), model) as talk:
-        assert await talk.say("go") == ["There is no Bobby."]
+    assert await answered(one_step(), model, "go") == ["There is no Bobby."]
     assert "UnknownTarget: nobody called 'Bobby'" in model.told(1)
 
 
@@ -252,8 +245,7 @@ async def test_a_playbook_calls_another_on_the_model_and_gets_its_value() -> Non
         'await Step("Child:01:QUE")', 'await Step("Child:02:RET")', 'await Var("__", "done")', "await Return(a + b)"
     )
     model = Model(turn("n = await Child(2, b=3)", 'await Say("user", f"It is {n}.")'), child)
-    async with talking(both, model) as talk:
-        assert await talk.say("go") == ["It is 5."]
+    assert await answered(both, model, "go") == ["It is 5."]
     assert 'Arguments: {"a": 2, "b": 3}' in model.told(1)
     assert "Call stack: Child, Main:01:QUE" in model.told(1)
 
@@ -269,8 +261,7 @@ async def test_a_child_that_is_refused_twice_is_an_exception_of_its_caller() -> 
         wrong,
         block("# resume: 2", 'await Say("user", "It could not.")', 'await Yld("user")'),
     )
-    async with talking(both, model) as talk:
-        assert await talk.say("go") == ["It could not."]
+    assert await answered(both, model, "go") == ["It could not."]
     assert "the model's reply was refused twice" in model.told(3)
 
 
@@ -300,8 +291,7 @@ async def test_a_failure_that_goes_through_several_playbooks_is_told_as_one_caus
 async def test_a_turn_that_waits_for_its_calls_goes_on_with_what_they_gave() -> None:
     code = "async def Fetch(city):\n    return city.upper()\n"
     model = Model(turn('await Fetch("Oslo")', end='await Yld("call")'), turn('await Say("user", "done")'))
-    async with talking(one_step(python("Fetch", "city"), code=code), model) as talk:
-        assert await talk.say("go") == ["done"]
+    assert await answered(one_step(python("Fetch", "city"), code=code), model, "go") == ["done"]
     assert 'Fetch gave "OSLO"' in model.told(1)
 
 

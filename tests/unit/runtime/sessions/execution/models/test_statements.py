@@ -4,7 +4,7 @@ import pytest
 
 from runtime.core.plain_text import MAX_ERROR_CHARS
 from runtime.language.program import Program
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, walked
 
 HELP = "02:QUE Help the user choose a wine"
@@ -30,8 +30,7 @@ async def test_a_free_step_is_carried_out_with_statements_and_the_script_goes_on
 
 
 async def test_plain_words_carry_out_a_free_step() -> None:
-    async with talking(cellar(), Model(Reply("Take the Riesling."))) as talk:
-        assert await talk.say("hi") == ["Take the Riesling.", "Cheers!"]
+    assert await answered(cellar(), Model(Reply("Take the Riesling.")), "hi") == ["Take the Riesling.", "Cheers!"]
 
 
 async def test_a_free_step_knows_what_was_said_and_heard_before_it_in_that_order() -> None:
@@ -55,8 +54,7 @@ async def test_a_free_step_knows_what_was_said_and_heard_before_it_in_that_order
 
 async def test_a_free_step_is_told_the_script_in_the_words_of_its_author() -> None:
     model = Model(block('await Say("user", "Riesling.")'))
-    async with talking(cellar(), model) as talk:
-        await talk.say("hi")
+    await answered(cellar(), model, "hi")
     system = model.asked[0][0].content
     assert "### Script, for orientation\n- Help the user choose a wine\n" in system
     assert "02:QUE" not in system
@@ -68,15 +66,13 @@ async def test_a_failure_in_a_free_step_is_corrected_within_it() -> None:
         block("bottles = await Stock()"),
         block("# resume: 1", 'await Say("user", "I cannot get in.")'),
     )
-    async with talking(cellar(code=code), model) as talk:
-        assert await talk.say("hi") == ["I cannot get in.", "Cheers!"]
+    assert await answered(cellar(code=code), model, "hi") == ["I cannot get in.", "Cheers!"]
     assert "ValueError: the cellar is locked" in model.told(1)
 
 
 async def test_a_free_step_that_does_not_speak_of_an_end_ends_itself_and_not_the_program() -> None:
     model = Model(block('await Say("user", "Riesling.")', 'await Yld("exit")'))
-    async with talking(cellar(), model) as talk:
-        assert await talk.say("hi") == ["Riesling.", "Cheers!"]
+    assert await answered(cellar(), model, "hi") == ["Riesling.", "Cheers!"]
 
 
 async def test_a_free_step_that_does_not_speak_of_an_end_may_not_call_for_it() -> None:
@@ -131,8 +127,7 @@ async def test_one_statement_sends_so_many_messages_and_not_more() -> None:
     model = Model(
         block('await Step("Main:01:EXE")', flood, 'await Yld("user")'), block("# resume: 2", 'await Yld("user")')
     )
-    async with talking(program(agent("Main", main)), model) as talk:
-        heard = await talk.say("hi")
+    heard = await answered(program(agent("Main", main)), model, "hi")
     assert heard == [f"message {number}" for number in range(50)]
     assert "one statement sends at most 50 messages; this one was not sent" in model.told(1)
 
@@ -154,6 +149,5 @@ async def test_variables_that_a_fact_cannot_take_are_the_models_mistake() -> Non
     step, wait = 'await Step("Main:01:EXE")', 'await Yld("user")'
     large = "one, two = 'x' * 16_500_000, 'y' * 16_500_000"
     model = Model(block(step, large, wait), block("# resume: 2", 'await Say("user", "well")', wait))
-    async with talking(program(agent("Main", main)), model) as talk:
-        assert await talk.say("hi") == ["well"]
+    assert await answered(program(agent("Main", main)), model, "hi") == ["well"]
     assert "cannot be kept: it is longer than 32,000,000 characters" in model.told(1)

@@ -4,7 +4,7 @@ import pytest
 
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, answered, block, talking
 from tests.unit.runtime.sessions.programs import compiled
 
 
@@ -220,8 +220,7 @@ async def test_a_model_hears_that_a_playbook_of_another_agent_is_not_public(publ
     text = "# Shop\n\n## Main\n### Triggers\n- When program starts\n### Steps\n- Do it; wait for the user\n"
     clerk = f"\n# Clerk\n\n## Hide\n### Steps\n- Think\n\n## Show\n{public}\n### Steps\n- Think\n"
     model = Model(block('await Step("Main:01:EXE")', "await Clerk.Hide()"), block('await Yld("user")'))
-    async with talking(await compiled(text + clerk), model) as talk:
-        await talk.say("go")
+    await answered(await compiled(text + clerk), model, "go")
     assert error in model.told(1)
 
 
@@ -331,8 +330,7 @@ execution_mode: raw
 Half of {$m}
 """
     model = Model(Reply("4"), Reply("done"))
-    async with talking(await compiled(text), model) as talk:
-        await talk.say("go")
+    await answered(await compiled(text), model, "go")
     asked = model.asked[-1][0].content + model.asked[-1][-1].content
     assert "Since 2026: 3.00, 4, 6.0, 2026-05-01, {1 / RATE - x}," in asked
     assert "(not known: TypeError" in asked

@@ -8,7 +8,7 @@ from runtime.core.errors import Divergence, Unjournaled
 from runtime.language.program import Program
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
-from tests.fakes.people.talk import Model, Talk, talking
+from tests.fakes.people.talk import Model, Talk, answered, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
 
 
@@ -130,8 +130,7 @@ async def test_waiting_outside_of_the_journal_is_an_error_that_says_where_and_wh
 
 async def test_a_future_that_nobody_resolves_is_an_error_too() -> None:
     code = "import asyncio\nasync def Main():\n    await asyncio.get_running_loop().create_future()\n"
-    async with talking(main(code), Model()) as talk:
-        (text,) = await talk.say("go")
+    (text,) = await answered(main(code), Model(), "go")
     assert "Main waits for something that is not a host call; use Sleep" in text
 
 
@@ -144,8 +143,7 @@ async def Main():
 async def pause():
     await asyncio.sleep(1)
 """
-    async with talking(main(code), Model()) as talk:
-        (text,) = await talk.say("go")
+    (text,) = await answered(main(code), Model(), "go")
     assert "Main waits for a timer of its own (asyncio.sleep, a time limit) at test.pb:7" in text
 
 
@@ -320,8 +318,7 @@ async def Other():
 """
     async with talking(main(code, python("Other")), Model()) as talk:
         assert await talk.say("go") == ["x is 1"]
-    async with talking(main(code, python("Other")), Model(), world=talk.world) as later:
-        assert await later.say("now") == ["now 3"]
+    assert await answered(main(code, python("Other")), Model(), "now", world=talk.world) == ["now 3"]
 
 
 HELD = threading.Event()

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.people.talk import Model, talking
+from tests.fakes.people.talk import Model, answered, talking
 from tests.unit.runtime.sessions.programs import MAIN, agent, compiled, program, python
 
 
@@ -201,5 +201,4 @@ async def test_an_exception_is_caught_by_its_type_and_as_a_failed_playbook(raise
     caught, said = CASES[raises]
     code = CODE.format(raises=raises, caught=caught)
     shop = program(agent("Shop", MAIN, python("Fetch", "item"), code=code))
-    async with talking(shop, Model()) as talk:
-        assert await talk.say("hi") == [said]
+    assert await answered(shop, Model(), "hi") == [said]
