@@ -1,5 +1,6 @@
-"""Ids on tapes and in snapshots: a restart knows what they are, as before it."""
+"""Ids and the keys of host calls, on tapes and in snapshots: a restart knows what they are, as before it."""
 
+import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import CommitBatch, Journal, as_data
 from runtime.tape.snapshot import snapshot_of, state_from
+from runtime.tape.state.frames import CallKey, IntentState
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 from tests.unit.runtime.tape.facts.test_old_tapes import TAPES, Line
@@ -77,3 +79,19 @@ def test_what_is_awaited_of_agents_and_people_is_told_apart_as_soon_as_it_is_not
     who: Any = ["1001", "web:1"]
     journal.note(AcksAwaited("1000.0", "0", "Say", "d", 5.0, "m", who))
     assert [type(one) for one in noted[0].who] == [AgentId, PersonId]
+
+
+@pytest.mark.parametrize(
+    "key", [CallKey("1000.0", "3.1"), CallKey("1000.0:2", "turn"), CallKey("1000.0", "invite.a|b.1")]
+)
+def test_a_key_reads_as_it_was_written(key: CallKey) -> None:
+    assert CallKey.parse(str(key)) == key
+
+
+def test_a_snapshot_has_a_key_as_one_text_and_gives_the_key_back() -> None:
+    state = SessionState(intents={CallKey("1000.0", "3"): IntentState("Fetch", "d", "s.1")})
+    snapshot = snapshot_of(state)
+    assert list(json.loads(snapshot.text)["intents"]) == ["1000.0|3"]
+    restored = state_from(snapshot)
+    assert restored is not None
+    assert [(key.frame, key.pos) for key in restored.intents] == [("1000.0", "3")]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.runtime.execution.processor.walking import main, walking
+from tests.unit.runtime.execution.processor.walking import chosen, main, walking
 
 ASKS = ("- Ask the user for their $name:str", '- Say "{name}!"', "- End program")
 ALARM = """
@@ -28,10 +28,6 @@ You sell tea.
 ### Steps
 - Say "Ordered: {$what}"
 """
-
-
-def chosen(answer: str) -> str:
-    return f'{{"answer": "{answer}"}}'
 
 
 async def test_each_question_is_asked_alone() -> None:

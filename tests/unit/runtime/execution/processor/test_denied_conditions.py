@@ -2,12 +2,7 @@
 
 import pytest
 
-from tests.unit.runtime.execution.processor.walking import main, walking
-
-
-def chosen(answer: str) -> str:
-    return f'{{"answer": "{answer}"}}'
-
+from tests.unit.runtime.execution.processor.walking import chosen, main, walking
 
 SAID = main("- If there is no such order", '  - Say "None."', "- Otherwise", '  - Say "Found."', "- End program")
 UNLESS = main("- Unless the weather is nice", '  - Say "Stay in."', '- Say "Bye."', "- End program")

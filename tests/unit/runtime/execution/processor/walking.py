@@ -33,6 +33,11 @@ def main(*steps: str, code: str = "", more: str = "", head: str = "# Host") -> s
     return f"{head}\n{fence}\n## Main\n### Triggers\n- At the beginning\n### Steps\n{lines}\n\n{textwrap.dedent(more)}"
 
 
+def chosen(answer: str) -> str:
+    """What a small model answers to a question that is asked alone."""
+    return f'{{"answer": "{answer}"}}'
+
+
 @dataclass
 class Walk:
     """A running talk with a walked program."""

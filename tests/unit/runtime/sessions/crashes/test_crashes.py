@@ -10,11 +10,13 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions import rest
 from tests.fakes.crashes.world import World, WorldPlaces, live
 from tests.fakes.people.player import Player
+from tests.sampling import sample
 from tests.unit.runtime.sessions.crashes.album import Album
 from tests.unit.runtime.sessions.crashes.crash_case import Case, calls_in
 from tests.unit.runtime.sessions.crashes.crash_cases import CASES
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
+from tests.unit.runtime.sessions.crashes.programs.meetings import ASKED, UNANSWERED
 
 W = TypeVar("W", bound=World)
 
@@ -89,3 +91,14 @@ async def test_a_question_that_all_have_answered_is_gone_on_with_whenever_the_pr
 ) -> None:
     world = await run(CASES["walkout"], sandbox, crashes=(5, 55, 62, last), seed=10)
     check(world, CASES["walkout"])
+
+
+async def test_nobody_is_asked_oftener_when_the_process_dies_at_any_one_point(sandbox: MontySandbox) -> None:
+    calm = await run(UNANSWERED, sandbox, crashes=(), seed=0)
+    check(calm, UNANSWERED)
+    assert [shown.text for shown in calm.chat].count(ASKED) == 5
+    for point in sample().of(range(1, calm.points + 1)):
+        world = await run(UNANSWERED, sandbox, crashes=(point,), seed=point)
+        check(world, UNANSWERED)
+        asked = [fact.data["times"] for fact in world.facts if fact.kind == "asked"]
+        assert asked == [1, 2, 3, 4, 5]

@@ -1,9 +1,12 @@
-"""`Say` without a text: nobody hears anything, and no page is shown."""
+"""`Say` without a text, which nobody hears and for which no page is shown; what a program says last, before it ends."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
 from tests.fakes.people.talk import Model, answered, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program
@@ -60,3 +63,25 @@ async def test_what_a_model_leaves_empty_is_not_shown(said: str) -> None:
     async with talking(asks, Model(*replies)) as talk:
         assert await talk.say("go", private=False) == ["hello"]
         assert len(facts(talk, "opening")) == 1
+
+
+PROGRAM = """\
+# Host
+Says good-bye.
+
+## Main
+### Triggers
+- When the program starts
+### Steps
+- Say "Good-bye"
+- End program
+"""
+
+
+async def test_the_program_ends_with_its_last_words_and_nothing_fails_behind_them(tmp_path: Path) -> None:
+    (tmp_path / "host.pb").write_text(PROGRAM)
+    program = (await compile_program([tmp_path / "host.pb"], lowerer=RulesLowerer())).program
+    async with talking(program, Model()) as talk:
+        assert await talk.say("hi") == ["Good-bye"]
+        assert len(facts(talk, "ended")) == 1
+        assert [data for data in facts(talk, "res") if "exc" in data] == []

@@ -1,4 +1,4 @@
-"""The example of a message that a small model is given: the step's words, as the agent says them."""
+"""What is asked for the words of a step: their length, and the example that a small model is given."""
 
 import pytest
 
@@ -44,3 +44,27 @@ def test_a_large_model_is_given_none_and_words_the_message_itself(step: str) -> 
 @pytest.mark.parametrize("step", ["Calm the user down", "Tell the meeting the outcome"])
 def test_there_is_none_for_words_that_do_not_hold_the_message(step: str) -> None:
     assert "For example" not in task(Say(("meeting",), Prose(step)))
+
+
+def asked(step: str, speaker: str = "") -> str:
+    question = Questioner({}, None, speaker).words("01", Say(("user",), Prose(step)), {})
+    assert question is not None
+    return question.task
+
+
+@pytest.mark.parametrize("speaker", ["", "Clerk"])
+def test_a_message_is_short_where_its_step_says_nothing_of_its_length(speaker: str) -> None:
+    for step in ("Greet the user", "Tell the user that it is late", "Thank them"):
+        assert "in a sentence or two" in asked(step, speaker)
+
+
+@pytest.mark.parametrize("speaker", ["", "Clerk"])
+def test_a_step_that_says_how_long_its_message_is_is_not_asked_for_in_a_sentence_or_two(speaker: str) -> None:
+    for step in (
+        "Greet the user with a long story",
+        "Explain the rules in detail",
+        "Show the user all orders, one per line",
+        "Write the user a letter of three paragraphs.",
+        "Say goodbye in ten words",
+    ):
+        assert "sentence or two" not in asked(step, speaker)
