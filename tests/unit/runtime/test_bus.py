@@ -12,11 +12,6 @@ from tests.fakes.observing.happenings import happened
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def bus(clock: FakeClock) -> Bus:
     return Bus(clock)
 

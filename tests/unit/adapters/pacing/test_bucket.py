@@ -11,11 +11,6 @@ from runtime.core.errors import ConfigError
 from tests.fakes.clock import FakeClock
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 async def test_the_cap_is_the_burst_less_the_calls_in_flight(clock: FakeClock) -> None:
     mirror = BucketMirror(Budget(1.0, 3), clock)
     mirror.take()

@@ -140,11 +140,6 @@ async def _post_while_another_comes(numbers: MessageIds) -> None:
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def numbers(clock: FakeClock) -> MessageIds:
     return MessageIds(clock)
 

@@ -3,7 +3,7 @@
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.observing.calls import counted
 from tests.fakes.people.talk import Model, talking
-from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
+from tests.unit.runtime.sessions.programs import GUEST, MAIN, agent, program, python
 
 HOST = """
 async def Main():
@@ -13,14 +13,6 @@ async def Main():
 
 async def Talk():
     await Say("meeting", "news")
-"""
-
-GUEST = """
-async def Join():
-    while True:
-        for message in await WaitForMessage("meeting"):
-            if message["text"].startswith("Meeting has ended"):
-                return
 """
 
 

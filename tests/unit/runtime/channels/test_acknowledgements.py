@@ -15,11 +15,6 @@ from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def acknowledgements(clock: FakeClock) -> MessageAcknowledgements:
     return MessageAcknowledgements(clock)
 

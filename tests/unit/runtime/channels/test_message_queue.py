@@ -15,11 +15,6 @@ from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, from_sender, of_meeting, texts
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 def oldest(queue: MessageQueue, match: Match | None = None) -> Message | None:
     """The oldest message that matches, which stays in the queue."""
     return next((queue._messages[number] for number in queue._find(match, 1)), None)

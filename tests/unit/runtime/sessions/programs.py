@@ -109,3 +109,25 @@ def agent(name: str, *playbooks: PlaybookSpec, code: str = "") -> AgentSpec:
 def program(*agents: AgentSpec, digest: str = "1") -> Program:
     """A program of these agents."""
     return Program("test", agents, "", digest)
+
+
+DOES = """
+async def Main():
+    await Do(variables.get("startup_message") or "-")
+    await Listen()
+
+async def Listen():
+    for message in await WaitForMessage("user"):
+        await Do(message["text"])
+    return Again()
+"""
+"""Does what is said to it: `Do` is for the test to write."""
+
+GUEST = """
+async def Join():
+    while True:
+        for message in await WaitForMessage("meeting"):
+            if message["text"].startswith("Meeting has ended"):
+                return
+"""
+"""Stays in a meeting until its end."""

@@ -25,11 +25,6 @@ def given(rating: str, *, message: str = "m1", person: str = "test:Ada", **more:
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def ledger(clock: FakeClock) -> Feedback:
     return Feedback(MemoryRecords(), clock)
 

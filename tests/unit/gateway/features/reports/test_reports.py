@@ -32,7 +32,7 @@ from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.reports import MemoryReports
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.sleepers import Sleepers
-from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, program, python
+from tests.unit.runtime.sessions.programs import DOES, MAIN, SPAN, agent, program, python
 
 OWNER = Address("test", "owner")
 SECRET = "sk-very-secret-key"
@@ -42,16 +42,7 @@ def worker(broken: Path | None = None) -> Program:
     """Fails while a file is there, or at the word "fail"."""
     code = f"""
 import os
-
-async def Main():
-    await Do(variables.get("startup_message") or "-")
-    await Listen()
-
-async def Listen():
-    for message in await WaitForMessage("user"):
-        await Do(message["text"])
-    return Again()
-
+{DOES}
 async def Do(text):
     if "fail" in text or os.path.exists({str(broken or "/nowhere/at/all")!r}):
         raise ValueError("no such cake, {SECRET}")

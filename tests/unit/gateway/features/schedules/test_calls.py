@@ -6,21 +6,12 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.sleepers import Sleepers
-from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
+from tests.unit.runtime.sessions.programs import DOES, MAIN, agent, program, python
 
 
 def planner() -> Program:
     """Schedules what it is told, and says what rings."""
-    code = """
-async def Main():
-    await Do(variables.get("startup_message") or "-")
-    await Listen()
-
-async def Listen():
-    for message in await WaitForMessage("user"):
-        await Do(message["text"])
-    return Again()
-
+    code = f"""{DOES}
 async def Do(text):
     if text == "ring":
         await Say("user", "it rings")
@@ -29,7 +20,7 @@ async def Do(text):
     try:
         await Say("user", await Schedule(when, said))
     except Exception as error:
-        await Say("user", f"refused: {error}")
+        await Say("user", f"refused: {{error}}")
 """
     return program(agent("Planner", MAIN, python("Listen"), python("Do", "text"), code=code))
 

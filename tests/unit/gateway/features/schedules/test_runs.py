@@ -17,23 +17,14 @@ from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.sleepers import Sleepers
 from tests.unit.gateway.features.schedules.test_schedules import Desk as Conversation
-from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
+from tests.unit.runtime.sessions.programs import DOES, MAIN, agent, program, python
 
 KEY = f"{ADDRESS.key} schedule.1"
 
 
 def worker() -> Program:
     """Does what it is told: fails, asks, takes its time, or answers."""
-    code = """
-async def Main():
-    await Do(variables.get("startup_message") or "-")
-    await Listen()
-
-async def Listen():
-    for message in await WaitForMessage("user"):
-        await Do(message["text"])
-    return Again()
-
+    code = f"""{DOES}
 async def Do(text):
     if text == "fail":
         raise ValueError("no such cake")

@@ -83,6 +83,8 @@ class Debugged:
     debugger: SessionDebugger
     model: Model
     events: list[BusEvent]
+    file: Path = Path()
+    """The guide, where it is what runs."""
 
     async def stand_at(self, file: Path, line: int, **attach: object) -> int:
         """Begin to debug, and come to a line of the guide; the thread that stands there."""
@@ -124,3 +126,12 @@ async def debugged(
         ):
             yield Debugged(talk, editor, debugger, model, events)
         tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def guided(directory: Path, *replies: Reply | LLMError, **more: Any) -> AsyncIterator[Debugged]:
+    """A process with a debug server that runs the guide."""
+    file, program = await guide_in(directory)
+    async with debugged(program, *replies, **more) as at:
+        at.file = file
+        yield at

@@ -18,21 +18,21 @@ from tests.unit.gateway.observability.debugger.stand import (
     TELL,
     debugged,
     guide_in,
+    guided,
 )
 from tests.unit.runtime.sessions.meetings.test_shared_state import talk_of
 
 
 async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        thread = await at.stand_at(file, RETURN)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(at.file, RETURN)
         scout, host = await at.editor.stack(thread)
         scopes = await at.editor.scopes(scout["id"])
         assert scopes["Locals"] == {}
         assert scopes["Here"] == {"step": '"$spot.town"'}
         assert scopes["Agent Scout"] == {"who": '"Ada"', "spot": '{"town": "Oslo", "at": [1, 2, 3]}'}
         assert (await at.editor.scopes(host["id"]))["Agent Host"] == {"startup_message": '"hi"', "name": '"Ada"'}
-        await at.editor.break_at(file, TELL)
+        await at.editor.break_at(at.file, TELL)
         await at.editor.request("continue", threadId=thread)
         (main,) = await at.editor.stack((await at.editor.stopped())["threadId"])
         assert (await at.editor.scopes(main["id"]))["Agent Host"]["letters"] == "3"
@@ -41,17 +41,15 @@ async def test_scopes_show_locals_arguments_and_the_variables_of_the_agent(tmp_p
 
 
 async def test_a_playbook_that_is_called_is_seen_with_its_arguments_alone(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        thread = await at.stand_at(file, PICK - 3)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(at.file, PICK - 3)
         scout, _ = await at.editor.stack(thread)
         assert await at.editor.scopes(scout["id"]) == {"Locals": {}, "Agent Scout": {"who": '"Ada"'}}
 
 
 async def test_values_are_unfolded_in_pages(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        thread = await at.stand_at(file, RETURN)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(at.file, RETURN)
         (scout, _) = await at.editor.stack(thread)
         scope = (await at.editor.request("scopes", frameId=scout["id"]))["scopes"][-1]
         found = (await at.editor.request("variables", variablesReference=scope["variablesReference"]))["variables"]
@@ -67,9 +65,8 @@ async def test_values_are_unfolded_in_pages(tmp_path: Path) -> None:
 
 
 async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        thread = await at.stand_at(file, COUNT)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(at.file, COUNT)
         (frame,) = await at.editor.stack(thread)
 
         async def value(expression: str) -> str:
@@ -93,25 +90,23 @@ async def test_expressions_are_evaluated_over_the_frame_and_change_nothing(tmp_p
 
 
 async def test_a_breakpoint_holds_where_its_condition_does_and_as_often_as_is_wanted(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS, ASKS) as at:
+    async with guided(tmp_path, ASKS, NAMED, PICKS, ASKS) as at:
         await at.editor.begin()
-        (bad,) = await at.editor.break_at(file, FIND, condition="name ==")
+        (bad,) = await at.editor.break_at(at.file, FIND, condition="name ==")
         assert (bad["verified"], "is not an expression" in bad["message"]) == (False, True)
-        (bad,) = await at.editor.break_at(file, FIND, hitCondition="often")
+        (bad,) = await at.editor.break_at(at.file, FIND, hitCondition="often")
         assert "'often' is not a hit count" in bad["message"]
-        await at.editor.break_at(file, FIND, condition="$name == 'Bob'")
+        await at.editor.break_at(at.file, FIND, condition="$name == 'Bob'")
         await at.talk.say("hi")
         assert await at.talk.say("Ada") == ["Oslo, 3"]
-        await at.editor.break_at(file, ASK, hitCondition="2")
+        await at.editor.break_at(at.file, ASK, hitCondition="2")
         assert await at.talk.say("again") == ["Who are you?"]
 
 
 async def test_a_condition_that_cannot_be_evaluated_is_told_and_does_not_hold(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
-        await at.editor.break_at(file, FIND, condition="$nothing > 3")
+        await at.editor.break_at(at.file, FIND, condition="$nothing > 3")
         await at.talk.say("hi")
         assert await at.talk.say("Ada") == ["Oslo, 3"]
         told = await at.editor.until("output", lambda body: body["category"] == "console")
@@ -119,10 +114,9 @@ async def test_a_condition_that_cannot_be_evaluated_is_told_and_does_not_hold(tm
 
 
 async def test_a_log_point_speaks_and_what_agents_say_is_told_too(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
         await at.editor.begin()
-        await at.editor.break_at(file, TELL, logMessage="{$name} has {letters + 1} and {nothing}")
+        await at.editor.break_at(at.file, TELL, logMessage="{$name} has {letters + 1} and {nothing}")
         await at.talk.say("hi")
         assert await at.talk.say("Ada") == ["Oslo, 3"]
         told = await at.editor.until("output", lambda body: body["category"] == "console")
@@ -155,9 +149,8 @@ async def test_the_pbasm_is_a_source_with_breakpoints_of_its_own(tmp_path: Path)
 
 
 async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        thread = await at.stand_at(file, RETURN)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(at.file, RETURN)
         threads = {one["id"]: one["name"] for one in (await at.editor.request("threads"))["threads"]}
         assert list(threads.values()) == ["Host in test:1", "Scout in test:1"]
         assert threads[thread].startswith("Scout")
@@ -201,9 +194,8 @@ async def scope(editor: DapClient, thread: int, name: str) -> int:
 
 
 async def test_a_changed_variable_is_what_the_next_steps_see(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        thread = await at.stand_at(file, COUNT)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(at.file, COUNT)
         variables = await scope(at.editor, thread, "Agent Host")
         body = await at.editor.request(
             "setVariable", variablesReference=variables, name="place", value="$place.upper() + '!'"

@@ -22,15 +22,15 @@ from tests.unit.gateway.observability.debugger.stand import (
     TELL,
     debugged,
     guide_in,
+    guided,
 )
 from tests.unit.runtime.sessions.programs import agent, llm
 from tests.unit.runtime.sessions.programs import program as program_of
 
 
 async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS, ASKS) as at:
-        thread = await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, NAMED, PICKS, ASKS) as at:
+        thread = await at.stand_at(at.file, FIND)
         at.talk.post("and one more thing")
         await at.talk.settled()
         assert at.talk.chat == ["Who are you?"]
@@ -41,9 +41,8 @@ async def test_what_people_do_meanwhile_waits_and_is_not_lost(tmp_path: Path) ->
 
 
 async def test_the_sessions_of_others_go_on(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, ASKS) as at:
-        await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, NAMED, ASKS) as at:
+        await at.stand_at(at.file, FIND)
         elsewhere = Address("test", "2")
         at.talk.post("hello", name="Bob", at=elsewhere)
         await at.talk.until(lambda: at.talk.chat == ["Who are you?", "Who are you?"])
@@ -55,9 +54,8 @@ async def test_the_sessions_of_others_go_on(tmp_path: Path) -> None:
 
 
 async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, ASKS) as at:
-        thread = await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, NAMED, ASKS) as at:
+        thread = await at.stand_at(at.file, FIND)
         at.talk.post("/stop", kind="stop")
         assert await at.editor.until("continued", lambda body: body["threadId"] == thread)
         await at.idle()
@@ -67,9 +65,8 @@ async def test_a_stop_ends_what_stands_and_the_editor_hears_of_it(tmp_path: Path
 
 
 async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        await at.editor.begin({file: [FIND, COUNT, TELL]})
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        await at.editor.begin({at.file: [FIND, COUNT, TELL]})
         await at.talk.say("hi")
         at.talk.post("Ada")
         await at.editor.stopped()
@@ -81,18 +78,16 @@ async def test_leaving_lets_everything_go_on_without_breakpoints(tmp_path: Path)
 
 
 async def test_an_editor_that_just_goes_lets_everything_go_on_too(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        await at.stand_at(at.file, FIND)
         await at.editor.hang_up()
         await at.idle()
         assert at.talk.chat[-1] == "Oslo, 3"
 
 
 async def test_a_second_editor_is_told_that_there_is_one(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        thread = await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(at.file, FIND)
         async with debugging(at.debugger.port) as second:
             with pytest.raises(Refused, match="another editor is debugging this gateway"):
                 await second.begin()
@@ -265,9 +260,8 @@ async def test_statements_are_stood_at_one_by_one_where_that_is_wanted() -> None
 
 
 async def test_the_end_of_the_gateway_lets_everything_go_on(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        await at.stand_at(at.file, FIND)
         at.debugger.close()
         await at.editor.until("terminated")
         await at.idle()
@@ -276,11 +270,10 @@ async def test_the_end_of_the_gateway_lets_everything_go_on(tmp_path: Path) -> N
 
 async def test_a_model_that_answers_while_a_session_stands_is_not_too_slow(tmp_path: Path) -> None:
     """The rest of the answer is read as it comes: here it comes only while the session stands."""
-    file, program = await guide_in(tmp_path)
     gate = anyio.Event()
     both = Reply(f"[1] {NAMED.text}\n[2] It is a pleasure to meet you, and what a day it is today.", gate=gate)
-    async with debugged(program, ASKS, both, PICKS) as at:
-        thread = await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, both, PICKS) as at:
+        thread = await at.stand_at(at.file, FIND)
         hung_up = at.model.hung_up
         gate.set()
         await at.talk.until(lambda: at.model.hung_up == hung_up + 1)

@@ -18,15 +18,15 @@ from tests.unit.gateway.observability.debugger.stand import (
     TELL,
     debugged,
     guide_in,
+    guided,
 )
 from tests.unit.runtime.sessions.programs import agent, llm
 from tests.unit.runtime.sessions.programs import program as program_of
 
 
 async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        (found,) = await at.editor.begin({file: [FIND]})
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        (found,) = await at.editor.begin({at.file: [FIND]})
         assert found["verified"] is True
         assert await at.talk.say("hi") == ["Who are you?"]
         at.talk.post("Ada")
@@ -41,9 +41,8 @@ async def test_a_session_stands_before_a_step_and_goes_on(tmp_path: Path) -> Non
 
 
 async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        thread = await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        thread = await at.stand_at(at.file, FIND)
         seen = []
         for _ in range(3):
             await at.editor.request("next", threadId=thread)
@@ -56,9 +55,8 @@ async def test_next_goes_from_step_to_step_over_what_a_step_calls(tmp_path: Path
 
 
 async def test_stepping_in_comes_into_another_agent_and_out_of_it_again(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS, NAMED, PICKS) as at:
-        host = await at.stand_at(file, FIND)
+    async with guided(tmp_path, ASKS, NAMED, PICKS) as at:
+        host = await at.stand_at(at.file, FIND)
         await at.editor.request("stepIn", threadId=host)
         scout = (await at.editor.stopped())["threadId"]
         assert scout != host

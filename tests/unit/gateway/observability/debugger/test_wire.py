@@ -20,7 +20,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.protocols.dap_client import DapClient, Refused, debugging
-from tests.unit.gateway.observability.debugger.stand import ASKS, debugged, guide_in
+from tests.unit.gateway.observability.debugger.stand import ASKS, debugged, guide_in, guided
 
 
 def framed(body: bytes) -> bytes:
@@ -47,9 +47,8 @@ HOSTILE = (
 
 
 async def test_what_is_not_the_protocol_is_told_so_and_hung_up_on(tmp_path: Path) -> None:
-    file, program = await guide_in(tmp_path)
-    async with debugged(program, ASKS) as at:
-        await at.editor.begin({file: [1]})
+    async with guided(tmp_path, ASKS) as at:
+        await at.editor.begin({at.file: [1]})
         for hostile in HOSTILE:
             async with debugging(at.debugger.port) as stranger:
                 await stranger.raw(hostile)

@@ -10,6 +10,7 @@ from runtime.language.program import Program
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
+from tests.unit.runtime.sessions.crashes.programs.tales import GUEST
 from tests.unit.runtime.sessions.inbound.test_declared_people import human
 from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
 
@@ -18,16 +19,6 @@ async def Main():
     while True:
         for message in await WaitForMessage("Clerk"):
             await Say("Clerk", "20 %")
-"""
-
-GUEST = """
-async def Join():
-    while True:
-        for message in await WaitForMessage("meeting"):
-            if message["text"] == "Meeting has ended":
-                return
-            if "suggest" in message["text"]:
-                await Say("meeting", "idea 7")
 """
 
 

@@ -10,7 +10,7 @@ from runtime.language.program import Program
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, there
-from tests.unit.runtime.sessions.programs import MAIN, agent, program, python
+from tests.unit.runtime.sessions.programs import GUEST, MAIN, agent, program, python
 
 HOST = """
 async def Main():
@@ -23,14 +23,6 @@ async def Plan():
         for message in await WaitForMessage("meeting"):
             if message["text"].startswith("Meeting has ended"):
                 return await Shared("budget")
-"""
-
-GUEST = """
-async def Join():
-    while True:
-        for message in await WaitForMessage("meeting"):
-            if message["text"].startswith("Meeting has ended"):
-                return
 """
 
 
