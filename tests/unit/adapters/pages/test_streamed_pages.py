@@ -1,19 +1,30 @@
 """Pages shown by native streams: exact deltas, nothing appended twice, another stream before one dies."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 
+from adapters.pages.page import Page
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, OutcomeUncertain, RateLimited, StreamOver
-from tests.fakes.platforms.rich_platform import LOST, NEVER_CAME, STREAM, rich_capabilities
-from tests.unit.adapters.pages.presenting import shown_on
+from tests.fakes.platforms.rich_platform import LOST, NEVER_CAME, STREAM, RichPlatform, rich_capabilities
+from tests.unit.adapters.pages.presenting import Show, shown_on
 
 STREAMS = rich_capabilities(stream=STREAM)
+
+
+@asynccontextmanager
+async def streamed() -> AsyncIterator[tuple[Show[RichPlatform], Page]]:
+    """A page on a platform with native streams."""
+    async with shown_on(STREAMS) as show:
+        yield show, show.page()
+
 
 TABLE = "| name | ok |\n|---|---|\n| one | yes |\n| tw"
 
 
 async def test_a_growing_text_is_opened_appended_and_closed_and_never_edited() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 60)
         show.finish(page, text)
         await show.clock.advance(20)
@@ -38,8 +49,7 @@ async def test_a_short_text_that_is_finished_is_posted_without_a_stream() -> Non
 async def test_an_unclear_answer_leaves_one_message_with_the_whole_text(
     kind: str, fault: tuple[AdapterError, bool]
 ) -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         show.platform.trouble[kind].append(fault)
         text = await show.grow(page, 40)
         show.finish(page, text)
@@ -52,8 +62,7 @@ async def test_an_unclear_answer_leaves_one_message_with_the_whole_text(
 
 @pytest.mark.parametrize("error", [StreamOver("dead"), BadMarkup("no"), OutcomeUncertain("?")])
 async def test_a_stream_that_takes_nothing_more_is_gone_on_with_by_edits(error: AdapterError) -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 20)
         show.platform.trouble["append"].append((error, False))
         text = await show.grow(page, 20, start=text)
@@ -76,8 +85,7 @@ async def test_where_no_stream_is_to_be_had_the_page_is_posted_and_edited() -> N
 
 
 async def test_a_stream_is_followed_by_another_at_a_words_end_before_it_dies() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 130, each_s=0.6)
         show.finish(page, text)
         await show.clock.advance(30)
@@ -88,8 +96,7 @@ async def test_a_stream_is_followed_by_another_at_a_words_end_before_it_dies() -
 
 
 async def test_a_silent_stream_is_closed_in_time_and_the_rest_goes_into_another() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 20)
         await show.clock.advance(70)
         assert show.platform.open == {}
@@ -103,8 +110,7 @@ async def test_a_silent_stream_is_closed_in_time_and_the_rest_goes_into_another(
 
 
 async def test_a_code_fence_is_reopened_in_the_stream_that_follows() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = "see\n\n```python\n"
         for number in range(110):
             text += f"x{number:03d}\n"
@@ -123,8 +129,7 @@ async def test_a_code_fence_is_reopened_in_the_stream_that_follows() -> None:
 
 
 async def test_a_text_longer_than_a_stream_takes_goes_into_more_of_them() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 600, each_s=0.04)
         show.finish(page, text)
         await show.clock.advance(60)
@@ -135,8 +140,7 @@ async def test_a_text_longer_than_a_stream_takes_goes_into_more_of_them() -> Non
 
 
 async def test_a_stream_whose_text_is_changed_in_the_end_is_edited() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         await show.grow(page, 80)
         show.finish(page, "something else altogether")
         await show.clock.advance(30)
@@ -144,8 +148,7 @@ async def test_a_stream_whose_text_is_changed_in_the_end_is_edited() -> None:
 
 
 async def test_after_a_restart_in_mid_stream_the_same_message_has_the_whole_text() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 40)
         page.abandon()
         await show.clock.advance(5)
@@ -159,8 +162,7 @@ async def test_after_a_restart_in_mid_stream_the_same_message_has_the_whole_text
 
 
 async def test_a_long_closed_stream_is_split_anew_when_it_must_be_edited() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 120)
         show.platform.trouble["close_stream"].append((OutcomeUncertain("?"), True))
         show.finish(page, text)
@@ -171,8 +173,7 @@ async def test_a_long_closed_stream_is_split_anew_when_it_must_be_edited() -> No
 
 
 async def test_a_stream_whose_message_was_deleted_is_posted_again() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 30)
         show.platform.messages.clear()
         show.platform.trouble["append"].append((MessageGone("deleted"), False))
@@ -183,8 +184,7 @@ async def test_a_stream_whose_message_was_deleted_is_posted_again() -> None:
 
 
 async def test_an_append_that_must_wait_is_made_with_everything_since() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 20)
         show.platform.trouble["append"].append((RateLimited("wait", retry_after_s=5.0), False))
         text = await show.grow(page, 60, start=text)
@@ -197,8 +197,7 @@ async def test_an_append_that_must_wait_is_made_with_everything_since() -> None:
 
 @pytest.mark.parametrize("dies", [True, False], ids=["the process dies", "an answer is unclear"])
 async def test_half_a_row_that_a_stream_has_shown_stays_when_edits_go_on_with_it(dies: bool) -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         page.update(TABLE)
         await show.clock.advance(3)
         assert show.shown == [TABLE]
@@ -216,8 +215,7 @@ async def test_half_a_row_that_a_stream_has_shown_stays_when_edits_go_on_with_it
 
 
 async def test_the_end_of_a_stream_that_is_too_long_for_a_message_stays_until_it_stands_in_the_next_one() -> None:
-    async with shown_on(STREAMS) as show:
-        page = show.page()
+    async with streamed() as (show, page):
         text = await show.grow(page, 70)
         show.finish(page, text)
         await show.clock.advance(30)

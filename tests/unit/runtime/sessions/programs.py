@@ -57,6 +57,11 @@ def llm(
     )
 
 
+def exits(line: str) -> tuple[str, str]:
+    """The statements of a model that comes to the end of its program at this line."""
+    return f'await Step("{line}")', 'await Yld("exit")'
+
+
 def walked(
     name: str,
     *lines: str,

@@ -4,7 +4,7 @@ answer in every way.
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
 import anyio
 import pytest
@@ -72,6 +72,12 @@ class World:
         self.server = Server()
         self.records = MemoryRecords()
 
+    @classmethod
+    async def begun(cls) -> Self:
+        made = cls()
+        await made.stand.begin()
+        return made
+
     def pushes(self, *hosts: str) -> Pushes:
         own = hosts or ("hooks.example.org",)
         return Pushes(self.stand.service, self.stand.feed, self.records, own, self.server, self.clock)
@@ -93,8 +99,7 @@ class World:
 
 
 async def test_everything_new_is_sent_in_order_and_then_no_more_is_kept() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     await world.stand.say("before")
     async with world.node() as pushes:
         auth = AuthenticationInfo(scheme="Bearer", credentials="secret")
@@ -135,8 +140,7 @@ async def test_a_task_that_cannot_be_read_holds_up_no_other_and_is_tried_again(m
 
 
 async def test_what_is_not_taken_is_sent_again_with_growing_pauses_also_by_the_next_node() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     world.server.takes = False
     async with world.node() as pushes:
         await world.keep(pushes)
@@ -153,8 +157,7 @@ async def test_what_is_not_taken_is_sent_again_with_growing_pauses_also_by_the_n
 
 
 async def test_what_was_taken_is_not_sent_again_by_the_next_node() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     async with world.node() as pushes:
         await world.keep(pushes)
         await world.stand.say("first")
@@ -166,8 +169,7 @@ async def test_what_was_taken_is_not_sent_again_by_the_next_node() -> None:
 
 
 async def test_a_text_comes_in_pieces_while_it_grows_at_most_once_a_second() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     async with world.node() as pushes:
         await world.keep(pushes)
         await world.clock.advance(2)
@@ -181,8 +183,7 @@ async def test_a_text_comes_in_pieces_while_it_grows_at_most_once_a_second() -> 
 
 
 async def test_a_text_that_pauses_is_sent_as_far_as_it_is_written() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     async with world.node() as pushes:
         await world.keep(pushes)
         await world.clock.advance(2)
@@ -198,8 +199,7 @@ async def test_a_text_that_pauses_is_sent_as_far_as_it_is_written() -> None:
 
 @pytest.mark.parametrize("finished", [False, True], ids=["while it grows", "when it is finished"])
 async def test_a_text_that_was_taken_in_part_when_the_node_died_is_there_once(finished: bool) -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     async with world.node() as pushes:
         await world.keep(pushes)
         await world.clock.advance(2)
@@ -228,8 +228,7 @@ async def test_a_text_that_was_taken_in_part_when_the_node_died_is_there_once(fi
 
 
 async def test_a_server_that_never_takes_anything_is_given_up() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     world.server.takes = False
     async with world.node() as pushes:
         await world.keep(pushes)
@@ -240,8 +239,7 @@ async def test_a_server_that_never_takes_anything_is_given_up() -> None:
 
 
 async def test_a_url_that_is_taken_back_hears_no_more() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     async with world.node() as pushes:
         config = await world.keep(pushes)
         await world.clock.advance(2)
@@ -254,8 +252,7 @@ async def test_a_url_that_is_taken_back_hears_no_more() -> None:
 
 
 async def test_only_one_node_sends() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     assert await world.stand.leases.acquire("a2a-pushes", LeaseHolder("there", 10.0)) is not None
     async with world.node() as pushes:
         await world.keep(pushes)
@@ -286,8 +283,7 @@ async def test_other_hosts_and_strange_urls_are_refused(url: str) -> None:
 
 
 async def test_a_task_has_a_bounded_number_of_urls_and_without_hosts_there_are_none() -> None:
-    world = World()
-    await world.stand.begin()
+    world = await World.begun()
     pushes = world.pushes()
     for number in range(MAX_CONFIGS):
         await world.keep(pushes, id=str(number))

@@ -82,6 +82,11 @@ class Office:
     async def open(self, *, alone: bool = True) -> None:
         await self.owners.seen("test:owner", OWNER, alone=alone)
 
+    async def fail(self) -> None:
+        """The work fails once, and the owner is told."""
+        await self.sleepers.post("1", "fail")
+        await self.settled(1)
+
     async def settled(self, count: int) -> None:
         """Every failure so far is in a report, of which the owner was told, or which could not be made."""
 
@@ -112,8 +117,7 @@ async def test_an_owner_is_told_the_command_that_works_where_the_state_is(
 ) -> None:
     office = Office(sandbox, data_dir=data_dir)
     await office.open()
-    await office.sleepers.post("1", "fail")
-    await office.settled(1)
+    await office.fail()
     (notice,) = await office.notices()
     assert f"`parley debug show 1{option}`" in notice.text
 
@@ -121,8 +125,7 @@ async def test_an_owner_is_told_the_command_that_works_where_the_state_is(
 async def test_a_row_of_the_console_names_the_error_and_the_line_that_raised_it(sandbox: MontySandbox) -> None:
     office = Office(sandbox)
     await office.open()
-    await office.sleepers.post("1", "fail")
-    await office.settled(1)
+    await office.fail()
     (report,) = await office.store.all()
     row = await row_of(report, office.accounts, True)
     assert row["error"] == "no such cake, ********"
@@ -135,8 +138,7 @@ async def test_a_row_of_the_console_names_the_error_and_the_line_that_raised_it(
 async def test_a_failure_becomes_a_report_that_names_the_place_and_leads_to_the_fact(sandbox: MontySandbox) -> None:
     office = Office(sandbox)
     await office.open()
-    await office.sleepers.post("1", "fail")
-    await office.settled(1)
+    await office.fail()
     (report,) = await office.store.all()
     assert (report.agent, report.playbook, report.error_type, report.count) == ("Worker", "Do", "ValueError", 1)
     account = await office.accounts.of(report)
@@ -176,8 +178,7 @@ async def one_failed(sandbox: MontySandbox) -> tuple[Office, WatchedTapes, Repor
     tapes = WatchedTapes(office.sleepers.store)
     office.accounts._tapes = tapes
     await office.open()
-    await office.sleepers.post("1", "fail")
-    await office.settled(1)
+    await office.fail()
     (report,) = await office.store.all()
     return office, tapes, report
 
@@ -217,8 +218,7 @@ async def test_ten_alike_failures_are_one_report_and_one_message_with_two_choice
 async def test_a_notice_names_buttons_only_where_it_has_them(sandbox: MontySandbox, alone: bool, ways: str) -> None:
     office = Office(sandbox)
     await office.open(alone=alone)
-    await office.sleepers.post("1", "fail")
-    await office.settled(1)
+    await office.fail()
     (notice,) = await office.notices()
     assert ways in notice.text
     assert ("Try again" in notice.text) is alone
@@ -230,8 +230,7 @@ async def test_crashes_anywhere_count_a_failure_once_and_tell_it_once(sandbox: M
         point += 1
         office = Office(sandbox, world=World((), crashes=[point]))
         await office.open()
-        await office.sleepers.post("1", "fail")
-        await office.settled(1)
+        await office.fail()
         assert [report.count for report in await office.store.all()] == [1], f"killed at point {point}"
         assert len(await office.notices()) == 1, f"killed at point {point}"
         deaths += office.sleepers.world.deaths
@@ -254,8 +253,7 @@ async def test_a_report_that_cannot_be_made_fails_nothing_else(sandbox: MontySan
     office = Office(sandbox)
     office.accounts.masking = None  # type: ignore[assignment]
     await office.open()
-    await office.sleepers.post("1", "fail")
-    await office.settled(1)
+    await office.fail()
     await office.sleepers.post("2", "work")
     assert await office.sleepers.live(lambda: "done: work" in office.sleepers.chat)
     assert office.happened.count("report.failed") == 1
@@ -285,8 +283,7 @@ async def test_owners_and_models_learn_no_words_from_a_failure_in_a_private_room
 ) -> None:
     office = Office(sandbox, debugging=True)
     await office.open()
-    await office.sleepers.post("1", "fail")
-    await office.settled(1)
+    await office.fail()
     (first,) = await office.store.all()
     here, step = Address("web", room), ("Worker", "Do", "Do:01:EXE", "ValueError", "other")
     failure = SessionFailure("uncaught", first.session, first.seq, here, "test", "v", *step)

@@ -194,8 +194,7 @@ async def listed(desk: Desk, runs: MemoryRuns, tmp_path: Path) -> list[CronEntry
 
 
 async def test_schedules_of_the_settings_and_of_conversations_are_listed_with_their_runs(tmp_path: Path) -> None:
-    desk, runs = Desk(), MemoryRuns()
-    await desk.open()
+    desk, runs = await Desk.opened(), MemoryRuns()
     await desk.says("every hour look")
     await runs.pause("schedule:standup", paused=True)
     await runs.begin(f"{ADDRESS.key} schedule.1", ScheduleRun("r", 1.0, "answered", 1.0, 2.0))
@@ -207,8 +206,7 @@ async def test_schedules_of_the_settings_and_of_conversations_are_listed_with_th
 
 
 async def test_a_run_that_is_wanted_now_is_a_message_of_whoever_made_the_schedule(tmp_path: Path) -> None:
-    desk, runs = Desk(), MemoryRuns()
-    await desk.open()
+    desk, runs = await Desk.opened(), MemoryRuns()
     await desk.says("every hour look")
     standup, hourly = await listed(desk, runs, tmp_path)
     assert standup.event(desk.clock.now()) is None

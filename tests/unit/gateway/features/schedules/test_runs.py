@@ -148,8 +148,7 @@ async def test_two_nodes_that_both_ring_over_a_change_of_the_clocks_have_one_run
         ("2026-03-29T00:10", ["03-29 01:00"]),
         ("2026-10-25T00:10", ["10-25 00:30"]),  # and not again at 01:30, when it is 2:30 once more
     ):
-        desk = Conversation(start, timezone="Europe/Berlin", missed="skip")
-        await desk.open()
+        desk = await Conversation.opened(start, timezone="Europe/Berlin", missed="skip")
         other = desk.node()
         await desk.says("every day at 2:30 x")
         await other.watch(desk.lease)
@@ -188,8 +187,7 @@ async def test_a_paused_schedule_skips_its_times_until_it_goes_on() -> None:
 
 
 async def test_a_schedule_that_people_pause_skips_its_times_until_they_resume_it() -> None:
-    desk = Conversation("2026-11-23T12:00")
-    await desk.open()
+    desk = await Conversation.opened("2026-11-23T12:00")
     await desk.says("every hour look")
     await desk.says("every day at 20 sleep")
     assert await desk.says("pause 1") == (
@@ -207,8 +205,7 @@ async def test_a_schedule_that_people_pause_skips_its_times_until_they_resume_it
 
 
 async def test_a_schedule_that_is_removed_leaves_no_pause_behind() -> None:
-    desk = Conversation("2026-11-23T12:00")
-    await desk.open()
+    desk = await Conversation.opened("2026-11-23T12:00")
     await desk.says("every hour look")
     await desk.says("pause 1")
     await desk.says("remove 1")
@@ -232,10 +229,9 @@ class Jumping:
 async def test_two_nodes_whose_calendars_jump_over_a_change_of_the_clocks_say_each_time_once(seed: int) -> None:
     chance = random.Random(seed)
     start = chance.choice(["2026-03-28T22:30", "2026-10-24T22:30"])
-    desk = Conversation(start, timezone="Europe/Berlin")
+    desk = await Conversation.opened(start, timezone="Europe/Berlin")
     clocks = [Jumping(desk.clock), Jumping(desk.clock)]
     nodes = [desk.node(clock) for clock in clocks]
-    await desk.open()
     await desk.says("every hour x")
     for node in nodes:
         await node.watch(desk.lease)

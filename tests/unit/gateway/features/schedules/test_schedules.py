@@ -1,6 +1,7 @@
 """Schedules made with /schedule: each text comes once at its time, whatever dies meanwhile."""
 
 from datetime import UTC, datetime
+from typing import Self
 
 import anyio
 import pytest
@@ -55,7 +56,7 @@ async def as_it_is(message: InboxEvent) -> InboxEvent:
 class Desk:
     """A node's schedules on stores in memory, and the commands that people give it."""
 
-    def __init__(self, start: str = "2026-11-23T12:00", **limits: object) -> None:
+    def __init__(self, start: str, **limits: object) -> None:
         self.clock = FakeClock(datetime.fromisoformat(start).replace(tzinfo=UTC))
         self.leases = MemoryLeaseStore(self.clock)
         self.inbox = MemoryInbox(self.leases)
@@ -70,11 +71,15 @@ class Desk:
         runs = Runs(self.runs, clock or self.clock)
         return Schedules(self.store, self.inbox, clock or self.clock, self.limits, as_it_is, runs)
 
-    async def open(self) -> None:
-        token = await self.leases.acquire(f"shard:{SHARD}", LeaseHolder("a", ttl_s=1e9))
+    @classmethod
+    async def opened(cls, start: str = "2026-11-23T12:00", **limits: object) -> Self:
+        """A desk whose node has the shard."""
+        made = cls(start, **limits)
+        token = await made.leases.acquire(f"shard:{SHARD}", LeaseHolder("a", ttl_s=1e9))
         assert token is not None
-        self.lease = Lease(SHARD, token)
-        await self.schedules.watch(self.lease)
+        made.lease = Lease(SHARD, token)
+        await made.schedules.watch(made.lease)
+        return made
 
     async def says(self, text: str, *, name: str = "Ada") -> str:
         self._count += 1
@@ -99,8 +104,7 @@ class Desk:
 
 
 async def test_a_schedule_is_made_listed_and_removed() -> None:
-    desk = Desk(timezone="Europe/Berlin")
-    await desk.open()
+    desk = await Desk.opened(timezone="Europe/Berlin")
     assert await desk.says("every weekday at 9 ask everybody what they are at") == (
         "🗓 Schedule 1: every weekday at 9. Next: 2026-11-24 09:00 (Europe/Berlin). /schedule remove 1 ends it."
     )
@@ -137,15 +141,13 @@ async def test_a_schedule_is_made_listed_and_removed() -> None:
     ],
 )
 async def test_what_is_not_understood_is_answered_with_what_would_be(text: str, begins: str) -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     assert (await desk.says(text)).startswith(begins)
     assert await desk.store.all(ADDRESS) == []
 
 
 async def test_the_forms_in_the_answers_are_understood() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     forms = [line.removeprefix("- /schedule ") for line in (await desk.says("?")).splitlines() if line[0] == "-"]
     assert len(forms) > 4
     for form in forms:
@@ -159,8 +161,7 @@ def test_the_answers_name_the_command_as_the_platform_writes_it() -> None:
 
 
 async def test_a_lost_shard_leaves_the_command_to_the_next_node() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     desk.schedules.forget(SHARD)
     with pytest.raises(LeaseLost):
         await desk.says("every hour x")
@@ -168,16 +169,14 @@ async def test_a_lost_shard_leaves_the_command_to_the_next_node() -> None:
 
 
 async def test_more_than_the_bound_are_not_kept() -> None:
-    desk = Desk(per_conversation=2)
-    await desk.open()
+    desk = await Desk.opened(per_conversation=2)
     for _ in range(2):
         await desk.says("every hour x")
     assert (await desk.says("every hour x")).startswith("There are 2 schedules here, and I keep no more.")
 
 
 async def test_each_time_comes_once_and_a_single_one_never_again() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     await desk.says("every 20 minutes look")
     await desk.says("at 13:05 rise", name="Bob")
     assert await desk.passes(5000) == [
@@ -190,8 +189,7 @@ async def test_each_time_comes_once_and_a_single_one_never_again() -> None:
 
 
 async def test_a_command_that_is_carried_out_again_makes_no_second_schedule() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     asked = InboxEvent("e", ADDRESS, "test:Ada", "Ada", "in 20 minutes x", desk.clock.now(), program="test")
     assert await desk.take(asked) == await desk.take(asked)
     assert [text for _, _, text in await desk.passes(2000)] == ["x"]
@@ -200,8 +198,7 @@ async def test_a_command_that_is_carried_out_again_makes_no_second_schedule() ->
 
 
 async def test_two_nodes_that_both_believe_to_hold_the_shard_say_it_once() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     other = desk.node()
     await desk.says("every 20 minutes x")
     await other.watch(desk.lease)
@@ -213,8 +210,7 @@ async def test_two_nodes_that_both_believe_to_hold_the_shard_say_it_once() -> No
 
 
 async def test_of_many_times_that_passed_while_no_node_ran_one_is_made_up_for() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     await desk.says("every day at 13 x")
     await desk.clock.advance(5 * DAY_S)
     again = desk.node()
@@ -228,15 +224,13 @@ async def test_a_change_of_the_clocks_neither_loses_nor_doubles_a_time() -> None
         ("2026-03-28T12:00", ["03-29 01:00", "03-30 00:30"]),
         ("2026-10-24T12:00", ["10-25 00:30", "10-26 01:30"]),
     ):
-        desk = Desk(start, timezone="Europe/Berlin")
-        await desk.open()
+        desk = await Desk.opened(start, timezone="Europe/Berlin")
         await desk.says("every day at 2:30 x")
         assert [due for due, _, _ in await desk.passes(1.8 * DAY_S)] == expected
 
 
 async def test_another_zone_moves_the_times_of_the_day_and_no_others() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     await desk.says("every day at 15:00 daily")
     await desk.says("today at 14:30 once")
     await desk.says("every 50 minutes often")
@@ -252,8 +246,7 @@ async def test_another_zone_moves_the_times_of_the_day_and_no_others() -> None:
 
 
 async def test_a_full_inbox_is_tried_again() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     await desk.says("in 1 minute x")
     desk.inbox = MemoryInbox(desk.leases, bound=1)
     node = desk.node()
@@ -322,7 +315,6 @@ async def test_times_of_triggers_are_those_of_the_conversation(sandbox: MontySan
 
 
 async def test_places_do_not_share_schedules() -> None:
-    desk = Desk()
-    await desk.open()
+    desk = await Desk.opened()
     await desk.says("every hour x")
     assert await desk.store.all(Address("test", "2")) == []

@@ -15,7 +15,7 @@ from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
-from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, exits, llm, program, python
 
 
 def talkative(code: str) -> Case:
@@ -175,8 +175,7 @@ async def test_a_model_is_told_of_its_reminder() -> None:
         block(
             'await Step("Main:03:QUE")',
             'await Say("user", "Call Bob!")',
-            'await Step("Main:04:YLD")',
-            'await Yld("exit")',
+            *exits("Main:04:YLD"),
         ),
     )
     async with talking(program(agent("Keeper", playbook)), model) as talk:

@@ -13,7 +13,7 @@ from tests.unit.runtime.sessions.crashes.programs.shared import SHARING
 from tests.unit.runtime.sessions.crashes.programs.tales import HELLO, MEETING, NESTED, PYTHON
 from tests.unit.runtime.sessions.crashes.programs.walked import WALKED
 from tests.unit.runtime.sessions.crashes.programs.walking import WALKING
-from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, exits, llm, program, python
 
 RACE = Case(
     program(
@@ -133,8 +133,7 @@ async def Middle(n):
             "v = await Middle(2)",
             'await Step("Main:03:QUE")',
             'await Say("user", f"we got {v} and {middle}")',
-            'await Step("Main:04:YLD")',
-            'await Yld("exit")',
+            *exits("Main:04:YLD"),
         ),
     ),
     others={
@@ -176,8 +175,7 @@ async def Answer(messages):
         (
             'await Step("Main:02:QUE")',
             'await Say("user", "I was told")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
 )
@@ -262,8 +260,7 @@ MODEL_QUESTION = Case(
             'answer = await Ask("Ship it?", ["Yes", "No"])',
             'await Step("Main:02:QUE")',
             'await Say("user", f"so it is {answer}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
 )
@@ -299,8 +296,7 @@ WORK = (
     (
         'await Step("Main:03:QUE")',
         'await Say("user", "an answer to what came meanwhile")',
-        'await Step("Main:04:YLD")',
-        'await Yld("exit")',
+        *exits("Main:04:YLD"),
     ),
 )
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from runtime.language.program import AgentSpec, Program
 from tests.fakes.people.talk import Model, answered, block, talking
-from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, exits, llm, program, python
 
 GUEST = """
 async def Join():
@@ -257,8 +257,7 @@ MAIN_REPLY = block(
     "v = await Talk()",
     'await Step("Main:02:QUE")',
     'await Say("user", f"we had {v}")',
-    'await Step("Main:03:YLD")',
-    'await Yld("exit")',
+    *exits("Main:03:YLD"),
 )
 SHARE = 'await Step("Talk:01:QUE")'
 RETURN = ('await Step("Talk:02:RET")', 'await Var("__", "done")')

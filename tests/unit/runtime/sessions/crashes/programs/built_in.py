@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, exits, llm, program, python
 
 _LINE = Path(__file__).with_name("__init__.py").read_text(encoding="utf-8").strip()
 
@@ -47,8 +47,7 @@ async def Rules():
             'await Log("read", same=a == b)',
             'await Step("Main:02:QUE")',
             'await Say("user", f"{a}{len(b)}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
 )
@@ -93,8 +92,7 @@ REMINDED_MODEL = Case(
         (
             'await Step("Main:03:QUE")',
             'await Say("user", "Call Bob!")',
-            'await Step("Main:04:YLD")',
-            'await Yld("exit")',
+            *exits("Main:04:YLD"),
         ),
     ),
 )

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.programs.collecting import COLLECTED
-from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.programs import MAIN, agent, exits, llm, program, python, triggers
 
 
 def meeting(name: str, *required: str) -> PlaybookSpec:
@@ -28,8 +28,7 @@ CALLED = Case(
             "age = await Helper.Ask()",
             'await Step("Main:03:QUE")',
             'await Say("user", f"so you are {age}")',
-            'await Step("Main:04:YLD")',
-            'await Yld("exit")',
+            *exits("Main:04:YLD"),
         ),
     ),
     reacts={
@@ -60,8 +59,7 @@ MET = Case(
             "idea = await Talk()",
             'await Step("Main:02:QUE")',
             'await Say("user", f"we chose {idea}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
     reacts={
@@ -140,8 +138,7 @@ TIMED = Case(
             'await Step("Main:02:QUE")',
             'second = await WaitForMessage("user")',
             'await Say("user", f"then there was {second[0][\'text\']}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
 )
@@ -170,8 +167,7 @@ async def Twice(n):
             "a, b, c = await asyncio.gather(Twice(3), Recount(), Twice(2))",
             'await Step("Main:02:QUE")',
             'await Say("user", f"{a} {b} {c} {done2} {done3}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
     others={
@@ -202,8 +198,7 @@ TRIGGERED = Case(
             'await Var("x", 50)',
             'await Step("Main:02:QUE")',
             'await Say("user", f"x is {x}, since {why}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
     reacts={
@@ -257,8 +252,7 @@ MENDED = Case(
         "x = 5",
         'await Step("Main:02:QUE")',
         'await Say("user", f"but x is {x}")',
-        'await Step("Main:03:YLD")',
-        'await Yld("exit")',
+        *exits("Main:03:YLD"),
     ),
 )
 
@@ -273,8 +267,7 @@ REFUSED = Case(
             'open("secrets")',
             'await Step("Main:02:QUE")',
             'await Say("user", "there is nothing")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
     refused='open("secrets")',

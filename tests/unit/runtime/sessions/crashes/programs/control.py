@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from runtime.language.program import Param
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.programs import agent, exits, llm, program, python, triggers
 
 _SHOP = """
 async def Refund(order):
@@ -31,8 +31,7 @@ JUDGED = Case(
             'x = await Refund("5")',
             'await Step("Main:02:QUE")',
             'await Say("user", f"you get {x}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
 )
@@ -115,8 +114,7 @@ ASTRAY = Case(
         _ASTRAY,
         'await Step("Main:02:QUE")',
         'await Say("user", "and no other round")',
-        'await Step("Main:03:YLD")',
-        'await Yld("exit")',
+        *exits("Main:03:YLD"),
     ),
 )
 
@@ -143,8 +141,7 @@ async def Warm():
             "x = await Warm()",
             'await Step("Main:02:QUE")',
             'await Say("user", f"now it is {x}, {heat}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
     others={
@@ -186,8 +183,7 @@ async def Kept():
             'await SaveArtifact("bill", "what was paid", "a" * 600)',
             'await Step("Main:02:QUE")',
             'await Say("user", f"bought for {x}, {len(bill)}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
     others={

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from runtime.language.program import Param, PlaybookSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, exits, llm, program, python, triggers
 
 _CODE = """
 async def Fetch():
@@ -46,8 +46,7 @@ def _oracle(placeholder: str) -> Case:
                 'n = await Guess("stars")',
                 'await Step("Main:02:QUE")',
                 'await Say("user", f"there are {n + 1} of them")',
-                'await Step("Main:03:YLD")',
-                'await Yld("exit")',
+                *exits("Main:03:YLD"),
             ),
         ),
         others={"Guess": ("41",)},
@@ -79,8 +78,7 @@ ARTIFACT = Case(
         (
             'await Step("Main:03:QUE")',
             'await Say("user", f"{len(x)} {len(report)} {len(_)}")',
-            'await Step("Main:04:YLD")',
-            'await Yld("exit")',
+            *exits("Main:04:YLD"),
         ),
     ),
 )
@@ -104,8 +102,7 @@ AROUND = Case(
             "text = await Fetch()",
             'await Step("Main:02:QUE")',
             'await Say("user", f"{len(text)} and {note}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
 )
@@ -133,8 +130,7 @@ async def Move(square):
             'n = await CallAgent(one, "Move", {"square": 4})',
             'await Step("Main:02:QUE")',
             'await Say("user", f"{one} {two} {n}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
 )

@@ -7,7 +7,7 @@ from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.sessions.inbound.participants import SeatAct
 from tests.fakes.people.player import says
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, exits, llm, program, python
 
 SCOUT = AgentSpec("Scout", AgentKind.REMOTE, SPAN, "Knows the terrain.")
 
@@ -59,8 +59,7 @@ ASKED_BY_MODEL = Case(
         (
             'await Step("Main:02:QUE")',
             'await Say("user", "the scout has answered")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
     plays=_guide,
@@ -132,8 +131,7 @@ TOLD_BY_MODEL = Case(
             'await Step("Main:02:QUE")',
             'await Say("user", "now I know", ack_within_s=40)',
             "await Say(\"user\", f\"how many: {len(ack['acknowledged']) + len(ack['missing'])}\")",
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
 )

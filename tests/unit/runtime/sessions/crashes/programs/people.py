@@ -4,7 +4,7 @@ from typing import Any
 
 from runtime.language.program import AgentKind, AgentSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, SPAN, agent, exits, llm, program, python
 
 
 def human(klass: str, /, **metadata: Any) -> AgentSpec:
@@ -60,8 +60,7 @@ AWAITED = Case(
         (
             'await Step("Main:03:QUE")',
             'await Say("Alice", "he is here, Alice")',
-            'await Step("Main:04:YLD")',
-            'await Yld("exit")',
+            *exits("Main:04:YLD"),
         ),
     ),
 )

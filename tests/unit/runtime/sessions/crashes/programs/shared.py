@@ -2,7 +2,7 @@
 
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.programs.company import meeting
-from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, exits, llm, program, python
 
 AUCTION = Case(
     program(
@@ -62,8 +62,7 @@ BOARD = Case(
             "board = await Play()",
             'await Step("Main:02:QUE")',
             'await Say("user", f"the board is {board}")',
-            'await Step("Main:03:YLD")',
-            'await Yld("exit")',
+            *exits("Main:03:YLD"),
         ),
     ),
     reacts={

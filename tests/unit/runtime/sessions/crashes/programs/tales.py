@@ -1,7 +1,7 @@
 """The first programs of the crash rig: whole small stories."""
 
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.programs import MAIN, agent, llm, program, python
+from tests.unit.runtime.sessions.programs import MAIN, agent, exits, llm, program, python
 
 CHILD = """
 async def Weather(city):
@@ -165,8 +165,7 @@ NESTED = Case(
             "x = await Recount()",
             'await Step("Main:03:QUE")',
             'await Say("user", f"the child gave {x}")',
-            'await Step("Main:04:YLD")',
-            'await Yld("exit")',
+            *exits("Main:04:YLD"),
         ),
     ),
     others={"Recount": TELL},

@@ -9,7 +9,7 @@ from runtime.core.errors import LLMRateLimited, LLMTimeout, NoModelSet
 from runtime.language.program import PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, answered, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
+from tests.unit.runtime.sessions.programs import agent, exits, llm, program, python, triggers
 
 BUSY = (
     "⚠️ I cannot continue: the language model is too busy right now. "
@@ -24,8 +24,7 @@ GREET = block(
     'await Var("name", "Ada")',
     'await Step("Main:02:QUE")',
     'await Say("user", f"Hello, {name}!")',
-    'await Step("Main:03:YLD")',
-    'await Yld("exit")',
+    *exits("Main:03:YLD"),
 )
 
 
