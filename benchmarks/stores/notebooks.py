@@ -84,7 +84,7 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
         made = TapeService(
             ClientAdmission({"bench": TOKEN}, scopes, clock),
             NamedTapes(store, catalog, sessions),
-            ClientJournals(catalog, inbox, inbox.known, clock),
+            ClientJournals(catalog, inbox, clock),
             search,
             clock,
         )

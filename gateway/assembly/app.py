@@ -28,7 +28,7 @@ from gateway.assembly.announcement import all_lines, url_here
 from gateway.assembly.doors import bus_of, chat_of, tape_views, tapes_of
 from gateway.assembly.parts import Engine, open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
-from gateway.assembly.stores import front_gauges, gauges_of, people_in
+from gateway.assembly.stores import people_in
 from gateway.assembly.web_chat import first_owner_lines, room_rules, room_tables
 from gateway.capabilities import FEATURES
 from gateway.catalog import AdapterGround, ListedPlatform, is_web, listed
@@ -112,9 +112,7 @@ async def serve(
             given = None if board is None or board.models is None else board.models(bus)
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish, models=given))
         answers = await stack.enter_async_context(answers_on(bus))
-        source = ReloadSource(read or (lambda: settings), programs)
-        if engine is not None:
-            engine = replace(engine, seen=ServiceTallies(bus))
+        source, seen = ReloadSource(read or (lambda: settings), programs), ServiceTallies(bus)
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
@@ -128,7 +126,9 @@ async def serve(
             ground.GatewayFoundation(
                 *(settings, routes, compiled, connection, database, clock, bus, texts),
                 *(engine, data_dir, debugger, masking, versions, answers),
-            )
+            ),
+            seen,
+            node_id(data_dir),
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -235,13 +235,13 @@ def _member(
     if engine is None:
         absence = AbsenceNotices(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         front = ClusterFront(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
-        return front, front_gauges(connection), EntrancePart(kept=[absence.note])
+        return front, ground.front_gauges(connection), EntrancePart(kept=[absence.note])
     for feature in FEATURES:
         part = feature.node(foundation, serving)
         serving.parts.extend(() if part is None else (part,))
     around = ground.node_context_of(foundation, engine, inbox, outbound, serving)
     registry = ConversationRegistry(around, inbox, serving.tasks)
-    gauges = gauges_of(cluster.node, registry, engine.sandbox, connection)
+    gauges = ground.gauges_of(cluster.node, registry, engine.sandbox, connection)
     return ServingNode(cluster.node, registry), gauges, EntrancePart()
 
 

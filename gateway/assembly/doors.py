@@ -44,11 +44,10 @@ from gateway.overview.models import ModelRoutes, ToolRoutes
 from gateway.overview.programs import ProgramRoutes, SeenRefusals
 from gateway.overview.session_views import MeetingRoutes, SessionViews
 from gateway.overview.sessions import SessionRoutes, TalkMaker
-from gateway.overview.status import PLATFORMS_TABLE, NodeRoutes, SeenPlatforms, SharedPlatforms, StatusRoute
-from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
+from gateway.overview.status import GatewayShards, NodeRoutes, StatusRoute
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import PROGRAM_NEWS
-from gateway.programs.versions import PIN_NEWS, VERSIONS_TABLE
+from gateway.programs.versions import PIN_NEWS, TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
 from gateway.service import GatewayReady
 from gateway.settings.forms import revealed
 from gateway.settings.operation import client_scopes, client_tokens
@@ -67,7 +66,7 @@ from runtime.core.files import FileStore
 from runtime.core.ids import SessionId
 from runtime.core.texts import load_texts
 from runtime.storage.embedded.data_directory import node_id
-from runtime.storage.redis.leases import RedisNodeStore
+from runtime.storage.redis.leases import RedisNodeStore, RedisShardView
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.kept import RedisModelCalls
 from runtime.tape.snapshot import TapeMoments
@@ -84,7 +83,7 @@ def bus_of(foundation: GatewayFoundation, tasks: TaskGroup) -> ClientBus | None:
     tasks.start_soon(feed.run)
     admission = ClientAdmission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store, catalog = foundation.database.tapes, foundation.database.catalog
-    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.known, clock, own.tasks.limits))
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, clock, own.tasks.limits))
     ground = ClientGround(
         *(own, connection, node_id(foundation.data_dir), clock, admission, service, feed, foundation.programs, catalog)
     )
@@ -149,8 +148,9 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
     )
 
 
-def _moments(ground: GatewayFoundation, database: GatewayDatabase) -> TapeMoments:
-    return TapeMoments(database.tapes, stores.snapshots_in(ground.connection))
+def _moments(database: GatewayDatabase) -> TapeMoments:
+    tapes = database.tapes
+    return TapeMoments(tapes, lambda session, version, seq: tapes.snapshot(session, version, until=seq))
 
 
 def _console_of(
@@ -166,13 +166,13 @@ def _console_of(
 
 
 def bus_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequence[BaseRoute]:
-    connection, clock = ground.connection, ground.clock
-    database, shards = ground.database, stores.shards_in(connection)
-
-    moments = _moments(ground, database)
-    platforms = ground.platforms or SharedPlatforms(
-        SeenPlatforms(ground.bus), stores.records_in(connection, PLATFORMS_TABLE), "", clock
-    )
+    """The routes that show the whole gateway. The ground has the shared views."""
+    connection, clock, database, seen = ground.connection, ground.clock, ground.database, ground.services
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    view = RedisShardView(connection)
+    shards = GatewayShards(nodes, fronts, view.holders, view.awake, view.waiting)
+    assert ground.platforms is not None
+    assert seen is not None
 
     async def delete(session: SessionId) -> bool:
         return bool(await database.erasure.sessions([session]))
@@ -190,29 +190,24 @@ def bus_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequence
         await stores.tell_later(connection, request, ground.texts("access.approved"))
 
     door = FeatureDoor(
-        *(admission.gateway_reader, admission.gateway_writer, ClosedRooms(database.catalog, database.tapes), moments)
+        *(admission.gateway_reader, admission.gateway_writer),
+        *(ClosedRooms(database.catalog, database.tapes), _moments(database)),
     )
     catalog, tapes, inbox, programs = database.catalog, database.tapes, database.inbox, ground.programs
     people, drains, engine = stores.people_in(connection, clock), stores.drains_in(connection), ground.engine
-    seen = ground.services or SharedServices(
-        (None if engine is None else engine.seen) or ServiceTallies(ground.bus),
-        stores.records_in(connection, SERVICES_TABLE),
-        "",
-        clock,
-    )
     file_of = partial(_file_of, database, clock)
     views: list[GatewayView] = [
-        NodeRoutes(door, drains, shards.nodes.living, shards.nodes.tell),
-        StatusRoute(door, shards, platforms.data, catalog, database.letters, people, drains, status, clock),
+        NodeRoutes(door, drains, nodes.living, nodes.tell),
+        StatusRoute(door, shards, ground.platforms.data, catalog, database.letters, people, drains, status, clock),
         SessionRoutes(
             *(
                 door,
                 catalog,
                 tapes,
-                ClientJournals(catalog, inbox, inbox.known, clock),
+                ClientJournals(catalog, inbox, clock),
                 RedisModelCalls(connection).spent,
             ),
-            *(delete, file_of, shards.nodes.living, TalkMaker(file_of), programs),
+            *(delete, file_of, nodes.living, TalkMaker(file_of), programs),
         ),
         DecisionRoutes(door, people, database.letters, tell_approved),
         PeopleRoutes(door, people, stores.person_limits_in(connection), database.erasure.person),
@@ -251,9 +246,11 @@ async def _file_of(database: GatewayDatabase, clock: Clock, session: SessionId) 
 def tape_views(ground: GatewayFoundation, admission: ClientAdmission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
     database, calls = ground.database, RedisModelCalls(ground.connection)
-    moments = _moments(ground, database)
-    versions = stores.versions_in(ground.connection, ground.clock)
-    return SessionViews(admission, database.catalog, database.tapes, moments, ground.programs, versions, calls).routes()
+    taken, texts = (stores.records_in(ground.connection, table) for table in (VERSIONS_TABLE, TEXTS_TABLE))
+    versions = KeptVersions(taken, texts, ground.clock)  # without the calls of extensions
+    return SessionViews(
+        *(admission, database.catalog, database.tapes, _moments(database), ground.programs, versions, calls)
+    ).routes()
 
 
 async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, port: int, *, on_ready: Announce) -> None:

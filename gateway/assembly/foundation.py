@@ -28,7 +28,7 @@ from gateway.inbound.earlier import EarlierMessages
 from gateway.inbound.usage_limits import UsageLimits
 from gateway.jobs.runner import JOBS_TABLE, JobRunner
 from gateway.models.answers import CallKeeper, ModelTroubles
-from gateway.observability.watching import SecretMasking
+from gateway.observability.watching import NodeGauges, SecretMasking
 from gateway.outbound.pages import NodeOutbound
 from gateway.overview.status import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.tallies import SERVICES_TABLE, ServiceTallies, SharedServices
@@ -37,14 +37,15 @@ from runtime.bus import EventStream
 from runtime.core.clock import Clock
 from runtime.llm.models import ModelRegistry
 from runtime.meetings.meeting import MeetingHabits
+from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle import RestingSessions, TimerAlarm
 from runtime.sessions.node_context import NodeContext, ProgramHabits
+from runtime.sessions.registry import ConversationRegistry
 from runtime.sessions.versions import NoVersions, ProgramVersions
-from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisShareStore, RedisTimers
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisShardView, RedisShareStore, RedisTimers
 from runtime.storage.redis.records import RedisCounters, RedisRecords
 from runtime.storage.redis.sessions.kept import RedisModelCalls
 from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -103,16 +104,17 @@ class Cluster(Struct, frozen=True):
     patient: LeaseHolder
 
 
-def with_shared_views(foundation: GatewayFoundation) -> GatewayFoundation:
-    """With what this process and all others see, where the settings let somebody ask for that."""
-    bus, connection, clock, engine = foundation.bus, foundation.connection, foundation.clock, foundation.engine
+def with_shared_views(foundation: GatewayFoundation, seen: ServiceTallies, node: str) -> GatewayFoundation:
+    """With what this process and all others see, where the settings let somebody ask for that. `seen` is how models and
+    servers of tools have answered since the start of this process, the `node`."""
+    connection, clock = foundation.connection, foundation.clock
     if not foundation.settings.is_overseen:
         return foundation
-    node = node_id(foundation.data_dir)
-    seen = (None if engine is None else engine.seen) or ServiceTallies(bus)
     return replace(
         foundation,
-        platforms=SharedPlatforms(SeenPlatforms(bus), RedisRecords(connection, PLATFORMS_TABLE), node, clock),
+        platforms=SharedPlatforms(
+            SeenPlatforms(foundation.bus), RedisRecords(connection, PLATFORMS_TABLE), node, clock
+        ),
         services=SharedServices(seen, RedisRecords(connection, SERVICES_TABLE), node, clock),
     )
 
@@ -215,6 +217,25 @@ def node_context_of(
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         features=[*parts, extending(extensions, foundation.bus, tasks)],
     )
+
+
+def gauges_of(
+    node: ClusterNode, registry: ConversationRegistry, sandbox: MontySandbox, connection: RedisConnection
+) -> NodeGauges:
+    return NodeGauges(
+        lambda: node.shards,
+        lambda: len(registry),
+        lambda: sum(registry.loads().values()),
+        lambda: sandbox.busy,
+        lambda: sandbox.workers,
+        lambda: sandbox.wrapping.jailed,
+        RedisShardView(connection).waiting,
+    )
+
+
+def front_gauges(connection: RedisConnection) -> NodeGauges:
+    """The sources of the gauges of a front, which serves no conversation and has no workers."""
+    return NodeGauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)
 
 
 class FollowedSessionStore(RedisSessionStore):

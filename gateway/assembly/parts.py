@@ -23,7 +23,6 @@ from runtime.storage.encoding.sealing import PLAIN, ContentSealing
 from runtime.stores.archive import SessionArchive
 
 if TYPE_CHECKING:
-    from gateway.overview.tallies import ServiceTallies
     from runtime.llm.models import ModelRegistry
     from runtime.sandbox.monty import MontySandbox
     from runtime.storage.embedded.backup import BackupHead
@@ -45,14 +44,12 @@ _JAIL_ADVICE = (
 
 
 class Engine(Struct, frozen=True):
-    """The parts that execute programs: the models, a line about them for people, and the workers for what they write.
-    `seen` is how models and servers of tools have answered since the start.
-    """
+    """The parts that execute programs: the models, a line about them for people, and the workers for what they
+    write."""
 
     llm: ModelRegistry
     model_line: str
     sandbox: MontySandbox
-    seen: ServiceTallies | None = None
 
 
 @asynccontextmanager

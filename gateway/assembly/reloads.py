@@ -16,7 +16,6 @@ from adapters.web.echo import RoomNews
 from gateway.access.admission import PlatformOwners
 from gateway.assembly.checking import extension_names, refuse_errors
 from gateway.assembly.foundation import GatewayFoundation
-from gateway.assembly.stores import inbox_in
 from gateway.capabilities import FEATURES
 from gateway.catalog import rules_of
 from gateway.dev.board import DevBoard
@@ -147,7 +146,7 @@ def reloading_of(
     tasks.start_soon(reloads.follow)
     tasks.start_soon(reloads.follow_pins)
     if isinstance(foundation.debugger, DevBoard):
-        foundation.debugger.attach(made, inbox_in(foundation.connection), foundation.clock)
+        foundation.debugger.attach(made, foundation.database.inbox, foundation.clock)
         foundation.bus.hear(PlaybookFailed, foundation.debugger.failed)
     tasks.start_soon(_read_again, foundation, made)
     if own.programs.reload:

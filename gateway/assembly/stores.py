@@ -8,25 +8,17 @@ from typing import TYPE_CHECKING
 import gateway.capabilities  # noqa: F401 - the facts of features
 from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, AccessRequest, KnownPeople
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.ids import SessionId
 from runtime.stores.inbox import NOTICE, InboxEvent
-from runtime.tape.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from adapters.records import ChangedTogether
     from gateway.clients.feed import EventFeed
-    from gateway.cluster.node import ClusterNode
     from gateway.cluster.roster import NodeDrains
     from gateway.console.door import LoginLinks
     from gateway.inbound.usage_limits import PersonLimits
-    from gateway.observability.watching import NodeGauges
-    from gateway.overview.status import GatewayShards
-    from gateway.programs.versions import KeptVersions, VersionPins
-    from runtime.sandbox.monty import MontySandbox
-    from runtime.sessions.registry import ConversationRegistry
+    from gateway.programs.versions import VersionPins
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.rooms import RedisRoomNews
-    from runtime.stores.inbox import Inbox
 
 
 def records_in(connection: RedisConnection, table: str) -> ChangedTogether:
@@ -61,13 +53,6 @@ def pins_in(connection: RedisConnection, clock: Clock) -> VersionPins:
     return VersionPins(records_in(connection, PINS_TABLE), records_in(connection, VERSIONS_TABLE), clock)
 
 
-def versions_in(connection: RedisConnection, clock: Clock) -> KeptVersions:
-    """The programs that nodes have served, from the database, without the calls of extensions."""
-    from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
-
-    return KeptVersions(records_in(connection, VERSIONS_TABLE), records_in(connection, TEXTS_TABLE), clock)
-
-
 def links_in(connection: RedisConnection, clock: Clock) -> LoginLinks:
     from gateway.console.door import LINKS_TABLE, LoginLinks
 
@@ -86,23 +71,6 @@ def person_limits_in(connection: RedisConnection) -> PersonLimits:
     return PersonLimits(records_in(connection, PERSON_LIMITS_TABLE))
 
 
-def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str, int], Awaitable[Snapshot | None]]:
-    """The newest snapshot of a session that is not after a fact, of a version of the rules, from the database."""
-    from runtime.storage.redis.sessions.store import RedisSessionStore
-
-    store = RedisSessionStore(connection)
-    return lambda session, version, seq: store.snapshot(session, version, until=seq)
-
-
-def shards_in(connection: RedisConnection) -> GatewayShards:
-    from gateway.overview.status import GatewayShards
-    from runtime.storage.redis.leases import RedisNodeStore, RedisShardView
-
-    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
-    view = RedisShardView(connection)
-    return GatewayShards(nodes, fronts, view.holders, view.awake, view.waiting)
-
-
 async def tell_later(connection: RedisConnection, request: AccessRequest, text: str) -> None:
     """Have the gateway tell somebody who asked for access the answer: now, or when it runs again.
 
@@ -115,12 +83,6 @@ async def tell_later(connection: RedisConnection, request: AccessRequest, text: 
     await RedisInbox(connection).add(notice)
 
 
-def inbox_in(connection: RedisConnection) -> Inbox:
-    from runtime.storage.redis.inbox import RedisInbox
-
-    return RedisInbox(connection)
-
-
 def feed_in(connection: RedisConnection, clock: Clock) -> EventFeed:
     from gateway.clients.feed import READERS_TABLE, ClientReaders, EventFeed
     from gateway.clients.journals import ClosedRooms
@@ -130,28 +92,3 @@ def feed_in(connection: RedisConnection, clock: Clock) -> EventFeed:
 
     rooms = ClosedRooms(RedisSessionCatalog(connection), RedisSessionStore(connection))
     return EventFeed(RedisEventLog(connection), ClientReaders(records_in(connection, READERS_TABLE), clock), rooms)
-
-
-def gauges_of(
-    node: ClusterNode, registry: ConversationRegistry, sandbox: MontySandbox, connection: RedisConnection
-) -> NodeGauges:
-    from gateway.observability.watching import NodeGauges
-    from runtime.storage.redis.leases import RedisShardView
-
-    return NodeGauges(
-        lambda: node.shards,
-        lambda: len(registry),
-        lambda: sum(registry.loads().values()),
-        lambda: sandbox.busy,
-        lambda: sandbox.workers,
-        lambda: sandbox.wrapping.jailed,
-        RedisShardView(connection).waiting,
-    )
-
-
-def front_gauges(connection: RedisConnection) -> NodeGauges:
-    """The sources of the gauges of a front, which serves no conversation and has no workers."""
-    from gateway.observability.watching import NodeGauges
-    from runtime.storage.redis.leases import RedisShardView
-
-    return NodeGauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)

@@ -25,7 +25,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from gateway.clients import requests
-from gateway.clients.events import EventRoutes, EventTriggers, Publishing, Refused, gone_data, wanted_by
+from gateway.clients.events import EventRoutes, EventTriggers, Publishing, gone_data, wanted_by
 from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, WantedEvents
 from gateway.clients.requests import BusClient, ClientAdmission
 from gateway.clients.scopes import JOURNAL
@@ -105,8 +105,6 @@ class _Visit:
             try:
                 frame = _frame(said)
                 await self._take(frame, tasks)
-            except Refused as error:
-                await self._tell("bus.refused", frame, {"status": error.status, "error": str(error)})
             except HTTPException as error:
                 await self._tell("bus.refused", frame, {"status": error.status_code, "error": error.detail})
 
@@ -117,14 +115,14 @@ class _Visit:
         elif type_ == "bus.ack":
             self._acknowledge(_data(frame, "cursor").get("cursor"))
         elif isinstance(type_, str) and type_.startswith(CONTROL):
-            raise Refused(422, f"There is no control frame {type_}.")
+            raise HTTPException(422, f"There is no control frame {type_}.")
         else:
             await self._tell("bus.ack", frame, await self._route.publishing.publish(self._client, [frame]))
 
     async def _subscribe(self, frame: Mapping[str, Any], data: Mapping[str, Any], tasks: TaskGroup) -> None:
         types, after = data.get("types", [">"]), data.get("after")
         if not isinstance(types, list) or not types or not (after is None or isinstance(after, str)):
-            raise Refused(422, "types is a list of patterns, and after a cursor.")
+            raise HTTPException(422, "types is a list of patterns, and after a cursor.")
         wanted = wanted_by(self._client, types, data.get("subject"))
         cursor = await self._route.feed.place(after)
         self._delivering.cancel()
@@ -136,7 +134,7 @@ class _Visit:
     def _acknowledge(self, cursor: object) -> None:
         """Acknowledge everything up to a cursor; one that is not known acknowledges nothing."""
         if not isinstance(cursor, str):
-            raise Refused(422, "An acknowledgement has a cursor.")
+            raise HTTPException(422, "An acknowledgement has a cursor.")
         if cursor not in self._sent:
             return
         while self._sent.popleft() != cursor:
@@ -179,21 +177,21 @@ class _Visit:
 
 
 def _frame(said: str) -> Mapping[str, Any]:
-    """The object in a frame. Raises Refused for anything else."""
+    """The object in a frame. Raises HTTPException for anything else."""
     try:
         frame = read_json(said)
     except ValueError as error:
-        raise Refused(400, f"A frame is a JSON object: {error}.") from error
+        raise HTTPException(400, f"A frame is a JSON object: {error}.") from error
     if not isinstance(frame, dict):
-        raise Refused(400, "A frame is a JSON object: this is something else.")
+        raise HTTPException(400, "A frame is a JSON object: this is something else.")
     return frame
 
 
 def _data(frame: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """The data of a control frame, with some of these keys. Raises Refused."""
+    """The data of a control frame, with some of these keys. Raises HTTPException."""
     data = frame.get("data", {})
     if not isinstance(data, Mapping) or not set(data) <= set(keys):
-        raise Refused(422, f"The data of {frame['type']} is a JSON object with {', '.join(keys)}.")
+        raise HTTPException(422, f"The data of {frame['type']} is a JSON object with {', '.join(keys)}.")
     return data
 
 

@@ -33,14 +33,6 @@ KEEP_ALIVE_S = 15.0
 _STREAM = "text/event-stream"
 
 
-class Refused(Exception):
-    """A client's event is refused; the text says why, `status` is HTTP's."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-
-
 class Publishing:
     def __init__(self, feed: EventFeed, triggers: EventTriggers, clock: Clock) -> None:
         self._feed = feed
@@ -52,7 +44,7 @@ class Publishing:
         readers see some of them now or playbooks begin on them.
 
         What begins is ordered first: a process that dies in between has answered nobody, and who sends the events again
-        orders and adds nothing twice. Raises Refused before any is taken, and HTTPException where too much waits.
+        orders and adds nothing twice. Raises HTTPException: before any is taken, and 503 where too much waits.
         """
         events = [self._event(client, one) for one in written]
         begun = await self._triggers.begin(client, events)
@@ -63,15 +55,15 @@ class Publishing:
         try:
             event = event_from(written, source=client.source, now=self._clock.now())
         except PermissionError as error:
-            raise Refused(403, f"Not taken: {error}.") from error
+            raise HTTPException(403, f"Not taken: {error}.") from error
         except ValueError as error:
-            raise Refused(422, f"Not taken: {error}.") from error
+            raise HTTPException(422, f"Not taken: {error}.") from error
         if "cursor" in event.extensions:
-            raise Refused(422, "Not taken: the attribute cursor is the gateway's own.")
+            raise HTTPException(422, "Not taken: the attribute cursor is the gateway's own.")
         if event.type.startswith(CONTROL):
-            raise Refused(422, f"Not taken: types that begin with {CONTROL} are for control.")
+            raise HTTPException(422, f"Not taken: types that begin with {CONTROL} are for control.")
         if not client.scopes.may_send(event.type):
-            raise Refused(403, f"Not taken: {client.name} has no scope to send {event.type}.")
+            raise HTTPException(403, f"Not taken: {client.name} has no scope to send {event.type}.")
         return event
 
 
@@ -86,10 +78,7 @@ class EventRoutes(ClientView, frozen=True):
         written = body if isinstance(body, list) else [body]
         if not 0 < len(written) <= _MAX_BATCH:
             raise HTTPException(422, f"A batch has 1 to {_MAX_BATCH} events.")
-        try:
-            return requests.answer(await self.publishing.publish(client, written), 202)
-        except Refused as error:
-            raise HTTPException(error.status, str(error)) from error
+        return requests.answer(await self.publishing.publish(client, written), 202)
 
     @looks("/events")
     async def get(self, request: Request, client: requests.BusClient) -> Response:

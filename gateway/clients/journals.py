@@ -7,8 +7,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 from starlette.exceptions import HTTPException
@@ -22,7 +21,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent, KnownEvent
+from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderTaken
@@ -39,31 +38,22 @@ _FIRST_FACTS = 20
 """Among so many of the first facts of a task is its order."""
 
 
-class _Asked(Protocol):
-    def text(self, name: str, /) -> str | None: ...
-
-    def number(self, name: str, /) -> int | None: ...
-
-
 class ClientJournals(Struct, frozen=True):
-    """Sends what is asked for into the inbox. `known` finds an event that was taken in at an address, by its id."""
+    """Sends what is asked for into the inbox. A request with a `key` is taken once."""
 
     catalog: SessionCatalog
     inbox: Inbox
-    known: Callable[[Address, str], Awaitable[KnownEvent | None]]
     clock: Clock
 
-    async def undo(self, client: BusClient, session: SessionId, body: _Asked) -> dict[str, Any]:
+    async def undo(self, client: BusClient, session: SessionId, exchanges: int, key: str | None) -> dict[str, Any]:
         """Undo the last exchanges of a session, as `/undo` does."""
-        exchanges = body.number("exchanges")
-        count = 1 if exchanges is None else exchanges
-        if not 1 <= count <= MAX_EXCHANGES:
+        if not 1 <= exchanges <= MAX_EXCHANGES:
             raise HTTPException(422, f"exchanges is a number from 1 to {MAX_EXCHANGES}.")
-        return await self._send(client, session, "undo", str(count), body.text("key"))
+        return await self._send(client, session, "undo", str(exchanges), key)
 
-    async def fork(self, client: BusClient, session: SessionId, body: _Asked) -> dict[str, Any]:
+    async def fork(self, client: BusClient, session: SessionId, title: str, key: str | None) -> dict[str, Any]:
         """Have a session go on in a second place, as `/fork` does."""
-        return await self._send(client, session, FORK_WANTED, body.text("title") or "", body.text("key"))
+        return await self._send(client, session, FORK_WANTED, title, key)
 
     async def stop(self, client: BusClient, session: SessionId, key: str | None = None) -> dict[str, Any]:
         """Stop everything that a session does, as `/stop` does."""
@@ -82,7 +72,7 @@ class ClientJournals(Struct, frozen=True):
         record = known.record
         named = hashlib.sha256(f"{client.source}\0{session}\0{key or uuid.uuid4().hex}".encode()).hexdigest()[:32]
         id_ = f"{kind}.{named}"
-        if await self.known(record.address, id_) is not None:
+        if await self.inbox.known(record.address, id_) is not None:
             return {"accepted": 0, "known": 1}
         if record.ended or record.replaced_by is not None:
             raise HTTPException(409, "The session has ended, or another one goes on in its place.")

@@ -189,6 +189,9 @@ class Inbox(Protocol):
     async def add(self, event: InboxEvent, /) -> bool:
         """Keep the event durably; False when an event of this id in this conversation was already taken in."""
 
+    async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
+        """An event that was taken in at an address, by its id; None for one that is forgotten."""
+
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
         """Entries of the given shards behind the given entry ids ("0" = all), oldest first in each shard.
 

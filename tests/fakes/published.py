@@ -6,19 +6,12 @@ from gateway.clients.events import EventTriggers
 from gateway.clients.scopes import ClientScopes
 from gateway.clients.tasks.service import TaskDoor, TaskOrdering
 from gateway.features.publishing.node import ProgramEvents
-from runtime.core.address import Address
 from runtime.language.program import Program
-from runtime.stores.inbox import KnownEvent
 from runtime.stores.orders import TaskLimits
 from tests.fakes.crashes.world import World
 
 
-async def unknown(_address: Address, _event: str) -> KnownEvent | None:
-    """Nothing was taken in that somebody asks for."""
-    return None
-
-
 def events_of(world: World, programs: Mapping[str, Program], publishers: Mapping[str, ClientScopes]) -> ProgramEvents:
     """The door for the events of these programs."""
-    door = TaskDoor(programs, world, world, unknown, world.clock, TaskLimits())  # type: ignore[arg-type]
+    door = TaskDoor(programs, world, world, world.clock, TaskLimits())  # type: ignore[arg-type]
     return ProgramEvents(publishers, EventTriggers(TaskOrdering(door)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol, TypeAlias
 
@@ -42,12 +42,11 @@ class TaskStore(SessionStore, TapeReader, Protocol):
 
 
 class TaskDoor(Struct, frozen=True):
-    """The parts behind clients' tasks. `known` finds an event that was taken in at an address, by its id."""
+    """The parts behind clients' tasks."""
 
     programs: Mapping[str, Program]
     store: TaskStore
     inbox: Inbox
-    known: Callable[[Address, str], Awaitable[KnownEvent | None]]
     clock: Clock
     limits: TaskLimits
 
@@ -208,7 +207,7 @@ class TaskService:
         return not (order is not None and order.waits) and await self.ordering.record(id_) is None
 
     async def _order(self, id_: SessionId) -> KnownEvent | None:
-        return await self.door.known(address_of(id_), id_)
+        return await self.door.inbox.known(address_of(id_), id_)
 
     async def wait(self, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
         """A task once it is over, or asks something else than `answered`; as it is when the time is over first."""
@@ -293,7 +292,7 @@ class TaskService:
         id_, address = f"{client.source}.{named}", address_of(task.id)
         late = ask is not None and ask not in task.view.asks
         if task.over or late:
-            if await self.door.known(address, id_):
+            if await self.door.inbox.known(address, id_):
                 return False
             raise HTTPException(409, "The task does not ask that, or no longer." if late else "The task has ended.")
         meant = ask if ask is not None else task.question.ask if task.question is not None else None

@@ -167,7 +167,7 @@ def open_door(ground: TapeGround, tasks: TaskGroup) -> tuple[Mount]:
     service = TapeService(
         ground.admission,
         NamedTapes(notebooks, catalog, database.tapes),
-        ClientJournals(catalog, inbox, inbox.known, clock),
+        ClientJournals(catalog, inbox, clock),
         search,
         clock,
         ground.views,

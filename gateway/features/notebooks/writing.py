@@ -220,7 +220,8 @@ class WritingRoutes(Writers, frozen=True):
         data = await body_of(request)
         if session is not None:
             allowed(client, "write", name)
-            return answer(await self.journals.fork(client, session, Body(data, "title", "key")), 202)
+            asked = Body(data, "title", "key")
+            return answer(await self.journals.fork(client, session, asked.text("title") or "", asked.text("key")), 202)
         body = Body(data, "name", "at", "branch")
         notebook = await self.notebook(client, name, action="read")
         to = body.text("name")
@@ -239,7 +240,10 @@ class WritingRoutes(Writers, frozen=True):
         session = journal_of(name)
         data = await body_of(request)
         if session is not None:
-            return answer(await self.journals.undo(client, session, Body(data, "exchanges", "key")), 202)
+            asked = Body(data, "exchanges", "key")
+            exchanges = asked.number("exchanges")
+            key = asked.text("key")
+            return answer(await self.journals.undo(client, session, 1 if exchanges is None else exchanges, key), 202)
         body = Body(data, "to", "expect")
         to = body.number("to")
         if to is None:

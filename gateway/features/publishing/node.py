@@ -113,5 +113,5 @@ def tried(_: TriedGround) -> NodePart:
 
 def open_node(ground: FeatureGround, _: ServingGround) -> NodePart:
     own, inbox, tapes = ground.settings, ground.database.inbox, ground.database.tapes
-    door = TaskDoor(ground.programs, tapes, inbox, inbox.known, ground.clock, own.tasks.limits)
+    door = TaskDoor(ground.programs, tapes, inbox, ground.clock, own.tasks.limits)
     return publishing_part(ProgramEvents(publisher_scopes(own.publishers), EventTriggers(TaskOrdering(door))))

@@ -143,7 +143,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         made = ClientBus(
             admission,
             feed,
-            TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.known, clock, LIMITS)),
+            TaskService(feed, TaskDoor(programs, sessions, inbox, clock, LIMITS)),
             ParticipantRegisters(
                 RedisNodeStore(connection).living,
                 RedisNodeStore(connection, fronts=True).living,

@@ -152,7 +152,7 @@ async def service(
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         search = stack.enter_context(closing(NotebookSearch(kept, folder / "index")))
-        tapes, journals = NamedTapes(kept, catalog, sessions), ClientJournals(catalog, inbox, inbox.known, clock)
+        tapes, journals = NamedTapes(kept, catalog, sessions), ClientJournals(catalog, inbox, clock)
         moments = TapeMoments(sessions, no_snapshot)
         views = SessionViews(admission, catalog, sessions, moments, {}, NoVersions(), NoCalls())
         made = TapeService(admission, tapes, journals, search, clock, views.routes())

@@ -43,7 +43,7 @@ from runtime.sandbox.executor import Sandbox
 from runtime.sessions.idle import RestingSessions
 from runtime.sessions.node_context import Busy, NodeContext, ProgramHabits
 from runtime.sessions.registry import ConversationRegistry
-from runtime.stores.inbox import ANSWER, FORK_WANTED, InboxEntry, InboxEvent
+from runtime.stores.inbox import ANSWER, FORK_WANTED, InboxEntry, InboxEvent, KnownEvent
 from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit, HeldPlace, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
@@ -367,6 +367,10 @@ class World:
         self.point()
 
     # -- the inbox
+
+    async def known(self, _address: Address, _event_id: str, /) -> KnownEvent | None:
+        """Nothing was taken in that somebody asks for."""
+        return None
 
     async def add(self, event: InboxEvent, /) -> bool:
         self.point()

@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from adapters.web.adapter import WebAdapter
 from adapters.web.codec import WebVisitor
 from gateway.assembly.doors import bus_views, tape_views
-from gateway.assembly.foundation import GatewayFoundation
+from gateway.assembly.foundation import GatewayFoundation, with_shared_views
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import feed_in
 from gateway.clients.bus import PREFIX as BUS
@@ -32,6 +32,7 @@ from gateway.features.notebooks.search.search import NotebookSearch
 from gateway.features.notebooks.tapes import NamedTapes
 from gateway.inbound.routing import Routes
 from gateway.observability.watching import SecretMasking
+from gateway.overview.tallies import ServiceTallies
 from gateway.settings.tree import Settings
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.server import serve
@@ -60,20 +61,22 @@ def console_ground(
 ) -> GatewayFoundation:
     """What the views stand on. Nothing in it executes programs: of that part there are the models alone."""
     clock, settings = SystemClock(), Settings()
-    return GatewayFoundation(
+    bus = Bus(clock)
+    bare = GatewayFoundation(
         settings,
         Routes(()),
         programs or {},
         connection,
         GatewayDatabase(settings, connection, None),
         clock,
-        Bus(clock),
+        bus,
         english(),
         None if models is None else Engine(models, "", cast("MontySandbox", None)),
         Path(),
         None,
         SecretMasking(()),
     )
+    return with_shared_views(bare, ServiceTallies(bus), "")
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ async def console(
         bus = ClientBus(
             admission,
             feed,
-            TaskService(feed, TaskDoor(ground.programs, sessions, inbox, inbox.known, clock, TaskLimits())),
+            TaskService(feed, TaskDoor(ground.programs, sessions, inbox, clock, TaskLimits())),
             ParticipantRegisters(nodes.living, fronts.living, catalog, []),
             clock,
             views=bus_views(ground, admission),
@@ -141,7 +144,7 @@ async def console(
         tapes = TapeService(
             admission,
             NamedTapes(notebooks, catalog, sessions),
-            ClientJournals(catalog, inbox, inbox.known, clock),
+            ClientJournals(catalog, inbox, clock),
             search,
             clock,
             tape_views(ground, admission),

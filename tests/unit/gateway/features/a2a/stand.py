@@ -30,21 +30,23 @@ TASK = SessionId("a-task")
 PARTNER = BusClient("partner", scopes_from(["tasks:write:*", "tasks:read:*"]))
 
 
+class _KnowingInbox(MemoryInbox):
+    async def known(self, _address: Address, event_id: str, /) -> KnownEvent | None:
+        return KnownEvent("parcels", waits=True) if event_id == TASK else None
+
+
 class TaskStand:
     """The store of one task, and the service that clients use."""
 
     def __init__(self, clock: Clock, programs: Mapping[str, Program] | None = None) -> None:
         self.leases = MemoryLeaseStore(clock)
-        self.inbox = MemoryInbox(self.leases)
+        self.inbox = _KnowingInbox(self.leases)
         self.store = MemorySessionStore(self.leases, self.inbox)
         self.feed = EventFeed(cast("EventLog", None), ClientReaders(MemoryRecords(), clock), cast("ClosedRooms", None))
-        door = TaskDoor(programs or {}, self.store, self.inbox, self._known, clock, TaskLimits(within_s=60.0))
+        door = TaskDoor(programs or {}, self.store, self.inbox, clock, TaskLimits(within_s=60.0))
         self.service = TaskService(self.feed, door)
         self._lease: Lease | None = None
         self._seq = 0
-
-    async def _known(self, address: Address, id_: str) -> KnownEvent | None:
-        return KnownEvent("parcels", waits=True) if id_ == TASK else None
 
     async def begin(self, context: str | None = None) -> None:
         """The task takes its order."""
