@@ -15,12 +15,13 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from benchmarks.table import Row, show
-from gateway.observability.logs import LogOptions, LogWriter
+from gateway.observability.logs import LogWriter
 from gateway.observability.metrics import ProcessMetrics
 from gateway.observability.tracing.open_spans import SpanContent, SpanIds
 from gateway.observability.tracing.sdk import Shipping, tracer_of
 from gateway.observability.tracing.spans import Spans
 from gateway.observability.watching import NodeGauges, SecretMasking
+from gateway.settings.execution import LogSettings
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.happening import BusEvent
@@ -107,7 +108,7 @@ def nobody(bus: Bus) -> None:
 
 def logs(bus: Bus) -> None:
     """Lines at level info, as JSON."""
-    LogWriter(LogOptions(stream=io.StringIO())).attach(bus)
+    LogWriter(LogSettings(), SecretMasking(), stream=io.StringIO()).attach(bus)
 
 
 def scrape_ms(events: Sequence[BusEvent]) -> float:

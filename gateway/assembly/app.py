@@ -37,19 +37,19 @@ from gateway.cluster.node import ClusterFront
 from gateway.database import GatewayDatabase
 from gateway.feature import EntrancePart, ServingGround
 from gateway.inbound.commands import menu, translated_menus
-from gateway.inbound.earlier import ContextLimits, EarlierMessages, HeardPlaces
+from gateway.inbound.earlier import EarlierMessages, HeardPlaces
 from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, ConversationOrigins, Entrance
 from gateway.inbound.late import AbsenceNotices, LateMessages
 from gateway.inbound.router import InboundRouter
 from gateway.models.answers import answers_on
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
-from gateway.observability.logs import LogOptions, LogWriter
+from gateway.observability.logs import LogWriter
 from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.observability.watching import NodeGauges, SecretMasking
 from gateway.outbound.pages import NodeFileAccess, NodeOutbound
 from gateway.overview.tallies import ServiceTallies
 from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
-from gateway.programs.reloading import ProgramSet, ReloadSource
+from gateway.programs.reloading import ProgramSet
 from gateway.service import ClusterMember, GatewayReady, GatewayService, ServedPlatform, ServingNode
 from gateway.settings.tree import Settings, secrets
 from gateway.web.files import hook_routes
@@ -96,8 +96,7 @@ async def serve(
     for feature in FEATURES:
         feature.check(settings, routes, dict.fromkeys(settings.platform_names, True))
     masking = SecretMasking(secrets(settings))
-    options = LogOptions(settings.logs.level, settings.logs.format)
-    LogWriter(options if board is None else replace(options, told=board.tells), masking).attach(bus)
+    LogWriter(settings.logs, masking, told=(lambda _: False) if board is None else board.tells).attach(bus)
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
@@ -112,7 +111,7 @@ async def serve(
             given = None if board is None or board.models is None else board.models(bus)
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish, models=given))
         answers = await stack.enter_async_context(answers_on(bus))
-        source, seen = ReloadSource(read or (lambda: settings), programs), ServiceTallies(bus)
+        seen = ServiceTallies(bus)
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
@@ -133,7 +132,8 @@ async def serve(
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)
-            await _start(foundation, ProgramSet(source, compiled, versions, pinned), stack, tasks, on_ready)
+            served = ProgramSet(read or (lambda: settings), programs, compiled, versions, pinned)
+            await _start(foundation, served, stack, tasks, on_ready)
 
 
 def _debugger(debug: DebugAddress, compiled: ServedPrograms, engine: Engine, bus: Bus) -> SessionDebugger:
@@ -246,9 +246,8 @@ def _member(
 
 
 def _earlier(foundation: ground.GatewayFoundation, platforms: Mapping[str, ServedPlatform]) -> EarlierMessages:
-    own = foundation.settings.context
-    limits = ContextLimits(own.messages, own.chars, own.hours, own.files, own.keep_hours)
-    return EarlierMessages(platforms, limits, RedisKeptWords(foundation.connection), foundation.clock)
+    kept = RedisKeptWords(foundation.connection)
+    return EarlierMessages(platforms, foundation.settings.context, kept, foundation.clock)
 
 
 def _platforms_on(settings: Settings, chosen: Sequence[ListedPlatform]) -> Mapping[str, bool]:

@@ -37,7 +37,7 @@ from gateway.clients.views import FeatureDoor, GatewayView
 from gateway.console.door import LOGINS_TABLE, ConsoleDoor, ConsoleLogins
 from gateway.database import GatewayDatabase
 from gateway.feature import ClientGround, TapeGround, WebGround
-from gateway.observability.logs import LogOptions, LogWriter
+from gateway.observability.logs import LogWriter
 from gateway.observability.watching import SecretMasking
 from gateway.overview.decisions import DecisionRoutes, PeopleRoutes
 from gateway.overview.models import ModelRoutes, ToolRoutes
@@ -297,7 +297,7 @@ def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, SecretMasking]:
         raise ConfigError(f"There is no client for the {what} to serve. Add one under [clients.<name>].")
     clock = SystemClock()
     bus, masking = Bus(clock), SecretMasking(secrets(settings))
-    LogWriter(LogOptions(settings.logs.level, settings.logs.format), masking).attach(bus)
+    LogWriter(settings.logs, masking).attach(bus)
     return clock, bus, masking
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from gateway.settings.sources import flat, variable_name
 from gateway.settings.tree import NAMED_TABLES, TABLES, keys, secret_keys
+from gateway.whole_files import replace_file
 
 _SECTION = re.compile(r"\s*\[([\w.-]+)\]\s*(#.*)?")
 _KEY = re.compile(r"(\s*)([\w-]+)(\s*=.*)", re.DOTALL)
@@ -95,7 +96,7 @@ def _nearest(key: str, known: set[str]) -> str | None:
 def _rename(toml: Path, number: int, name: str) -> None:
     lines = _lines(toml)
     lines[number - 1] = _KEY.sub(rf"\g<1>{name}\g<3>", lines[number - 1], count=1)
-    _write(toml, "".join(lines))
+    replace_file(toml, "".join(lines).encode())
 
 
 def _move(toml: Path, number: int, secrets: Path, name: str, value: str) -> None:
@@ -105,10 +106,10 @@ def _move(toml: Path, number: int, secrets: Path, name: str, value: str) -> None
         before += "\n"
     shown = value if _PLAIN.fullmatch(value) else f"'{value}'"
     secrets.touch(mode=0o600)
-    _write(secrets, f"{before}{name}={shown}\n")
+    replace_file(secrets, f"{before}{name}={shown}\n".encode())
     lines = _lines(toml)
     lines[number - 1] = f"# {name} is in {secrets.name}.\n"
-    _write(toml, "".join(lines))
+    replace_file(toml, "".join(lines).encode())
 
 
 def _not_ignored(folder: Path) -> Iterator[Repair]:
@@ -124,18 +125,8 @@ def _not_ignored(folder: Path) -> Iterator[Repair]:
 
 def _add(ignored: Path, name: str) -> None:
     before = ignored.read_text(encoding="utf-8") if ignored.is_file() else ""
-    _write(ignored, before + ("" if not before or before.endswith("\n") else "\n") + f"{name}\n")
+    replace_file(ignored, (before + ("" if not before or before.endswith("\n") else "\n") + f"{name}\n").encode())
 
 
 def _lines(file: Path) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines(keepends=True)
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a file as a whole, with the permissions that it has."""
-    partial_file = file.with_name(f"{file.name}.partial")
-    mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644
-    partial_file.touch(mode=mode)
-    partial_file.write_text(text, encoding="utf-8")
-    partial_file.chmod(mode)
-    partial_file.replace(file)

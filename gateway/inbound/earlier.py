@@ -19,6 +19,7 @@ from adapters.adapter import Adapter, CanReadBack, Inbound
 from gateway.access.admission import PlatformAccess
 from gateway.access.people import Role
 from gateway.inbound.sanitizing import says_something, shortened, tidied
+from gateway.settings.operation import ContextSettings
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
@@ -50,18 +51,6 @@ Take = Callable[[Inbound], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
-class ContextLimits(Struct, frozen=True):
-    """The number of earlier messages that a program is told, their characters and their age; no messages is none. At
-    most so many of their files are read. For `keep_hours` it is kept what platforms do not tell again.
-    """
-
-    messages: int = 50
-    chars: int = 20_000
-    hours: float = 168.0
-    files: int = 5
-    keep_hours: float = 0.0
-
-
 class _AskedPlatform(Protocol):
     """A platform that people come by."""
 
@@ -76,7 +65,7 @@ class EarlierMessages(Struct, frozen=True):
     """What a platform tells of earlier messages; `before` is the `PastSource` sessions ask."""
 
     platforms: Mapping[str, _AskedPlatform]
-    limits: ContextLimits
+    limits: ContextSettings
     kept: KeptWordsStore
     clock: Clock
 

@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Literal, TextIO
-
-from msgspec import Struct
+from typing import Any, TextIO
 
 from gateway.observability.watching import MASK, SECRET_KEY, SecretMasking
+from gateway.settings.execution import LogSettings
 from runtime.bus import Bus
 from runtime.core.plain_text import visible
 from runtime.events.happening import BusEvent
@@ -39,23 +38,24 @@ _REMARKS = "adapters"
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({})))
 
 
-class LogOptions(Struct, frozen=True):
-    """`format` "auto" is "human" when `stream` is a terminal, else "json". `stream` None is standard error."""
-
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["auto", "human", "json"] = "auto"
-    stream: TextIO | None = None
-    told: Callable[[str], bool] = lambda _: False
-    """Whether people are told of an event, by its name, in another way."""
-
-
 class LogWriter:
-    """Writes a line for each event at or above the level. Secrets are masked."""
+    """Writes a line for each event at or above the level: to `stream`, or to standard error. Secrets are masked. `told`
+    says whether people are told of an event, by its name, in another way.
+    """
 
-    def __init__(self, options: LogOptions, masking: SecretMasking | None = None) -> None:
-        self._options = options
-        self._threshold = _LEVELS[options.level]
-        self._masking = masking or SecretMasking()
+    def __init__(
+        self,
+        settings: LogSettings,
+        masking: SecretMasking,
+        *,
+        stream: TextIO | None = None,
+        told: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._format = settings.format
+        self._threshold = _LEVELS[settings.level]
+        self._masking = masking
+        self._stream = stream
+        self._told = told
 
     def attach(self, bus: Bus) -> Callable[[], None]:
         """Log every event of `bus` and every remark of an adapter, until the returned function is called."""
@@ -84,10 +84,10 @@ class LogWriter:
         self._line(level, self._masked(record.getMessage()), at, {"logger": record.name, **data})
 
     def _line(self, level: str, name: str, at: datetime, data: Mapping[str, Any]) -> None:
-        if _LEVELS[level] < self._threshold or self._options.told(name):
+        if _LEVELS[level] < self._threshold or self._told(name):
             return
-        stream, shown, format_ = self._options.stream or sys.stderr, self._shown(data), self._options.format
-        if format_ == "human" or (format_ == "auto" and stream.isatty()):
+        stream, shown = self._stream or sys.stderr, self._shown(data)
+        if self._format == "human" or (self._format == "auto" and stream.isatty()):
             line = _for_people(level, name, at.isoformat(), shown, coloured=stream.isatty())
         else:
             line = json.dumps({"at": at.isoformat(), **shown, "event": name, "level": level}, ensure_ascii=False)

@@ -19,23 +19,6 @@ from runtime.language.program import Program
 Value = TypeVar("Value")
 
 
-class ServedPrograms(Mapping[str, Program]):
-    def __init__(self, programs: Mapping[str, Program]) -> None:
-        self._programs = dict(programs)
-
-    def __getitem__(self, name: str) -> Program:
-        return self._programs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._programs)
-
-    def __len__(self) -> int:
-        return len(self._programs)
-
-    def replace(self, programs: Mapping[str, Program]) -> None:
-        self._programs = dict(programs)
-
-
 class AsItIsNow(Mapping[str, Value]):
     """A mapping that is made anew whenever somebody looks."""
 
@@ -50,6 +33,15 @@ class AsItIsNow(Mapping[str, Value]):
 
     def __len__(self) -> int:
         return len(self._make())
+
+
+class ServedPrograms(AsItIsNow[Program]):
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        super().__init__(lambda: self._programs)
+        self.replace(programs)
+
+    def replace(self, programs: Mapping[str, Program]) -> None:
+        self._programs = dict(programs)
 
 
 def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:

@@ -78,19 +78,13 @@ class TellOwners(Protocol):
     ) -> object: ...
 
 
-class ReloadSource(Struct, frozen=True):
-    """The source of programs and settings: `files` of one program, else the routes of the settings."""
+class ProgramSet(Struct, frozen=True):
+    """The source of settings and of programs, `files` of one or the routes of the settings; the programs that are
+    served, the versions of them that are kept (None on a front), and those that were rolled back.
+    """
 
     read: Callable[[], Settings]
     files: Sequence[Path]
-
-
-class ProgramSet(Struct, frozen=True):
-    """The source of programs, those that are served, the versions of them that are kept (None on a front), and those
-    that were rolled back.
-    """
-
-    source: ReloadSource
     served: ServedPrograms
     versions: KeptVersions | None
     pinned: PinnedPrograms
@@ -168,8 +162,8 @@ class ProgramReloading(Struct, eq=False):
 
     async def _reload(self) -> ReloadResult:
         try:
-            new = self._programs.source.read()
-            routes = routes_of(new, self._programs.source.files)
+            new = self._programs.read()
+            routes = routes_of(new, self._programs.files)
             programs, refused = await self._compiled(new, routes)
             if any(name not in self._programs.served for name in refused):
                 return await self._refuse(refused)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model
+from pydantic.fields import FieldInfo
 
 from gateway.features.a2a.settings import A2aSettings
 from gateway.features.files.settings import FileSettings
@@ -169,29 +170,22 @@ def load(
     return settings
 
 
-def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
-    below = dict(_sections(section))
-    for name in section.model_fields:
-        if name in below:
-            yield from keys(below[name], f"{prefix}{name}.")
-        else:
-            yield prefix + name
-
-
-def _sections(section: type[BaseModel]) -> Iterator[tuple[str, type[SettingsSection]]]:
+def _fields(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """The dotted keys of a section and of those below it, each with its field."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, SettingsSection):
-            yield name, field.annotation
+            yield from _fields(field.annotation, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field
 
 
-def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
+def keys(tree: type[BaseModel] = Settings) -> Iterator[str]:
+    return (key for key, _ in _fields(tree))
+
+
+def secret_keys(tree: type[BaseModel] = Settings) -> Iterator[str]:
     """The keys that hold secrets; each has a sibling `<key>_file`."""
-    below = dict(_sections(section))
-    for name, field in section.model_fields.items():
-        if name in below:
-            yield from secret_keys(below[name], f"{prefix}{name}.")
-        elif SecretStr in get_args(field.annotation):
-            yield prefix + name
+    return (key for key, field in _fields(tree) if SecretStr in get_args(field.annotation))
 
 
 def secrets(settings: Settings) -> frozenset[str]:
@@ -296,7 +290,7 @@ def _refuse_secrets(toml: sources.Layer, tree: type[Settings]) -> None:
 
 
 def _built(layers: Sequence[sources.Layer], tree: type[Settings]) -> Settings:
-    sections: dict[str, Any] = {name: {} for name, _ in _sections(tree)}
+    sections: dict[str, Any] = {key.partition(".")[0]: {} for key in keys(tree) if "." in key}
     values = reduce(sources.merged, (sources.nested(layer.values) for layer in reversed(layers)), sections)
     try:
         return _with_secret_files(tree.model_validate(values))

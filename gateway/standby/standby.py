@@ -17,7 +17,7 @@ from anyio.abc import Process, TaskGroup
 from anyio.streams.text import TextReceiveStream
 
 from gateway.assembly.parts import shared_storage
-from gateway.observability.logs import LogOptions, LogWriter
+from gateway.observability.logs import LogWriter
 from gateway.observability.watching import SecretMasking
 from gateway.service import GatewayReady
 from gateway.settings.hidden_keys import own_environment
@@ -193,7 +193,7 @@ async def stand_by(
     people should know of their deaths. Raises ConfigError for settings with which they cannot start.
     """
     bus = Bus(SystemClock())
-    LogWriter(LogOptions(settings.logs.level, settings.logs.format), SecretMasking(secrets(settings))).attach(bus)
+    LogWriter(settings.logs, SecretMasking(secrets(settings))).attach(bus)
     async with AsyncExitStack() as stack:
         storage = await stack.enter_async_context(shared_storage(settings, on_event=bus.publish))
         async with anyio.create_task_group() as tasks:

@@ -11,12 +11,24 @@ from typing import Any, Self, TypeAlias
 import anyio
 from msgspec import Struct
 
+from gateway.capabilities import tried
+from gateway.extensions.node import extending
+from gateway.feature import TriedGround
 from gateway.talks import talk as forms
 from gateway.talks.checks import fits
 from gateway.talks.staging.answers import judged
 from gateway.talks.staging.record import BeatRecord, EventTasks, SeenCall, SeenMessage, TalkScreen, orders_of, waits_in
 from gateway.talks.staging.script import AnswerSource
-from gateway.talks.staging.stage import TalkClock, TalkFiles, TalkPorts, TalkSeats, TalkStage, TalkStore, settle
+from gateway.talks.staging.stage import (
+    StoppingModel,
+    StoppingSandbox,
+    TalkClock,
+    TalkFiles,
+    TalkSeats,
+    TalkStage,
+    TalkStore,
+    settle,
+)
 from gateway.talks.staging.tools import KeptTools, ReplayedServers
 from runtime.bus import Bus
 from runtime.core.address import Address, address_of
@@ -24,9 +36,12 @@ from runtime.core.errors import LLMError
 from runtime.core.ids import SessionId
 from runtime.events.frames import FrameOpened, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
 from runtime.events.sessions import PlaybookFailed, SessionFailed
+from runtime.execution.calls.remote import with_calls
 from runtime.language.program import Program
 from runtime.language.remote import participant_of
 from runtime.sessions.conversation import ConversationTask
+from runtime.sessions.idle import RestingSessions
+from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import PARTICIPANT, SESSION_COMMANDS, TASK, InboxEvent, shard_of
 from runtime.stores.orders import TaskLimits
@@ -97,21 +112,30 @@ class Holding:
     async def open(self) -> AsyncIterator[Self]:
         async with anyio.create_task_group() as self._tasks:
             self._screen = TalkScreen(self._note_message, tasks=self._tasks)
-            ports = TalkPorts(
-                store=self._store,
-                outbox=self._screen,
-                llm=self._answers,
-                clock=self._clock,
-                bus=self._bus,
-                seats=self._seats,
-                tasks=self._tasks,
-                files=self.files,
-                tools=self._tools,
-            )
-            self._around = self._stage.context(self._program, ports, alone=self._answers.alone)
+            self._around = self._context()
             await self._conversation(HERE)
             yield self
             self._tasks.cancel_scope.cancel()
+
+    def _context(self) -> NodeContext:
+        """The context of the talk's sessions."""
+        stage, clock, bus, tasks = self._stage, self._clock, self._bus, self._tasks
+        program, model = with_calls(self._program, stage.extensions.calls), StoppingModel(self._answers, clock)
+        servers = tasks if self._tools is None else None
+        tools = () if self._tools is None else (self._tools,)
+        around = TriedGround(stage.settings, program, clock, model, bus, stage.texts, self.files, servers)
+        return NodeContext(
+            {program.name: program},
+            self._store,
+            self._screen,
+            StoppingSandbox(stage.sandbox, clock),
+            model,
+            bus,
+            resting=RestingSessions(idle_s=float("inf")),
+            features=[*tried(around), self._seats, *tools, extending(stage.extensions, bus, tasks)],
+            texts=stage.texts,
+            habits=ProgramHabits(transcript_chars=stage.settings.limits.transcript_chars, alone=self._answers.alone),
+        )
 
     async def hold(self, beat: forms.TalkTurn, record: BeatRecord, *, silence_s: float = SILENCE_S) -> None:
         """Do what a beat says; return when the agents have nothing more to say, not within `silence_s` either."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 import unicodedata
 from collections.abc import Iterable
@@ -18,6 +17,7 @@ from typing import Any
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from adapters.web.codec import WebVisitor
+from gateway.whole_files import replace_file
 from runtime.core.clock import Clock
 from runtime.language.program import AgentKind, Program
 
@@ -55,14 +55,7 @@ def persistent_secret(file: Path) -> str:
         if len(kept) >= _LEAST_SECRET_CHARS:
             return kept
     secret = secrets.token_urlsafe(32)
-    beside = file.with_name(f"{file.name}.new")
-    with suppress(FileNotFoundError):
-        beside.unlink()
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
-        opened.write(secret + "\n")
-        opened.flush()
-        os.fsync(opened.fileno())
-    beside.replace(file)
+    replace_file(file, f"{secret}\n".encode(), mode=0o600)
     return secret
 
 

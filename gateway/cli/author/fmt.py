@@ -11,6 +11,7 @@ import typer
 
 from gateway.cli.output.diagnosis import counted
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, note, plain_errors, say
+from gateway.whole_files import replace_file
 from runtime.core.errors import ConfigError, ParleyError
 from runtime.core.near_names import file_advice
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
@@ -43,7 +44,7 @@ def fmt(
             content = path.read_bytes()
             new = anyio.run(laid_out, path, content).encode("utf-8")
             if new != content and not check:
-                _write(path, new)
+                replace_file(path.resolve(), new)  # through a link, the file that it leads to
         except (ParleyError, OSError) as error:
             wrong += 1
             note(f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error))
@@ -101,15 +102,3 @@ async def laid_out(path: Path, content: bytes) -> str:
     if problem:
         raise ProgramRejected([Diagnostic(problem, Span(str(path), 1), hint=hint)])
     return await formatted_program(text, str(path))
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file at once, with the rights that it has; through a link, the file that it leads to."""
-    target = path.resolve()
-    beside = target.with_name(f".{target.name}.part")
-    try:
-        beside.write_bytes(content)
-        beside.chmod(target.stat().st_mode & 0o7777)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)

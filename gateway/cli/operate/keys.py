@@ -4,7 +4,6 @@ which content is encrypted where it is stored.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from gateway.cli.operate.database import JsonOption, say_json, say_table, size, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
+from gateway.whole_files import replace_file
 from runtime.core.errors import ConfigError, FileUnreadable
 
 if TYPE_CHECKING:
@@ -102,21 +102,12 @@ def _keys_file(config: Path | None) -> Path | None:
 
 def _written_with(path: Path, line: str, last: bool) -> int:
     """Rewrite a file of keys with one more, and return the number of others."""
-    import os
-
     from gateway.assembly.parts import key_ids
 
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     others = len(key_ids(text, str(path)))
     whole = f"{text.rstrip()}\n{line}\n".lstrip() if last else f"{line}\n{text}"
-    beside = path.with_name(f".{path.name}.new")
-    with suppress(FileNotFoundError):
-        beside.unlink()
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as written:
-        written.write(whole)
-        written.flush()
-        os.fsync(written.fileno())
-    beside.replace(path)
+    replace_file(path, whole.encode(), mode=0o600)
     return others
 
 

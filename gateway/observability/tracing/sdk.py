@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import anyio
-from msgspec import Struct
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -21,6 +20,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from gateway.observability.tracing.open_spans import SpanContent, SpanIds
 from gateway.observability.tracing.spans import Spans
 from gateway.observability.watching import SecretMasking
+from gateway.settings.operation import TracingSettings
 from gateway.version import VERSION
 from runtime.bus import Bus
 from runtime.core.background import beside
@@ -137,31 +137,19 @@ class _Remarks(logging.Handler):
         self._logger.propagate = self._propagated
 
 
-class TracingOptions(Struct, frozen=True):
-    """`endpoint` is the URL to post to, `headers` are sent along; see gateway/settings/operation.py."""
-
-    endpoint: str
-    headers: Mapping[str, str]
-    node: str
-    content: bool = False
-    share: float = 1.0
-    timeout_s: float = 5.0
-
-
 @asynccontextmanager
-async def traced(options: TracingOptions, bus: Bus, masking: SecretMasking) -> AsyncIterator[Shipping]:
-    """Export the events of `bus` as spans within the context. At its end every span ends and is sent if possible."""
-    exporter = OTLPSpanExporter(
-        endpoint=options.endpoint,
-        headers=dict(options.headers),
-        timeout=options.timeout_s,
-        compression=Compression.Gzip,
-    )
+async def traced(
+    settings: TracingSettings, endpoint: str, headers: Mapping[str, str], node: str, bus: Bus, masking: SecretMasking
+) -> AsyncIterator[Shipping]:
+    """Export the events of `bus` as spans within the context, with these headers. At its end every span ends and is
+    sent if possible.
+    """
+    sent, limit_s = dict(headers), settings.timeout_s
+    exporter = OTLPSpanExporter(endpoint=endpoint, headers=sent, timeout=limit_s, compression=Compression.Gzip)
     shipping = Shipping(exporter, bus.publish)
     ids = SpanIds()
-    spans = Spans(
-        tracer_of(shipping, ids, options.node), ids, SpanContent(masking, on=options.content), share=options.share
-    )
+    content = SpanContent(masking, on=settings.content)
+    spans = Spans(tracer_of(shipping, ids, node), ids, content, share=settings.share)
     detach = spans.attach(bus)
     try:
         async with beside() as tasks:

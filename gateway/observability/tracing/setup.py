@@ -28,7 +28,7 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: SecretMask
     if endpoint is None:
         raise ConfigError("tracing.on is set, but spans have no destination; set tracing.endpoint.")
     try:
-        from gateway.observability.tracing.sdk import TracingOptions, traced
+        from gateway.observability.tracing.sdk import traced
     except ImportError as error:
         why = f'tracing.on needs the extra "otel": pip install "parley-gateway[otel]" ({error}). No spans are sent.'
         bus.publish(TracingFailed(why, 0))
@@ -36,8 +36,7 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: SecretMask
         return
     headers = settings.sent_headers(variables)
     masking.hide(word for value in headers.values() for word in (value, value.rpartition(" ")[2]))
-    options = TracingOptions(endpoint, headers, node, settings.content, settings.share, settings.timeout_s)
-    async with traced(options, bus, masking):
+    async with traced(settings, endpoint, headers, node, bus, masking):
         yield
 
 

@@ -1,5 +1,5 @@
-"""Parts that talks share, the context of each talk's session, and its files: in memory, read as those that people send
-to a gateway.
+"""Parts that talks share, the parts of each talk that stop its clock, and its files: in memory, read as those that
+people send to a gateway.
 """
 
 from __future__ import annotations
@@ -14,36 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from gateway.assembly.parts import open_sandbox
-from gateway.capabilities import tried
 from gateway.extensions.extension import LoadedExtensions, load_extensions
-from gateway.extensions.node import extending
-from gateway.feature import TriedGround
 from gateway.settings.tree import Settings
-from gateway.talks.staging.tools import ReplayedServers
-from runtime.bus import Bus
 from runtime.channels.mailbox import NoMailboxes, SeatLetter
-from runtime.channels.outbox import Outbox
 from runtime.core.clock import LOOK_S
 from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileContent, FileHead, file_id
 from runtime.core.ids import SessionId
 from runtime.core.json_text import plain_data
 from runtime.core.message import Attachment
 from runtime.core.texts import Texts, load_texts
-from runtime.execution.calls.remote import with_calls
-from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, LLMClient, ModelCompletion, Usage
 from runtime.sandbox.executor import CallOutcome, CodeSnippet, GuestError, HostCall, Sandbox, SnippetEvaluation
 from runtime.sessions.features import NodePart
-from runtime.sessions.idle import RestingSessions
 from runtime.sessions.inbound.participants import SeatAct
-from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.stores.sessions import Commit, SessionStore
+from runtime.stores.sessions import Commit
 
 _SETTLE_ROUNDS = 30
 
@@ -247,43 +236,11 @@ class TalkStore(MemorySessionStore):
         self.stir()
 
 
-class TalkPorts(Struct, frozen=True):
-    store: SessionStore
-    outbox: Outbox
-    llm: LLMClient
-    clock: TalkClock
-    bus: Bus
-    seats: NodePart
-    tasks: TaskGroup
-    files: TalkFiles
-    tools: ReplayedServers | None = None
-    """The tools of servers as they answered once; None: the servers themselves."""
-
-
 class TalkStage(Struct, frozen=True):
     settings: Settings
     sandbox: Sandbox
     extensions: LoadedExtensions
     texts: Texts
-
-    def context(self, program: Program, ports: TalkPorts, *, alone: bool) -> NodeContext:
-        """The context of a talk's session with a program; `alone`: the model is asked one question at a time."""
-        program, model = with_calls(program, self.extensions.calls), StoppingModel(ports.llm, ports.clock)
-        tasks = ports.tasks if ports.tools is None else None
-        around = TriedGround(self.settings, program, ports.clock, model, ports.bus, self.texts, ports.files, tasks)
-        own = [ports.seats, *(() if ports.tools is None else (ports.tools,))]
-        return NodeContext(
-            {program.name: program},
-            ports.store,
-            ports.outbox,
-            StoppingSandbox(self.sandbox, ports.clock),
-            around.llm,
-            ports.bus,
-            resting=RestingSessions(idle_s=float("inf")),
-            features=[*tried(around), *own, extending(self.extensions, ports.bus, ports.tasks)],
-            texts=self.texts,
-            habits=ProgramHabits(transcript_chars=self.settings.limits.transcript_chars, alone=alone),
-        )
 
 
 @asynccontextmanager

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import PlatformAccess
-from gateway.inbound.earlier import ContextLimits, EarlierMessages
+from gateway.inbound.earlier import EarlierMessages
+from gateway.settings.operation import ContextSettings
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
@@ -77,7 +78,7 @@ async def test_what_somebody_said_goes_with_them_from_the_past_of_others(platfor
         stand_of(platform) as stand,
     ):
         places = {platform: Place(stand.adapter, await opened("open"))}
-        limits = ContextLimits(keep_hours=24)
+        limits = ContextSettings(keep_hours=24)
         past = EarlierMessages(places, limits, RedisKeptWords(connection), SystemClock())
         event = await _asked_after(stand, past)
         words = await past.before(event)

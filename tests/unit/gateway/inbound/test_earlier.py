@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import PlatformAccess
 from gateway.access.people import Role
-from gateway.inbound.earlier import ContextLimits, EarlierMessages
+from gateway.inbound.earlier import EarlierMessages
+from gateway.settings.operation import ContextSettings
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered
 from runtime.core.message import Attachment
@@ -52,16 +53,16 @@ def said(text: str, person: str = "42", **more: Any) -> Inbound:
     return replace(one, person_id=one.person_id if person else "", person_name="Ada" if person else "Grafana")
 
 
-def reading(limits: ContextLimits, clock: FakeClock | None = None, **platforms: Place) -> EarlierMessages:
+def reading(limits: ContextSettings, clock: FakeClock | None = None, **platforms: Place) -> EarlierMessages:
     clock = clock or FakeClock()
     return EarlierMessages(platforms, limits, MemoryKeptWords(clock), clock)
 
 
 async def told(
-    history: History, limits: ContextLimits | None = None, access: PlatformAccess | None = None
+    history: History, limits: ContextSettings | None = None, access: PlatformAccess | None = None
 ) -> EarlierWords:
     place = Place(cast("Adapter", history), access or await opened("open"))
-    return await reading(limits or ContextLimits(), test=place).before(ASKED)
+    return await reading(limits or ContextSettings(), test=place).before(ASKED)
 
 
 async def test_it_is_told_with_names_times_bots_cards_and_files() -> None:
@@ -93,10 +94,10 @@ async def test_who_may_not_be_heard_is_not_in_the_past_of_others() -> None:
 async def test_people_who_may_not_be_heard_take_nobodys_place_and_the_beginning_of_a_thread_keeps_its_own() -> None:
     access = await opened(store=people(_42=Role.MEMBER, _44=Role.GUEST))
     some = [said(str(number), "44" if number % 2 else "42") for number in range(100)]
-    words = (await told(History(some), ContextLimits(messages=20), access)).said
+    words = (await told(History(some), ContextSettings(messages=20), access)).said
     assert [one.text for one in words] == ["0", *(str(number) for number in range(62, 100, 2))]
     guests = [said("start", "44"), *some]
-    words = (await told(History(guests), ContextLimits(messages=20), access)).said
+    words = (await told(History(guests), ContextSettings(messages=20), access)).said
     assert [one.text for one in words] == [str(number) for number in range(60, 100, 2)]
 
 
@@ -105,7 +106,7 @@ async def test_the_latest_are_kept_within_the_limits() -> None:
     voice = Attachment("v.ogg", "audio/ogg", "test:v")
     files = tuple(Attachment(f"{n}.png", "image/png", f"test:{n}") for n in range(3))
     history = History([old, said("x" * 90), said("one"), said("two", attachments=(*files, voice))])
-    words = await told(history, ContextLimits(messages=9, chars=50, hours=2, files=2))
+    words = await told(history, ContextSettings(messages=9, chars=50, hours=2, files=2))
     assert [one.text for one in words.said] == ["one", "two"]
     assert [file.name for file in words.files] == ["1.png", "2.png"]
 
@@ -117,15 +118,15 @@ async def test_a_platform_that_does_not_tell_stops_nothing(trouble: Exception) -
 
 async def test_nobody_is_asked_where_it_is_switched_off_or_the_platform_tells_nothing() -> None:
     history = History([said("one")])
-    assert await told(history, ContextLimits(messages=0)) == EarlierWords()
+    assert await told(history, ContextSettings(messages=0)) == EarlierWords()
     assert history.asked == []
     silent = Place(cast("Adapter", object()), await opened("open"))
-    assert await reading(ContextLimits(), test=silent).before(ASKED) == EarlierWords()
-    assert await reading(ContextLimits()).before(ASKED) == EarlierWords()
+    assert await reading(ContextSettings(), test=silent).before(ASKED) == EarlierWords()
+    assert await reading(ContextSettings()).before(ASKED) == EarlierWords()
     await anyio.lowlevel.checkpoint()
 
 
-KEEPS = ContextLimits(messages=5, keep_hours=2)
+KEEPS = ContextSettings(messages=5, keep_hours=2)
 
 
 async def mute(mode: Any = "open", **roles: Role) -> Place:
@@ -196,7 +197,7 @@ async def test_what_is_taken_back_is_told_to_nobody_whoever_took_it_back() -> No
     for number in (1, 2, 3):
         await before.keep(said(str(number), "43", message_id=f"m{number}"))
     await before.keep(said("", "43", message_id="m2", act="deletion"))
-    since = EarlierMessages({"test": await mute(_43=Role.BLOCKED)}, ContextLimits(), kept, clock)
+    since = EarlierMessages({"test": await mute(_43=Role.BLOCKED)}, ContextSettings(), kept, clock)
     await since.keep(said("", "43", message_id="m3", act="deletion"))
     assert [one.text for one in (await before.before(ASKED)).said] == ["1"]
 
@@ -215,7 +216,7 @@ async def test_who_lost_access_since_is_not_told_and_without_the_setting_nothing
     await before.keep(said("theirs", "43", message_id="m2"))
     since = EarlierMessages({"test": await mute(_43=Role.BLOCKED)}, KEEPS, kept, clock)
     assert [one.text for one in (await since.before(ASKED)).said] == ["mine"]
-    off = EarlierMessages({"test": await mute()}, ContextLimits(), kept, clock)
+    off = EarlierMessages({"test": await mute()}, ContextSettings(), kept, clock)
     await off.keep(said("more", message_id="m3"))
     assert await off.before(ASKED) == EarlierWords()
     assert len((await before.before(ASKED)).said) == 2

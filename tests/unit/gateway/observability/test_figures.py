@@ -14,9 +14,10 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, LogWriter
+from gateway.observability.logs import MAX_VALUE_CHARS, LogWriter
 from gateway.observability.metrics import MAX_LABELS, ProcessMetrics
 from gateway.observability.watching import MASK, NodeGauges, SecretMasking
+from gateway.settings.execution import LogSettings
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.frames import LLMFailed, LLMRequested, StepRejected
@@ -47,7 +48,7 @@ def _lines(
     name: str, *, level: Literal["debug", "info", "error"] = "info", secrets: frozenset[str] = frozenset(), **data: Any
 ) -> list[dict[str, Any]]:
     stream = io.StringIO()
-    logs = LogWriter(LogOptions(level=level, stream=stream), SecretMasking(secrets))
+    logs = LogWriter(LogSettings(level=level), SecretMasking(secrets), stream=stream)
     logs.write(BusEvent(happened(name, **data), datetime(2026, 1, 2, tzinfo=UTC)))
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
@@ -61,7 +62,7 @@ def test_event_is_one_json_line_where_there_is_no_terminal() -> None:
 def test_every_event_of_the_bus_is_heard_until_detached() -> None:
     stream = io.StringIO()
     bus = Bus(SystemClock())
-    detach = LogWriter(LogOptions(stream=stream)).attach(bus)
+    detach = LogWriter(LogSettings(), SecretMasking(), stream=stream).attach(bus)
     bus.publish(happened("meeting.started", meeting="100"))
     bus.publish(happened("session.ended", text="line one\nline two"))
     detach()
@@ -75,7 +76,7 @@ def test_every_event_of_the_bus_is_heard_until_detached() -> None:
 
 def test_a_remark_of_an_adapter_is_a_line_with_all_it_says_and_no_secret() -> None:
     stream = io.StringIO()
-    detach = LogWriter(LogOptions(stream=stream), SecretMasking({TOKEN})).attach(Bus(SystemClock()))
+    detach = LogWriter(LogSettings(), SecretMasking({TOKEN}), stream=stream).attach(Bus(SystemClock()))
     logger = logging.getLogger("adapters.telegram.adapter")
     logger.warning("Telegram cannot be polled", extra={"error": f"/bot{TOKEN}/getMe: 502", "retry_in_s": 2.0})
     logger.debug("nobody wants to know")
@@ -94,7 +95,7 @@ def test_a_remark_of_an_adapter_is_a_line_with_all_it_says_and_no_secret() -> No
 
 def test_human_lines_are_not_json_and_name_the_event() -> None:
     stream = io.StringIO()
-    LogWriter(LogOptions(format="human", stream=stream)).write(
+    LogWriter(LogSettings(format="human"), SecretMasking(), stream=stream).write(
         BusEvent(happened("session.started", session="s1"), datetime.now(UTC))
     )
     assert "session.started" in stream.getvalue()
@@ -104,7 +105,7 @@ def test_human_lines_are_not_json_and_name_the_event() -> None:
 @pytest.mark.parametrize("form", ["human", "json"])
 def test_a_foreign_text_steers_no_terminal(form: Literal["human", "json"]) -> None:
     stream = io.StringIO()
-    LogWriter(LogOptions(format=form, stream=stream)).write(
+    LogWriter(LogSettings(format=form), SecretMasking(), stream=stream).write(
         BusEvent(
             happened("model.fell_back", error="bad \x1b[2J\x9b thing \u202e", more={"of": "\x07"}), datetime.now(UTC)
         )

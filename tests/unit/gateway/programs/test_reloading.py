@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
-from gateway.programs.reloading import ProgramReloading, ProgramSet, ReloadSource
+from gateway.programs.reloading import ProgramReloading, ProgramSet
 from gateway.programs.versions import KeptVersions, PinnedPrograms, VersionPins
 from gateway.settings.tree import Settings, load
 from runtime.bus import Bus
@@ -54,9 +54,8 @@ class Place:
         await versions.take_up(self.served.values())
         bus = Bus(clock)
         bus.subscribe("*", self.events.append)
-        source = ReloadSource(self.read, [])
         made = ProgramReloading(
-            ProgramSet(source, self.served, versions, pinned), settings, self.routes, clock, bus, self.tell
+            ProgramSet(self.read, [], self.served, versions, pinned), settings, self.routes, clock, bus, self.tell
         )
         made.apply = self.applied.append
         return made

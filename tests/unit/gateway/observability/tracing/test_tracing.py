@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import anyio
@@ -13,7 +14,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from gateway.observability.tracing.open_spans import SpanIds
-from gateway.observability.tracing.sdk import MAX_WAITING, Shipping, TracingOptions, traced, tracer_of
+from gateway.observability.tracing.sdk import MAX_WAITING, Shipping, traced, tracer_of
 from gateway.observability.tracing.setup import telling_spans
 from gateway.observability.watching import SecretMasking
 from gateway.settings.operation import TracingSettings
@@ -23,7 +24,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
 from runtime.events.frames import FrameAbout, FrameCompleted, FrameOpened
 from runtime.events.happening import BusEvent
-from tests.fakes.observing.span_collector import KEYS, Collector, collecting
+from tests.fakes.observing.span_collector import KEYS, collecting
 from tests.fakes.servers.ports import free_port
 
 ROOT = Path(__file__).parents[5]
@@ -39,8 +40,10 @@ def happen(bus: Bus, *, times: int = 1) -> None:
         bus.publish(FrameCompleted(about, None))
 
 
-def options(collector: Collector, headers: Mapping[str, str] = HEADERS) -> TracingOptions:
-    return TracingOptions(collector.url, headers, "node-1", timeout_s=30)
+def traced_to(
+    url: str, bus: Bus, headers: Mapping[str, str] = HEADERS, *, timeout_s: float = 30
+) -> AbstractAsyncContextManager[Shipping]:
+    return traced(TracingSettings(timeout_s=timeout_s), url, headers, "node-1", bus, SecretMasking())
 
 
 class Heard:
@@ -65,7 +68,7 @@ class Heard:
 async def test_spans_are_posted_with_keys_and_version_and_say_whose_they_are() -> None:
     bus = Bus(SystemClock())
     async with collecting() as collector:
-        async with traced(options(collector), bus, SecretMasking()):
+        async with traced_to(collector.url, bus):
             happen(bus)
             await collector.until(lambda: len(collector.spans) == 3)
         assert [span.name for span in collector.spans] == ["Shop.Main", "Shop", "test"]
@@ -79,7 +82,7 @@ async def test_what_is_left_at_the_end_is_sent(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("gateway.observability.tracing.sdk.FLUSHED_WITHIN_S", 60.0)
     bus = Bus(SystemClock())
     async with collecting() as collector:
-        async with traced(options(collector), bus, SecretMasking()):
+        async with traced_to(collector.url, bus):
             happen(bus)
         assert len(collector.spans) == 3
 
@@ -87,7 +90,7 @@ async def test_what_is_left_at_the_end_is_sent(monkeypatch: pytest.MonkeyPatch) 
 async def test_a_collector_that_refuses_is_told_of_once_until_it_takes_spans_again() -> None:
     bus = Bus(SystemClock())
     heard = Heard(bus)
-    async with collecting() as collector, traced(options(collector), bus, SecretMasking()) as shipping:
+    async with collecting() as collector, traced_to(collector.url, bus) as shipping:
         collector.refuses = 403
         happen(bus)
         await heard.until("tracing.failed")
@@ -107,7 +110,7 @@ async def test_wrong_keys_are_named_and_never_shown() -> None:
     heard = Heard(bus)
     async with (
         collecting() as collector,
-        traced(options(collector, {"authorization": "Basic no"}), bus, SecretMasking()),
+        traced_to(collector.url, bus, {"authorization": "Basic no"}),
     ):
         happen(bus)
         await heard.until("tracing.failed")
@@ -144,8 +147,7 @@ async def test_spans_at_which_the_library_raises_are_dropped_and_later_ones_are_
 
 async def test_nobody_waits_for_a_collector_that_is_away_and_what_does_not_fit_is_counted() -> None:
     bus = Bus(SystemClock())
-    nowhere = TracingOptions(f"http://127.0.0.1:{free_port()}/v1/traces", {}, "node-1", timeout_s=30)
-    async with traced(nowhere, bus, SecretMasking()) as shipping:
+    async with traced_to(f"http://127.0.0.1:{free_port()}/v1/traces", bus, {}) as shipping:
         happen(bus, times=MAX_WAITING)  # all before anything could be sent
         assert shipping.dropped == 2 * MAX_WAITING
         assert bus.failures == 0
@@ -155,9 +157,8 @@ async def test_a_collector_that_never_answers_does_not_keep_the_process_from_sto
     bus = Bus(SystemClock())
     async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
         port = listener.extra(SocketAttribute.local_port)  # the system accepts, and nobody reads
-        silent = TracingOptions(f"http://127.0.0.1:{port}/v1/traces", {}, "node-1", timeout_s=50)
         with anyio.fail_after(40):
-            async with traced(silent, bus, SecretMasking()):
+            async with traced_to(f"http://127.0.0.1:{port}/v1/traces", bus, {}, timeout_s=50):
                 happen(bus)
         assert {thread.daemon for thread in threading.enumerate() if thread.name == "spans"} == {True}
 
