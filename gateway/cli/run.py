@@ -41,14 +41,7 @@ Serve = Callable[[Callable[["GatewayReady"], None]], Awaitable[None]]
 
 
 def _end_with_standard_input() -> None:
-    """End this process at once, like a crash, when its standard input ends: a pipe that its parent holds open.
-
-    A thread reads it, so that also a busy or hanging loop ends.
-    """
-    threading.Thread(target=_until_the_end, name="parent", daemon=True).start()
-
-
-def _until_the_end() -> None:
+    """End this process at once, like a crash, when its standard input ends: a pipe that its parent holds open."""
     try:
         while os.read(0, 4096):
             pass
@@ -157,8 +150,8 @@ def run(  # noqa: PLR0913 - options of a command
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
     """Start the gateway and print its address. Ctrl-C stops it."""
-    if with_parent:
-        _end_with_standard_input()
+    if with_parent:  # in a thread, so that also a busy or hanging loop ends
+        threading.Thread(target=_end_with_standard_input, name="parent", daemon=True).start()
     files = _program_files(program or [])
     if role in _PORTS:
         _serve_alone(role, files, config, host, port)

@@ -7,7 +7,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -213,10 +213,6 @@ def made(template: ProgramTemplate) -> str:
         (where / name).write_text(text, encoding="utf-8")
     parley = "parley" if shutil.which("parley") else _parley()
     return f"{parley} dev {shlex.quote(str(where))} --open"
-
-
-def variables_in(switch: str) -> Sequence[str]:
-    return re.findall(r"PARLEY_\w+", switch)
 
 
 def _missing(secrets: Mapping[str, str], said: str) -> str:

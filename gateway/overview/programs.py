@@ -138,7 +138,10 @@ class ProgramRoutes(GatewayView, frozen=True):
     async def roll_back(self, request: Request, client: BusClient) -> Response:
         """Have all nodes serve a version of a program, by {version}, until its files change."""
         name = str(request.path_params["program"])
-        version = await _version_in(request)
+        body = await body_of(request)
+        version = body.get("version") if isinstance(body, dict) else None
+        if not isinstance(version, str) or not version:
+            raise HTTPException(422, "version: must be the digest of a version, or its beginning.")
         try:
             digest = await self.pins.roll_back(name, version, client.shown or client.name)
         except NoSuchVersion as error:
@@ -217,14 +220,6 @@ class ProgramRoutes(GatewayView, frozen=True):
                         content = read_as(fact, ProgramAdopted) or read_as(fact, SessionBegun)
                         return "" if content is None else content.program
         return ""
-
-
-async def _version_in(request: Request) -> str:
-    body = await body_of(request)
-    version = body.get("version") if isinstance(body, dict) else None
-    if not isinstance(version, str) or not version:
-        raise HTTPException(422, "version: must be the digest of a version, or its beginning.")
-    return version
 
 
 def _date(seconds: float) -> str:

@@ -29,6 +29,7 @@ class ExpectedWording(Struct, frozen=True):
     whole: bool = True
 
     def fits(self, seen: str) -> bool:
+        """Whether they are in a text. Raises re.error for a wrong expression."""
         return _compiled(self).search(_even(seen)) is not None
 
     @property
@@ -47,15 +48,6 @@ def _compiled(wording: ExpectedWording) -> re.Pattern[str]:
         return re.compile(regular[1], re.IGNORECASE)
     gaps = ".*".join(re.escape(part) for part in _GAP.split(_even(wording.text)))
     return re.compile(rf"\A{gaps}\Z" if wording.whole else gaps, re.DOTALL)
-
-
-def check_wording(wording: ExpectedWording) -> str | None:
-    """What is wrong with the regular expression in a wording; None for nothing."""
-    try:
-        _compiled(wording)
-    except re.error as error:
-        return str(error)
-    return None
 
 
 def _even(text: str) -> str:

@@ -7,16 +7,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.author.compile import compiled
-from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors
-from runtime.core.errors import ProgramError
+from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors
 
 if TYPE_CHECKING:
     import asyncio
@@ -49,39 +47,26 @@ def exec_program(
     Its agents write to standard output. Each line of standard input is a message to it, read when it waits for one.
     Exit codes: 0 done, 1 failed, 2 wrong input, 3 input needed, 130 Ctrl-C.
     """
+    import anyio
+
     from gateway.programs.arguments import begun_by, entry_of, read_arguments
 
     sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()  # it may be started without any
-    with _ended_by_ctrl_c(), plain_errors():
-        settings = load_settings(config, {"model": model})
-        compiled = _compiled(settings, program)
-        try:
-            entry = entry_of(compiled)[1]
-        except ProgramError as error:
-            note(f"parley: {error}")
-            raise typer.Exit(BAD_INPUT) from error
-        arguments = read_arguments(f"parley exec {program}", entry, context.args)
-        talks = message is not None or _at_a_terminal() or _BEGINNING not in compiled.pbasm
-        text = message or "" if talks else _standard_input()
-        listens = talks and not no_input and sys.stdin is not None
-        ended = _executed(settings, begun_by(compiled, arguments), text, Lines().line if listens else None)
+    try:
+        with plain_errors():
+            settings = load_settings(config, {"model": model})
+            made = anyio.run(compiled, settings, [program], lambda _progress: None).program
+            entry = entry_of(made)[1]
+            arguments = read_arguments(f"parley exec {program}", entry, context.args)
+            talks = message is not None or _at_a_terminal() or _BEGINNING not in made.pbasm
+            text = message or "" if talks else _standard_input()
+            listens = talks and not no_input and sys.stdin is not None
+            ended = _executed(settings, begun_by(made, arguments), text, Lines().line if listens else None)
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
     if ended.how != "done":
         note(f"parley: {program.name}: {ended.why}")
         raise typer.Exit(FAILED if ended.how == "failed" else _INPUT_NEEDED)
-
-
-@contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise typer.Exit(_INTERRUPTED) from None
-
-
-def _compiled(settings: Settings, program: Path) -> Program:
-    import anyio
-
-    return anyio.run(compiled, settings, [program], lambda _progress: None).program
 
 
 def _executed(settings: Settings, program: Program, text: str, read_line: ReadLine | None) -> StandaloneOutcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -121,14 +122,14 @@ def new(
         write_plain(folder or Path())
         return
     from gateway.catalog import catalog
-    from gateway.dev.folder import WantedFolder, files_of, variables_in
+    from gateway.dev.folder import WantedFolder, files_of
     from gateway.settings.tree import Settings
 
     asks = not yes and sys.stdin is not None and sys.stdin.isatty()
     switches = {name: kind.switch for name, kind in catalog(Settings()).items()}
     chosen = _template(template, asks=asks)
     place = _platform(platform, switches, asks=asks)
-    names = variables_in(switches.get(place, ""))
+    names = re.findall(r"PARLEY_\w+", switches.get(place, ""))
     secrets = {name: _secret(name) if asks else "" for name in names}
     if model is None:
         model = _asked_model() if asks else ""

@@ -46,9 +46,10 @@ class WrongItem(Exception):
 
 def check_regular(wording: forms.ExpectedWording, line: SourceLine) -> None:
     """Raise WrongItem for a regular expression that is none."""
-    wrong = forms.check_wording(wording)
-    if wrong is not None:
-        raise WrongItem(f"this regular expression is wrong: {wrong}", column=line.text.find("/") + 1)
+    try:
+        wording.fits("")
+    except re.error as error:
+        raise WrongItem(f"this regular expression is wrong: {error}", column=line.text.find("/") + 1) from error
 
 
 class FactReader:

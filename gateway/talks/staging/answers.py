@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, to_builtins
+from msgspec.json import decode
 
 from gateway.talks.staging.script import AnswerSource, Asker, KnownAnswers, first_question, last_part
-from gateway.talks.staging.tools import KeptTools, tools_from
+from gateway.talks.staging.tools import KeptTools
 from runtime.core.errors import ConfigError
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelCompletion, Usage
 
@@ -137,18 +138,10 @@ def read_recordings(talks: Path) -> dict[str, TalkRecording]:
     """The recorded answers by the titles of the talks. Raises ConfigError for a file that cannot be used."""
     file = recording_of(talks)
     try:
-        data: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        return {
-            title: TalkRecording(
-                tuple(KeptAnswer(**one) for one in kept["answers"]),
-                alone=bool(kept["alone"]),
-                tools=tools_from(kept["tools"]) if "tools" in kept else None,
-            )
-            for title, kept in data.items()
-        }
+        return decode(file.read_bytes(), type=dict[str, TalkRecording])
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{file}: it cannot be used: {error}. parley test --record writes it anew.") from error
 
 

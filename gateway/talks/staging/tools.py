@@ -47,12 +47,6 @@ class KeptTools(Struct, frozen=True):
     calls: tuple[KeptCall, ...]
 
 
-def tools_from(data: Mapping[str, Any]) -> KeptTools:
-    """Kept tools from JSON data. Raises KeyError and TypeError for what is none."""
-    tools, calls = data["tools"], data["calls"]
-    return KeptTools(tuple(KeptTool(**one) for one in tools), tuple(KeptCall(**one) for one in calls))
-
-
 def kept_tools(program: Program, facts: Sequence[Fact]) -> KeptTools | None:
     """The tools of servers that a conversation with this program has called; None for none."""
     tools: dict[str, KeptTool] = {}

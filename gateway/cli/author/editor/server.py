@@ -184,7 +184,10 @@ async def _publish(server: ProgramServer, uri: str) -> None:
     analysis = await server.analysis(uri)
     here = [one for one in analysis.complaints if one.span.file == analysis.file]
     elsewhere = [one for one in analysis.complaints if one.span.file != analysis.file]
-    here += [_of_another_file(one) for one in elsewhere[:1]]
+    here += [  # at the top of this file
+        Diagnostic(f"{one.span}: {one.message}", Span("", 1), hint=one.hint, severity=one.severity)
+        for one in elsewhere[:1]
+    ]
     told = [_complaint(one, server.range(analysis, uri, _place(one))) for one in here]
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, told))
 
@@ -199,11 +202,6 @@ def _complaint(one: Diagnostic, where: types.Range) -> types.Diagnostic:
 
 def _place(one: Diagnostic) -> EditorPlace:
     return EditorPlace(one.span.line - 1, one.span.column - 1, one.as_json()["end_column"] - 1)
-
-
-def _of_another_file(one: Diagnostic) -> Diagnostic:
-    """A complaint about an imported file, at the top of the one that is open."""
-    return Diagnostic(f"{one.span}: {one.message}", Span("", 1), hint=one.hint, severity=one.severity)
 
 
 def _symbol(entry: OutlineEntry, kind: types.SymbolKind) -> types.DocumentSymbol:
