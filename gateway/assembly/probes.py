@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import anyio
 from msgspec import Struct
@@ -13,21 +12,18 @@ from adapters.adapter import HoldsConnections
 from gateway.assembly.parts import ask_keys, open_archive, open_sandbox
 from gateway.capabilities import FEATURES
 from gateway.catalog import AdapterGround, PlatformKind, catalog
-from gateway.extensions.extension import waiting_for
+from gateway.extensions.extension import load_extensions, waiting_for
 from gateway.feature import Feature
 from gateway.inbound.commands import menu
 from gateway.models.answers import ask, question_for
 from gateway.models.opening import check_programs, default_model, named_clients, open_models
+from gateway.programs.loading import compile_routes, routes_of
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMError, LLMUnavailable
 from runtime.core.texts import english
 from runtime.events.happening import Happening
 from runtime.llm.choice import NoModel
-
-if TYPE_CHECKING:
-    from gateway.inbound.routing import Routes
-    from runtime.language.program import Program
 
 _MODEL_LIMIT_S = 60.0
 _PLATFORM_LIMIT_S = 20.0
@@ -88,8 +84,6 @@ async def _ask_models(settings: Settings) -> str:
 
 
 async def _ask_extensions(settings: Settings) -> str | None:
-    from gateway.extensions.extension import load_extensions
-
     loaded = load_extensions(settings.extensions.modules).loaded
     lines = [", ".join(one.name for one in loaded)]
     for name, kind in catalog(settings).items():
@@ -100,10 +94,8 @@ async def _ask_extensions(settings: Settings) -> str | None:
 
 
 async def _ask_programs(settings: Settings) -> str:
-    from gateway.programs.loading import routes_of
-
     routes = routes_of(settings)
-    programs = await _programs(settings, routes)
+    programs = await compile_routes(settings, routes)
     check_programs(settings, programs.values())
     shown = [f"{', '.join(programs)} {'compiles' if len(programs) == 1 else 'compile'}"]
     return "\n".join(shown + ([] if routes.single else routes.lines()))
@@ -113,24 +105,14 @@ async def _ask_seats(settings: Settings) -> str | None:
     """The participants that may play agents. Raises ConfigError for an agent that no configured participant can
     play.
     """
-    from gateway.programs.loading import routes_of
-
-    settings.participants.check((await _programs(settings, routes_of(settings))).values())
+    settings.participants.check((await compile_routes(settings, routes_of(settings))).values())
     return ", ".join(settings.participants.known()) or None
 
 
-async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
-    from gateway.programs.loading import compile_routes
-
-    return await compile_routes(settings, routes)
-
-
 async def _ask_feature(feature: Feature, settings: Settings) -> str | None:
-    from gateway.programs.loading import routes_of
-
     routes = routes_of(settings)
     if feature.asked is not None:
-        return await feature.asked(settings, await _programs(settings, routes))
+        return await feature.asked(settings, await compile_routes(settings, routes))
     feature.check(settings, routes, dict.fromkeys(settings.platform_names, True))
     return "\n".join(feature.lines(settings, routes, SystemClock().now())) or None
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream
 
     from gateway.dev.board import DevBoard
-    from gateway.observability.debugger.server import DebugAddress
     from gateway.service import GatewayReady
     from gateway.settings.tree import Settings
 
@@ -165,8 +164,11 @@ def run(  # noqa: PLR0913 - options of a command
         _look_first(files)
         if role != "front":
             _tell_errors(settings, files)
-        wanted = debug or debug_address is not None or stop_on_entry
-        debugging = _debugging(debug_address, stop_on_entry) if wanted else None
+        debugging = None
+        if debug or debug_address is not None or stop_on_entry:
+            from gateway.observability.debugger.server import DEFAULT_ADDRESS, DebugAddress
+
+            debugging = DebugAddress.read(debug_address or DEFAULT_ADDRESS, waits=stop_on_entry)
 
         async def serve(on_ready: Callable[[GatewayReady], None]) -> None:
             from gateway.assembly.app import serve as serve_gateway
@@ -180,12 +182,6 @@ def run(  # noqa: PLR0913 - options of a command
             await serve_gateway(settings, files, on_ready=on_ready, debug=debugging, read=read, board=board)
 
         serve_until_stopped(serve)
-
-
-def _debugging(address: str | None, stop_on_entry: bool) -> DebugAddress:
-    from gateway.observability.debugger.server import DEFAULT_ADDRESS, DebugAddress
-
-    return DebugAddress.read(address or DEFAULT_ADDRESS, waits=stop_on_entry)
 
 
 def _tour_board(settings: Settings, files: Sequence[Path]) -> DevBoard | None:

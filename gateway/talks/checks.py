@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -38,7 +38,12 @@ def differences(
 ) -> list[TalkDifference]:
     """What differs in a beat: first the words, in their order."""
     at = beat.act.line if beat.act is not None else 0
-    found = [*_words(beat, record, at), *_facts(beat.expected, record, first_agent)]
+    found = _words(beat, record, at)
+    found += [
+        TalkDifference(fact.line, str(fact), wrong)
+        for fact in beat.expected
+        if (wrong := _missing(fact, record, first_agent))
+    ]
     found += [TalkDifference(reply.line, _answer(reply), "the model was not asked for it") for reply in unused]
     found += [
         TalkDifference(fact.line, f"never {fact}", seen)
@@ -142,13 +147,6 @@ def _fitting(
 # -- what has to come of it
 
 
-def _facts(expected: Sequence[forms.TalkFact], record: BeatRecord, first_agent: str) -> Iterator[TalkDifference]:
-    for fact in expected:
-        wrong = _missing(fact, record, first_agent)
-        if wrong:
-            yield TalkDifference(fact.line, str(fact), wrong)
-
-
 def _missing(fact: forms.TalkFact, record: BeatRecord, first_agent: str) -> str:
     """What was seen instead of a fact; "" where it is so."""
     match fact:
@@ -156,53 +154,39 @@ def _missing(fact: forms.TalkFact, record: BeatRecord, first_agent: str) -> str:
             return _not_held(fact, record, first_agent)
         case forms.JudgedSentence():
             return record.verdicts.get(fact.line, "")
-    return "" if _happened(fact, record) else _instead(fact, record)
+    happened, instead = _happened(fact, record)
+    return "" if happened else instead
 
 
-def _happened(fact: forms.TalkFact, record: BeatRecord) -> bool:
+def _happened(fact: forms.TalkFact, record: BeatRecord) -> tuple[bool, str]:
+    """Whether a fact is so, and what was seen in its place where it is not."""
     match fact:
         case forms.HeardByAny():
-            return any(fact.wording.fits(seen.text) for seen in record.seen)
+            texts = [seen.text for seen in record.seen]
+            said = "\n".join(f"{seen.who}: {seen.text}" for seen in record.seen)
+            return any(map(fact.wording.fits, texts)), said or "nobody said anything"
         case forms.ExpectedStep():
-            owner = (fact.agent, fact.playbook)
-            return any(place[:2] == owner and (not fact.number or place[2] == fact.number) for place in record.steps)
-        case forms.ExpectedCall():
-            return any(_is_call(fact, call) for call in record.calls)
-        case forms.ExpectedEnd():
-            return record.ended
-        case forms.ExpectedFailure():
-            return any(fact.wording.fits(failure) for failure in record.failures)
-        case forms.ExpectedTelling():
-            return any(who == fact.agent and fact.wording.fits(text) for who, text in record.letters)
-        case forms.WorkReturns():
-            return any(fact.wording.fits(result) for result in record.results)
-        case forms.ExpectedChoices():
-            return any(set(fact.labels) <= seen.choices.keys() for seen in record.seen)
-    return False
-
-
-def _instead(fact: forms.TalkFact, record: BeatRecord) -> str:
-    match fact:
-        case forms.HeardByAny():
-            return "\n".join(f"{seen.who}: {seen.text}" for seen in record.seen) or "nobody said anything"
-        case forms.ExpectedStep():
-            steps = [f"{playbook}:{number}" for agent, playbook, number in record.steps if agent == fact.agent]
-            return f"steps {', '.join(steps)}" if steps else f"no step of {fact.agent}"
+            places = [(name, number) for agent, name, number in record.steps if agent == fact.agent]
+            so = any(name == fact.playbook and fact.number in ("", number) for name, number in places)
+            steps = ", ".join(f"{name}:{number}" for name, number in places)
+            return so, f"steps {steps}" if steps else f"no step of {fact.agent}"
         case forms.ExpectedCall():
             calls = [call for call in record.calls if call.playbook == fact.playbook] or record.calls
-            return "\n".join(map(str, calls)) or "no call"
+            return any(_is_call(fact, call) for call in calls), "\n".join(map(str, calls)) or "no call"
         case forms.ExpectedEnd():
-            return f"it goes on; {record.waits}" if record.waits else "it goes on"
+            return record.ended, f"it goes on; {record.waits}" if record.waits else "it goes on"
         case forms.ExpectedFailure():
-            return "\n".join(record.failures) or "nothing failed"
+            return any(map(fact.wording.fits, record.failures)), "\n".join(record.failures) or "nothing failed"
         case forms.ExpectedTelling():
-            return "\n".join(text for who, text in record.letters if who == fact.agent) or "nothing was said to it"
+            told = [text for who, text in record.letters if who == fact.agent]
+            return any(map(fact.wording.fits, told)), "\n".join(told) or "nothing was said to it"
         case forms.WorkReturns():
-            return "\n".join(record.results) or "no result"
+            return any(map(fact.wording.fits, record.results)), "\n".join(record.results) or "no result"
         case forms.ExpectedChoices():
-            offered = [", ".join(seen.choices) for seen in record.seen if seen.choices]
-            return f"choices {'; '.join(offered)}" if offered else "no choices"
-    return "nothing of it"
+            offered = "; ".join(", ".join(seen.choices) for seen in record.seen if seen.choices)
+            so = any(set(fact.labels) <= seen.choices.keys() for seen in record.seen)
+            return so, f"choices {offered}" if offered else "no choices"
+    return False, "nothing of it"
 
 
 def _forbidden(fact: forms.TalkFact, record: BeatRecord, first_agent: str) -> str:
@@ -214,7 +198,7 @@ def _forbidden(fact: forms.TalkFact, record: BeatRecord, first_agent: str) -> st
             return next((f"{seen.who}: {seen.text}" for seen in record.seen if fact.wording.fits(seen.text)), "")
         case forms.ExpectedCall():
             return next((str(call) for call in record.calls if _is_call(fact, call)), "")
-    return str(fact) if _happened(fact, record) else ""
+    return str(fact) if _happened(fact, record)[0] else ""
 
 
 def _is_call(fact: forms.ExpectedCall, call: SeenCall) -> bool:

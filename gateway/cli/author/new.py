@@ -55,11 +55,7 @@ def _is_secret(field: FieldInfo) -> bool:
 def _as_toml(value: Any) -> str:
     if value is None:
         return '""'
-    return json.dumps(list(value) if isinstance(value, tuple) else value if _is_plain(value) else str(value))
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str | list)
+    return json.dumps(value if isinstance(value, bool | int | float | str | list | tuple) else str(value))
 
 
 def write_plain(directory: Path) -> None:
@@ -142,7 +138,8 @@ def new(
     written = _written(where, files_of(wanted, where.absolute()))
     if ".env" not in written:
         secrets = {}
-    _prove(where / f"{chosen.name}.test.md", proves=f"{chosen.name}.pb" in written)
+    if f"{chosen.name}.pb" in written:
+        _prove(where / f"{chosen.name}.test.md")
     _next(where, place, names, secrets)
 
 
@@ -213,10 +210,8 @@ def _written(folder: Path, files: Mapping[str, str], called: str = "folder") -> 
     return written
 
 
-def _prove(talks: Path, *, proves: bool) -> None:
+def _prove(talks: Path) -> None:
     """Hold the program's first talk here, with a model that follows the script, and show it."""
-    if not proves:
-        return
     say()
     result = _held(talks)
     _show(result)

@@ -51,6 +51,7 @@ def hold_talks(  # noqa: PLR0913 - options of a command
 
     Exit codes: 0 all passed, 1 some failed, 2 a talk, a program or an option is wrong, 130 Ctrl-C.
     """
+    from gateway.talks.results import write_junit
     from gateway.talks.running import TalkPlan, talk_files
 
     with plain_errors():
@@ -76,7 +77,10 @@ def hold_talks(  # noqa: PLR0913 - options of a command
         if record:
             _keep(jobs, results)
         if junit is not None:
-            _write(junit, results)
+            try:
+                write_junit(junit, results)
+            except OSError as error:
+                raise ConfigError(f"{junit} cannot be written: {error.strerror}") from error
     if wrong:
         raise typer.Exit(BAD_INPUT)
     if not all(result.passed for result in results):
@@ -169,13 +173,3 @@ def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[StepC
     for (loaded, _), result in zip(jobs, results, strict=True):
         reached.setdefault(loaded.program.digest, set()).update(result.steps)
     return [StepCoverage(program, frozenset(reached[digest])) for digest, program in programs.items()]
-
-
-def _write(junit: Path, results: Sequence[TalkResult]) -> None:
-    """Raises ConfigError."""
-    from gateway.talks.results import write_junit
-
-    try:
-        write_junit(junit, results)
-    except OSError as error:
-        raise ConfigError(f"{junit} cannot be written: {error.strerror}") from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, when, with_database
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_list, when, with_database
 from gateway.cli.output.terminal import ConfigOption, say
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ def list_versions(as_json: JsonOption = False, config: ConfigOption = None) -> N
         return await pins.every(), await pins.in_force()
 
     kept, pins = ([], {}) if nothing_kept(config) else _with_pins(config, ask)
-    if not kept and not as_json:
-        say("No versions of programs are kept.")
-        return
-    rows = [(one, when(datetime.fromtimestamp(one.at, UTC)), _standing(one, pins.get(one.program))) for one in kept]
-    if as_json:
-        for one, served_at, standing in rows:
-            say_json({"program": one.program, "version": one.digest, "served_last": served_at, "standing": standing})
-        return
-    head = ("PROGRAM", "VERSION", "SERVED LAST (UTC)", "")
-    say_table(head, [(one.program, one.digest[:_SHOWN], served_at, standing) for one, served_at, standing in rows])
+    rows = [
+        (one.program, one.digest, when(datetime.fromtimestamp(one.at, UTC)), _standing(one, pins.get(one.program)))
+        for one in kept
+    ]
+    say_list(
+        *(rows, "No versions of programs are kept.", ("PROGRAM", "VERSION", "SERVED LAST (UTC)", "")),
+        lambda row: (row[0], row[1][:_SHOWN], *row[2:]),
+        lambda row: dict(zip(("program", "version", "served_last", "standing"), row, strict=True)),
+        as_json=as_json,
+    )
 
 
 @app.command()
