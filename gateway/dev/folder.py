@@ -17,23 +17,6 @@ from gateway.packaged import packaged
 STATE = ".parley"
 """The folder for state, beside the program."""
 
-ENV_EXAMPLE = """\
-# Secrets. Copy this file to .env and fill in what you use; keep .env out of version control.
-
-# The language model's key; a provider's own variable, such as OPENAI_API_KEY, will do too.
-#PARLEY_MODEL_API_KEY=
-
-# The Telegram bot's token, from @BotFather.
-#PARLEY_TELEGRAM__TOKEN=
-
-# The web chat's password; without one it asks for nothing.
-#PARLEY_WEB__PASSWORD=
-
-# A Redis or Valkey of your own, when its address holds a password.
-#PARLEY_REDIS_URL=
-"""
-"""What every `.env.example` says."""
-
 _SETTINGS = """\
 # The settings of this program. `parley new --plain` in another folder writes all keys with their defaults.
 data_dir = "{state}"
@@ -52,91 +35,6 @@ access = "pairing"
 _IGNORED = """\
 {state}/
 .env
-"""
-
-_COMPOSE = """\
-# This program with a Valkey of its own: docker compose up. Secrets are read from .env beside this file.
-# Make the image once, in a checkout of Parley: docker build -t parley .
-services:
-  gateway:
-    image: ${{PARLEY_IMAGE:-parley}}
-    restart: unless-stopped
-    stop_grace_period: 35s
-    working_dir: /program
-    command: ["run"]
-    ports:
-      - "127.0.0.1:8420:8420"
-    env_file:
-      - path: .env
-        required: false
-    environment:
-      PARLEY_REDIS_URL: redis://valkey:6379/0
-      PARLEY_DATA_DIR: /data
-      PARLEY_DOTENV: /dev/null # env_file has read it; the container's user may not
-      # It is published on this machine only, so it may be open. To publish it for others, set PARLEY_WEB__PASSWORD in
-      # .env, and in PARLEY_WEB__PUBLIC_HOSTS the names under which browsers come.
-      PARLEY_WEB__OPEN: "true"
-      PARLEY_WEB__PUBLIC_HOSTS: ${{PARLEY_WEB__PUBLIC_HOSTS:-localhost}}
-    volumes:
-      - ./:/program:ro
-      - data:/data
-    read_only: true
-    tmpfs:
-      - /tmp:mode=1777,size=64m,exec # the program that puts workers into their jail
-    cap_drop: [ALL]
-    security_opt: ["no-new-privileges:true"]
-    pids_limit: 512
-    mem_limit: 2g
-    depends_on:
-      valkey:
-        condition: service_healthy
-
-  valkey:
-    image: valkey/valkey:8
-    restart: unless-stopped
-    command:
-      ["valkey-server", "--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy",
-       "noeviction"]
-    volumes:
-      - valkey:/data
-    user: "999" # the image's own; it need not begin as root
-    read_only: true
-    tmpfs:
-      - /tmp:mode=1777,size=16m
-    cap_drop: [ALL]
-    security_opt: ["no-new-privileges:true"]
-    pids_limit: 256
-    mem_limit: 2g
-    healthcheck:
-      test: ["CMD", "valkey-cli", "ping"]
-      interval: 5s
-      timeout: 3s
-      retries: 10
-
-volumes:
-  data:
-  valkey:
-"""
-
-_UNIT = """\
-# systemd serves the program in this folder with:
-#   sudo cp {unit} /etc/systemd/system/ && sudo systemctl enable --now {name}
-[Unit]
-Description=Parley: {name}
-After=network-online.target
-Wants=network-online.target
-
-[Service]
-User={user}
-WorkingDirectory={folder}
-ExecStart={parley} run
-ExecReload=/bin/kill -HUP $MAINPID
-Restart=always
-TimeoutStopSec=35
-NoNewPrivileges=true
-
-[Install]
-WantedBy=multi-user.target
 """
 
 
@@ -167,6 +65,11 @@ TEMPLATES = (
 )
 
 
+def new_file(name: str) -> str:
+    """What a new folder gets that is the same in all, or has places in braces."""
+    return (Path(__file__).parent / "new" / name).read_text(encoding="utf-8")
+
+
 def template(name: str) -> ProgramTemplate | None:
     return next((one for one in TEMPLATES if one.name == name), None)
 
@@ -188,16 +91,17 @@ def files_of(wanted: WantedFolder, folder: Path) -> dict[str, str]:
     settings = _SETTINGS.format(state=STATE, model=model, program=f"{name}.pb")
     if wanted.platform:
         settings += _PLATFORM.format(platform=wanted.platform)
+    example = new_file("env.example")
     given = {key: value for key, value in (wanted.secrets or {}).items() if value}
     unit = f"{re.sub(r'[^a-zA-Z0-9-]+', '-', folder.name).strip('-') or 'parley'}.service"
     files = {
         f"{name}.pb": template.program.read_text(encoding="utf-8"),
         f"{name}.test.md": template.talks.read_text(encoding="utf-8"),
         "parley.toml": settings,
-        ".env.example": ENV_EXAMPLE + _missing(wanted.secrets or {}, ENV_EXAMPLE),
+        ".env.example": example + _missing(wanted.secrets or {}, example),
         ".gitignore": _IGNORED.format(state=STATE),
-        "compose.yaml": _COMPOSE.format(),
-        unit: _UNIT.format(
+        "compose.yaml": new_file("compose.yaml"),
+        unit: new_file("parley.service").format(
             unit=unit, name=unit.removesuffix(".service"), user=getpass.getuser(), folder=folder, parley=_parley()
         ),
     }

@@ -60,7 +60,7 @@ def _as_toml(value: Any) -> str:
 
 def write_plain(directory: Path) -> None:
     """Write parley.toml with every setting, .env.example and a first program; nothing is overwritten."""
-    from gateway.dev.folder import ENV_EXAMPLE
+    from gateway.dev.folder import new_file
     from gateway.extensions.extension import load_extensions
     from gateway.packaged import packaged
 
@@ -69,7 +69,7 @@ def write_plain(directory: Path) -> None:
     config = packaged("config/parley.toml").read_text(encoding="utf-8")
     files = {
         "parley.toml": config + "".join(map(section_example, platforms)),
-        ".env.example": ENV_EXAMPLE + "".join(map(secrets_example, platforms)),
+        ".env.example": new_file("env.example") + "".join(map(secrets_example, platforms)),
         "hello.pb": packaged("examples/hello.pb").read_text(encoding="utf-8"),
     }
     _written(directory, files, "directory")
