@@ -99,7 +99,7 @@ class ShardShares(Struct, eq=False):
     _store: ShareStore
     _holder: LeaseHolder
     _clock: Clock
-    _roster: ClusterRoster | None = None
+    _roster: ClusterRoster
     weight: float = 1.0
     """How much this process shows, compared with a node that serves conversations."""
     _share: float = 0.0
@@ -120,30 +120,22 @@ class ShardShares(Struct, eq=False):
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._give_up_in_time)
-                seen = 0 if self._roster is None else self._roster.stirs
+                seen = self._roster.stirs
                 while True:
-                    seen = await self._until_next(seen)
+                    await self._roster.stirred(seen, self._holder.ttl_s / 3)
+                    seen = self._roster.stirs
                     await self._claim_again()
         finally:
             with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
                 await self._store.leave(self._holder)
-            if self._roster is not None:
-                await self._roster.tell_now()
-
-    async def _until_next(self, seen: int) -> int:
-        if self._roster is None:
-            await self._clock.sleep_until(self._clock.monotonic() + self._holder.ttl_s / 3)
-            return seen
-        await self._roster.stirred(seen, self._holder.ttl_s / 3)
-        return self._roster.stirs
+            await self._roster.tell_now()
 
     async def _claim_again(self) -> None:
         before = self._share
         await self._claim()
         if self._share < before:  # say that we use less, and that there is room now
             await self._claim()
-            if self._roster is not None:
-                self._roster.tell()
+            self._roster.tell()
 
     async def _claim(self) -> None:
         asked_at = self._clock.monotonic()

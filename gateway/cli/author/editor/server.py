@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -47,11 +48,13 @@ class ProgramServer(LanguageServer):
         self._analyses[uri], self._versions[uri] = found, version
         return found
 
-    def at(self, analysis: Analysis, uri: str, position: types.Position) -> tuple[int, int]:
-        """A line and the number of characters before a position, which editors count in other units."""
-        codec = self.workspace.get_text_document(uri).position_codec
-        found = codec.position_from_client_units(list(analysis.rows), position)
-        return found.line, found.character
+    async def spot(self, params: Any) -> tuple[str, Analysis, tuple[int, int]]:
+        """A text, its analysis, and the line and the number of characters before the position of a request, which
+        editors count in other units."""
+        uri = params.text_document.uri
+        analysis, codec = await self.analysis(uri), self.workspace.get_text_document(uri).position_codec
+        found = codec.position_from_client_units(list(analysis.rows), params.position)
+        return uri, analysis, (found.line, found.character)
 
     def range(self, analysis: Analysis, uri: str, place: EditorPlace) -> types.Range:
         codec, rows = self.workspace.get_text_document(uri).position_codec, list(analysis.rows)
@@ -90,16 +93,14 @@ def _names(server: ProgramServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        uri = params.text_document.uri
-        analysis = await server.analysis(uri)
-        said = analysis.meaning(*server.at(analysis, uri, params.position))
+        _, analysis, at = await server.spot(params)
+        said = analysis.meaning(*at)
         return None if said is None else types.Hover(types.MarkupContent(types.MarkupKind.Markdown, said))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: types.DefinitionParams) -> types.Location | None:
-        uri = params.text_document.uri
-        analysis = await server.analysis(uri)
-        found = analysis.definition(*server.at(analysis, uri, params.position))
+        uri, analysis, at = await server.spot(params)
+        found = analysis.definition(*at)
         if found is None:
             return None
         if isinstance(found, EditorPlace):
@@ -109,17 +110,15 @@ def _names(server: ProgramServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     async def references(params: types.ReferenceParams) -> list[types.Location]:
-        uri = params.text_document.uri
-        analysis = await server.analysis(uri)
-        found = analysis.references(*server.at(analysis, uri, params.position))
+        uri, analysis, at = await server.spot(params)
+        found = analysis.references(*at)
         return [types.Location(uri, server.range(analysis, uri, one)) for one in found]
 
     @server.feature(types.TEXT_DOCUMENT_RENAME)
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit:
-        uri = params.text_document.uri
-        analysis = await server.analysis(uri)
+        uri, analysis, at = await server.spot(params)
         try:
-            places = analysis.renamed(*server.at(analysis, uri, params.position), params.new_name)
+            places = analysis.renamed(*at, params.new_name)
         except NotRenamed as error:
             raise JsonRpcInvalidParams(str(error)) from error
         new = params.new_name.removeprefix("$")
@@ -137,9 +136,8 @@ def _lists(server: ProgramServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["$", "."]))
     async def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
-        uri = params.text_document.uri
-        analysis = await server.analysis(uri)
-        found = analysis.suggestions(*server.at(analysis, uri, params.position))
+        _, analysis, at = await server.spot(params)
+        found = analysis.suggestions(*at)
         return [types.CompletionItem(one.text, kind=_KINDS[one.kind], detail=one.detail or None) for one in found]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)

@@ -32,12 +32,17 @@ class StuckStore(MemoryShareStore):
         return await super().claim(holder, in_use, weight=weight)
 
 
+def shares_of(store: MemoryShareStore, holder: LeaseHolder, clock: FakeClock) -> ShardShares:
+    """The shares of a node that hears nothing of the others."""
+    return ShardShares(store, holder, clock, ClusterRoster(MemoryNodeStore(clock), holder, clock))
+
+
 async def test_two_nodes_come_to_a_half_each_and_the_one_that_stays_gets_the_whole_again() -> None:
     clock = FakeClock()
     store = MemoryShareStore(clock)
     told: dict[str, list[float]] = {"ada": [], "bob": []}
     async with anyio.create_task_group() as tasks:
-        ada, bob = ShardShares(store, ADA, clock), ShardShares(store, BOB, clock)
+        ada, bob = shares_of(store, ADA, clock), shares_of(store, BOB, clock)
         await ada.open()
         ada.tell(told["ada"].append)
         tasks.start_soon(ada.run)
@@ -58,7 +63,7 @@ async def test_a_part_that_cannot_be_claimed_again_is_given_up_before_another_no
     store = StuckStore(clock)
     told: list[float] = []
     async with anyio.create_task_group() as tasks:
-        shares = ShardShares(store, ADA, clock)
+        shares = shares_of(store, ADA, clock)
         await shares.open()
         shares.tell(told.append)
         tasks.start_soon(shares.run)
@@ -105,7 +110,7 @@ async def test_a_restart_in_a_flood_wait_makes_no_call_before_its_end() -> None:
 
     for _ in range(2):
         async with anyio.create_task_group() as tasks:
-            shares = ShardShares(MemoryShareStore(clock), LeaseHolder("node"), clock)
+            shares = shares_of(MemoryShareStore(clock), LeaseHolder("node"), clock)
             await shares.open()
             schedulers = PlatformSchedulers(tables.__getitem__, shares, clock, tasks)
             scheduler = await schedulers.open(BucketPlatform(clock))
@@ -114,7 +119,7 @@ async def test_a_restart_in_a_flood_wait_makes_no_call_before_its_end() -> None:
             tasks.cancel_scope.cancel()
     assert calls == pytest.approx([0.0], abs=0.01)
     async with anyio.create_task_group() as tasks:
-        shares = ShardShares(MemoryShareStore(clock), LeaseHolder("node"), clock)
+        shares = shares_of(MemoryShareStore(clock), LeaseHolder("node"), clock)
         await shares.open()
         scheduler = await PlatformSchedulers(tables.__getitem__, shares, clock, tasks).open(BucketPlatform(clock))
         tasks.start_soon(scheduler.make, "room", ROOM, refused_at_first)
@@ -134,7 +139,7 @@ async def test_a_node_without_a_share_of_the_bots_bucket_waits() -> None:
         made.append(clock.monotonic())
 
     async with anyio.create_task_group() as tasks:
-        shares = ShardShares(store, LeaseHolder("node", ttl_s=9.0), clock)
+        shares = shares_of(store, LeaseHolder("node", ttl_s=9.0), clock)
         await shares.open()
         tasks.start_soon(shares.run)
         scheduler = await PlatformSchedulers(lambda _table: MemoryRecords(), shares, clock, tasks).open(
@@ -159,7 +164,7 @@ async def test_a_stop_waits_for_calls_on_their_way_and_lets_no_other_leave() -> 
         ended.append(name)
 
     async with anyio.create_task_group() as tasks:
-        shares = ShardShares(MemoryShareStore(clock), LeaseHolder("node"), clock)
+        shares = shares_of(MemoryShareStore(clock), LeaseHolder("node"), clock)
         await shares.open()
         schedulers = PlatformSchedulers(lambda _table: MemoryRecords(), shares, clock, tasks)
         scheduler = await schedulers.open(BucketPlatform(clock))
