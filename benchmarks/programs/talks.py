@@ -40,7 +40,7 @@ async def _rows() -> list[Row]:
     async with open_stage(load(environment={})) as stage, MontySandbox(max_workers=1) as sandbox:
         for name in ("hello", "order_helper", "budget_review"):
             loaded = await TalkLoader().load(EXAMPLES / f"{name}.test.md")
-            talk = loaded.file.talks[0]
+            talk = loaded.talks[0]
 
             async def hold(loaded: LoadedTalks = loaded, talk: TalkScript = talk) -> None:
                 assert (await hold_talk(loaded, talk, stage)).passed

@@ -71,7 +71,9 @@ def in_other_words(beat: forms.TalkTurn) -> forms.TalkTurn:
 class LoadedTalks(Struct, frozen=True, eq=False):
     """A talk file, its program, and the recorded answers by the titles of its talks."""
 
-    file: forms.TalkFile
+    path: Path
+    head: forms.TalkHead
+    talks: tuple[forms.TalkScript, ...]
     program: Program
     recordings: Mapping[str, TalkRecording] = field(default_factory=dict)
 
@@ -97,7 +99,7 @@ class TalkLoader(Struct):
         head = read_head(source)
         program = await self.program(head)
         talks = read_talks(source, head, program)
-        return LoadedTalks(forms.TalkFile(path, head, talks), program, read_recordings(path))
+        return LoadedTalks(path, head, talks, program, read_recordings(path))
 
     async def program(self, head: forms.TalkHead) -> Program:
         """The program of talks. Raises ProgramError."""
@@ -141,7 +143,7 @@ async def hold_talk(
 
     Needs a loop made by `runtime.execution.frames.loop.FrameLoop`.
     """
-    result = TalkResult(loaded.file.path, talk)
+    result = TalkResult(loaded.path, talk)
     answers = answers or loaded.answers(talk)
     began_s = time.process_time()
     with anyio.move_on_after(limit_s) as scope:
@@ -162,7 +164,7 @@ async def hold_talk(
 async def _hold(
     loaded: LoadedTalks, talk: forms.TalkScript, stage: TalkStage, answers: AnswerSource, result: TalkResult
 ) -> None:
-    program, head = loaded.program, loaded.file.head
+    program, head = loaded.program, loaded.head
     tools = None if isinstance(answers, LiveAnswers) else loaded.tools(talk)
     if answers.judges:
         talk = replace(talk, beats=tuple(map(in_other_words, talk.beats)))
@@ -265,7 +267,7 @@ def _results(run: _Run) -> Iterator[tuple[int, TalkResult]]:
         worker.process.join()
         loaded, talk = run.plan.jobs[worker.job]
         why = f"it blocked everything for {run.plan.limit_s:g} seconds" if late else "its process has died"
-        yield worker.job, TalkResult(loaded.file.path, talk, differences=[TalkDifference(talk.line, "", why)])
+        yield worker.job, TalkResult(loaded.path, talk, differences=[TalkDifference(talk.line, "", why)])
         if run.waiting:
             _next(run, *run.start())
 

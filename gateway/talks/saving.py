@@ -112,7 +112,7 @@ class TalkShelf(Struct, frozen=True):
 
     def free_title(self, title: str) -> str:
         """A title that no talk of the file has."""
-        taken = {talk.title for talk in self.loaded.file.talks} if self.loaded is not None else set()
+        taken = {talk.title for talk in self.loaded.talks} if self.loaded is not None else set()
         titles = (title if number == 1 else f"{title} ({number})" for number in count(1))
         return next(one for one in titles if one not in taken)
 
@@ -122,7 +122,7 @@ async def shelf_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> 
     loader = TalkLoader()
     if await anyio.Path(path).exists():
         loaded = await loader.load(path)
-        return TalkShelf(path, loaded.file.head, loaded.program, loaded)
+        return TalkShelf(path, loaded.head, loaded.program, loaded)
     text = _head_for(path, program, facts)
     head = read_head(TalkSource(path, (), text))
     beginning = f"---\n{text}\n---\n# Talks with {head.programs[0].stem}\n"

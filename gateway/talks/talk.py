@@ -309,9 +309,3 @@ class TalkHead(Struct, frozen=True):
     start: datetime = START
     people: Mapping[str, str] = field(default_factory=dict)
     group: bool = False
-
-
-class TalkFile(Struct, frozen=True):
-    path: Path
-    head: TalkHead
-    talks: tuple[TalkScript, ...]

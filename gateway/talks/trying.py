@@ -95,7 +95,7 @@ async def lines_of(files: Sequence[Path], settings: Settings) -> list[TalkAnswer
     found: list[TalkAnswer] = []
     async with open_stage(settings) as stage:
         for loaded in [await loader.load(file) for file in files]:
-            for talk in loaded.file.talks:
+            for talk in loaded.talks:
                 noting = _Noting(loaded.answers(talk))
                 await hold_talk(loaded, talk, stage, noting)
                 found += [
@@ -105,7 +105,7 @@ async def lines_of(files: Sequence[Path], settings: Settings) -> list[TalkAnswer
 
 
 def _place(loaded: LoadedTalks, talk: TalkScript, text: str) -> str:
-    name = loaded.file.path.name
+    name = loaded.path.name
     number = next((reply.line for beat in talk.beats for reply in beat.replies if reply.text == text), None)
     return f"{name}, “{talk.title}”" if number is None else f"{name}:{number}"
 

@@ -249,7 +249,7 @@ def test_the_talks_of_a_program_pass(file: Path) -> None:
         patient = {"remote.connect_s": 100}  # a server of tools begins with an interpreter of its own
         settings = load(environment={}, directory=EXAMPLES, flags=patient)
         async with open_stage(settings) as stage, anyio.create_task_group() as tasks:
-            for talk in loaded.file.talks:
+            for talk in loaded.talks:
                 tasks.start_soon(hold, loaded, talk, stage)
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:

@@ -230,7 +230,7 @@ def _held(talks: Path) -> TalkResult:
     async def hold() -> TalkResult:
         loaded = await TalkLoader().load(talks)
         async with open_stage(load_settings(None)) as stage:
-            return await hold_talk(loaded, loaded.file.talks[0], stage, limit_s=_LIMIT_S)
+            return await hold_talk(loaded, loaded.talks[0], stage, limit_s=_LIMIT_S)
 
     with plain_errors(), asyncio.Runner(loop_factory=FrameLoop) as runner:
         return runner.run(hold())

@@ -62,7 +62,7 @@ def hold_talks(  # noqa: PLR0913 - options of a command
         if live or record:
             _need_model(settings)
     loaded, wrong = _loaded(files)
-    jobs: list[Job] = [(one, talk) for one in loaded for talk in one.file.talks if (only or "") in talk.title]
+    jobs: list[Job] = [(one, talk) for one in loaded for talk in one.talks if (only or "") in talk.title]
     if not jobs and not wrong:
         note(_nothing(files, only))
         raise typer.Exit(BAD_INPUT)
@@ -119,14 +119,14 @@ def _keep(jobs: Sequence[Job], results: Sequence[TalkResult]) -> None:
             (talk.title, result.recording) for (one, talk), result in zip(jobs, results, strict=True) if one is loaded
         ]
         new = {title: recording for title, recording in here if recording is not None and recording.answers}
-        titles = {talk.title for talk in loaded.file.talks if not talk.scripted}
+        titles = {talk.title for talk in loaded.talks if not talk.scripted}
         kept: dict[str, TalkRecording] = {
             title: one for title, one in {**loaded.recordings, **new}.items() if title in titles
         }
         if new:
-            write_recordings(loaded.file.path, kept)
+            write_recordings(loaded.path, kept)
             talks = "1 talk" if len(new) == 1 else f"{len(new)} talks"
-            say(f"{recording_of(loaded.file.path)}: the answers of {talks} are recorded.")
+            say(f"{recording_of(loaded.path)}: the answers of {talks} are recorded.")
 
 
 def _nothing(files: Sequence[Path], only: str | None) -> str:

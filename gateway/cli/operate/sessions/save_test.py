@@ -95,7 +95,7 @@ def _saved(
             free = shelf.free_title(title)
             add_talk(shelf, free, await save(free, shelf, whole.facts, stage, files))
             loaded = await TalkLoader().load(file)
-            return await hold_talk(loaded, loaded.file.talks[-1], stage)
+            return await hold_talk(loaded, loaded.talks[-1], stage)
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         return runner.run(saved())

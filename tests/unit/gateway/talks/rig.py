@@ -62,7 +62,7 @@ def held(folder: Path, program: str, talks: str | bytes, limit_s: float = 100.0)
 
     async def hold() -> list[TalkResult]:
         async with open_stage(load(environment={})) as stage:
-            return [await hold_talk(file, talk, stage, limit_s=limit_s) for talk in file.file.talks]
+            return [await hold_talk(file, talk, stage, limit_s=limit_s) for talk in file.talks]
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         return runner.run(hold())

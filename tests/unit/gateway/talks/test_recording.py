@@ -59,7 +59,7 @@ def results(file: LoadedTalks, *models: Speaker | None) -> list[TalkResult]:
 
     async def hold() -> list[TalkResult]:
         async with open_stage(load(environment={})) as stage:
-            [talk] = file.file.talks
+            [talk] = file.talks
             return [await hold_talk(file, talk, stage, None if one is None else LiveAnswers(one)) for one in models]
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
@@ -72,7 +72,7 @@ def test_what_a_model_answered_is_replayed_without_it(tmp_path: Path) -> None:
     assert live.passed
     assert live.recording is not None
     assert live.unjudged == 0
-    write_recordings(file.file.path, {"A": live.recording})
+    write_recordings(file.path, {"A": live.recording})
     again = loaded(tmp_path, GREETER, TALK)
     [replayed, twice] = results(again, None, None)
     assert replayed.differences == twice.differences == []
@@ -147,13 +147,13 @@ def test_the_same_questions_are_asked_each_time_an_example_is_held(name: str) ->
         script = _NotedScript()
         assert (await hold_talk(file, talk, stage, script)).passed
         bare = replace(talk, beats=tuple(replace(beat, replies=()) for beat in talk.beats))
-        kept = LoadedTalks(file.file, file.program, {talk.title: TalkRecording(tuple(script.live.noted))})
+        kept = replace(file, recordings={talk.title: TalkRecording(tuple(script.live.noted))})
         return (await hold_talk(kept, bare, stage)).differences
 
     async def hold() -> list[Sequence[object]]:
         file = await TalkLoader().load(EXAMPLES / f"{name}.test.md")
         async with open_stage(load(environment={})) as stage:
-            return [await replayed(file, talk, stage) for talk in file.file.talks]
+            return [await replayed(file, talk, stage) for talk in file.talks]
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         assert [one for one in runner.run(hold()) if one] == []

@@ -28,7 +28,7 @@ EXAMPLES = Path(__file__).parents[4] / "examples"
 
 async def lived(file: LoadedTalks, talk: TalkScript, stage: TalkStage) -> tuple[list[Fact], Contents]:
     """The facts of a conversation that went as a talk does, and the files that people sent."""
-    async with Holding(file.program, talk, file.file.head, stage, file.answers(talk)).open() as holding:
+    async with Holding(file.program, talk, file.head, stage, file.answers(talk)).open() as holding:
         for beat in talk.beats:
             await holding.hold(beat, BeatRecord())
         facts = [fact async for fact in holding.facts()]
@@ -43,13 +43,13 @@ def saved(file: LoadedTalks, number: int, target: Path, program: Path) -> tuple[
 
     async def all_of_it() -> TalkResult:
         async with open_stage(load(environment={})) as stage:
-            facts, contents = await lived(file, file.file.talks[number], stage)
+            facts, contents = await lived(file, file.talks[number], stage)
             shelf = await shelf_for(target, program, facts)
             title = shelf.free_title("Saved")
             with beside(target, contents) as files:
                 add_talk(shelf, title, await save(title, shelf, facts, stage, files))
             again = await TalkLoader().load(target)
-            return await hold_talk(again, again.file.talks[-1], stage)
+            return await hold_talk(again, again.talks[-1], stage)
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         result = runner.run(all_of_it())
@@ -202,7 +202,7 @@ def saved_with_tools(folder: Path, *, asks: bool = True) -> None:
     async def all_of_it() -> None:
         async with open_stage(load(environment={"PARLEY_TOOLS__ASK": "Weather.*"} if asks else {})) as stage:
             file = await TalkLoader().load(folder / "weather.test.md")
-            facts, _ = await lived(file, file.file.talks[0], stage)
+            facts, _ = await lived(file, file.talks[0], stage)
         (folder / "weather_server.py").unlink()
         async with open_stage(load(environment={})) as stage:
             shelf = await shelf_for(folder / "saved.test.md", folder / "weather.pb", facts)
@@ -218,7 +218,7 @@ def held(folder: Path) -> TalkResult:
     async def hold() -> TalkResult:
         async with open_stage(load(environment={})) as stage:
             file = await TalkLoader().load(folder / "saved.test.md")
-            return await hold_talk(file, file.file.talks[0], stage)
+            return await hold_talk(file, file.talks[0], stage)
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         return runner.run(hold())

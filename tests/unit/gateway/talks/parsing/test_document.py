@@ -257,20 +257,20 @@ def test_prose_comments_and_fences_between_the_items_say_nothing(tmp_path: Path)
         "```\n- Ada: nor that\n```\n"
         "## One\nWhy it is so.\n\n1. **Ada:** Hello\n\n   and more\n2) Greeter: …\n\n### Notes\nNothing.\n"
     )
-    [talk] = loaded(tmp_path, GREETER, text).file.talks
+    [talk] = loaded(tmp_path, GREETER, text).talks
     assert [str(beat.act) for beat in talk.beats] == ["Ada: Hello\n\nand more"]
     assert [str(shown) for beat in talk.beats for shown in beat.shown] == ["Greeter: …"]
 
 
 def test_a_fence_below_an_item_is_its_text_alone(tmp_path: Path) -> None:
     text = '## A\n- model:\n  ```python\n  if True:\n      await Say("user", "# Hi")\n  ```\n- Ada: Hello\n'
-    [talk] = loaded(tmp_path, GREETER, text).file.talks
+    [talk] = loaded(tmp_path, GREETER, text).talks
     assert talk.beats[0].replies[0].text == 'if True:\n    await Say("user", "# Hi")'
 
 
 def test_a_fence_below_an_expectation_is_the_expected_text(tmp_path: Path) -> None:
     fence = '\n  ```\n  Hi "Ada",\n    you.\n  ```\n'
-    talks = loaded(tmp_path, GREETER, f"## A\n- Ada: Hello\n- expect:{fence}- never: failure{fence}").file.talks
+    talks = loaded(tmp_path, GREETER, f"## A\n- Ada: Hello\n- expect:{fence}- never: failure{fence}").talks
     words = 'Hi "Ada",\n  you.'
     assert [str(one) for one in (*talks[0].beats[0].expected, *talks[0].never)] == [
         f"the words {words}",
@@ -281,27 +281,27 @@ def test_a_fence_below_an_expectation_is_the_expected_text(tmp_path: Path) -> No
 def test_files_are_sent_with_words_or_without(tmp_path: Path) -> None:
     (tmp_path / "my list.txt").write_text("tea")
     lines = "- Ada sends my list.txt, it.pb: Here:\n  both\n- Ada, at once sends: it.pb\n"
-    [talk] = loaded(tmp_path, GREETER, f"## A\n{lines}").file.talks
+    [talk] = loaded(tmp_path, GREETER, f"## A\n{lines}").talks
     assert [str(beat.act) for beat in talk.beats] == ["Ada sends my list.txt, it.pb: Here:\nboth", "Ada sends it.pb"]
     assert [beat.act.at_once for beat in talk.beats if isinstance(beat.act, PersonLine)] == [False, True]
 
 
 def test_items_below_the_title_of_a_file_are_a_talk(tmp_path: Path) -> None:
-    [talk] = loaded(tmp_path, GREETER, "# Hello\n- Ada: Hello\n").file.talks
+    [talk] = loaded(tmp_path, GREETER, "# Hello\n- Ada: Hello\n").talks
     assert (talk.title, talk.line) == ("Hello", 1)
-    [talk] = loaded(tmp_path, GREETER, "- Ada: Hello\n").file.talks
+    [talk] = loaded(tmp_path, GREETER, "- Ada: Hello\n").talks
     assert talk.title == "it"
 
 
 def test_a_talk_whose_first_line_is_a_persons_begins_with_it(tmp_path: Path) -> None:
-    [talk] = loaded(tmp_path, GREETER, "## A\n- Ada: Hello\n- Greeter: Hi\n").file.talks
+    [talk] = loaded(tmp_path, GREETER, "## A\n- Ada: Hello\n- Greeter: Hi\n").talks
     assert [str(beat.act) for beat in talk.beats] == ["Ada: Hello"]
-    [talk] = loaded(tmp_path, GREETER, "## A\n- Greeter: Hi\n- Ada: Hello\n").file.talks
+    [talk] = loaded(tmp_path, GREETER, "## A\n- Greeter: Hi\n- Ada: Hello\n").talks
     assert [str(beat.act) for beat in talk.beats] == ["None", "Ada: Hello"]
 
 
 def test_a_person_may_have_a_name_like_an_agents_where_the_head_says_so(tmp_path: Path) -> None:
-    [talk] = loaded(tmp_path, GREETER, "---\npeople: Gretter\n---\n## A\n- Gretter: Hello\n").file.talks
+    [talk] = loaded(tmp_path, GREETER, "---\npeople: Gretter\n---\n## A\n- Gretter: Hello\n").talks
     assert talk.people == ("Gretter",)
 
 
