@@ -65,7 +65,7 @@ def in_other_words(beat: forms.TalkTurn) -> forms.TalkTurn:
         shown.append(replace(one, wording=forms.ExpectedWording("…")))
         words = f"{one.who} says, perhaps in other words, what this says: “{one.wording}”"
         sentences.append(forms.JudgedSentence(one.line, words, one))
-    return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))
+    return replace(beat, replies=[], shown=shown, expected=[*beat.expected, *sentences])
 
 
 class LoadedTalks(Struct, frozen=True, eq=False):

@@ -274,14 +274,22 @@ class WorkReturns(TalkFact, frozen=True):
         return f"the result {self.wording}"
 
 
-class TalkTurn(Struct, frozen=True):
+class TalkTurn(Struct):
     """An act of somebody, and all that belongs to it until the next act. Without an act it is the
     beginning."""
 
     act: TalkAct | None
-    replies: tuple[ScriptedReply, ...] = ()
-    shown: tuple[ExpectedWords | TranscriptGap, ...] = ()
-    expected: tuple[TalkFact, ...] = ()
+    replies: list[ScriptedReply] = field(default_factory=list)
+    shown: list[ExpectedWords | TranscriptGap] = field(default_factory=list)
+    expected: list[TalkFact] = field(default_factory=list)
+
+    def add(self, one: ScriptedReply | ExpectedWords | TranscriptGap | TalkFact) -> None:
+        if isinstance(one, ScriptedReply):
+            self.replies.append(one)
+        elif isinstance(one, ExpectedWords | TranscriptGap):
+            self.shown.append(one)
+        else:
+            self.expected.append(one)
 
 
 class TalkScript(Struct, frozen=True):

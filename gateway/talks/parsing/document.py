@@ -165,7 +165,7 @@ def read_talks(source: TalkSource, head: forms.TalkHead, program: Program) -> tu
             continue
         if not drafts:
             drafts.append(_Draft(heading.text, heading))
-        drafts[-1].add(one, reader.read(one))
+        drafts[-1].items.append((one, reader.read(one)))
     kept = [draft for draft in drafts if draft.checked(problems)]
     _check_titles(kept, problems)
     if not kept and not problems:
@@ -226,9 +226,6 @@ class _Draft(Struct):
     must_have_items: bool = False
     items: list[tuple[TalkItem, Items]] = field(default_factory=list)
 
-    def add(self, item: TalkItem, read: Items) -> None:
-        self.items.append((item, read))
-
     def checked(self, problems: DiagnosticList) -> bool:
         """Whether it has anything in it; a talk of its own heading must have."""
         if not self.items and self.must_have_items:
@@ -237,42 +234,18 @@ class _Draft(Struct):
 
     def talk(self) -> forms.TalkScript:
         never: list[forms.TalkFact] = []
-        beats: list[_DraftBeat] = [_DraftBeat(None)]
+        beats = [forms.TalkTurn(None)]
         for item, read in self.items:
             never += read if item.forbids else []  # type: ignore[arg-type]
             for one in [] if item.forbids else read:
                 if isinstance(one, forms.TalkAct):
-                    beats.append(_DraftBeat(one))
+                    beats.append(forms.TalkTurn(one))
                 else:
                     beats[-1].add(one)
-        first = beats[0]
-        begins_with_words = (
-            len(beats) > 1 and isinstance(beats[1].act, forms.PersonLine | forms.ArrivingEvent) and first.empty
-        )
-        kept = beats[1:] if begins_with_words else beats
-        return forms.TalkScript(self.title, self.heading.number, tuple(beat.beat() for beat in kept), tuple(never))
-
-
-class _DraftBeat(Struct):
-    act: forms.TalkAct | None
-    replies: list[forms.ScriptedReply] = field(default_factory=list)
-    shown: list[forms.ExpectedWords | forms.TranscriptGap] = field(default_factory=list)
-    expected: list[forms.TalkFact] = field(default_factory=list)
-
-    @property
-    def empty(self) -> bool:
-        return not (self.replies or self.shown or self.expected)
-
-    def add(self, one: forms.ScriptedReply | forms.ExpectedWords | forms.TranscriptGap | forms.TalkFact) -> None:
-        if isinstance(one, forms.ScriptedReply):
-            self.replies.append(one)
-        elif isinstance(one, forms.ExpectedWords | forms.TranscriptGap):
-            self.shown.append(one)
-        else:
-            self.expected.append(one)
-
-    def beat(self) -> forms.TalkTurn:
-        return forms.TalkTurn(self.act, tuple(self.replies), tuple(self.shown), tuple(self.expected))
+        begins = len(beats) > 1 and isinstance(beats[1].act, forms.PersonLine | forms.ArrivingEvent)
+        if begins and beats[0] == forms.TalkTurn(None):  # nothing comes before the first words
+            del beats[0]
+        return forms.TalkScript(self.title, self.heading.number, tuple(beats), tuple(never))
 
 
 def formatted_talks(content: bytes, path: Path) -> str:
