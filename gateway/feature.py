@@ -164,10 +164,6 @@ def _no_part(*_: object) -> None:
     """Nothing is switched on."""
 
 
-def _no_entrance(*_: object) -> EntrancePart:
-    return EntrancePart()
-
-
 async def _unknown(*_: object) -> Mapping[str, Any]:
     return {}
 
@@ -185,7 +181,7 @@ class Feature(Struct, frozen=True):
     judge: Callable[[Settings, Routes, Mapping[str, Program]], object] = _nothing
     """Raises ConfigError for programs that will not do."""
     lines: Callable[[Settings, Routes, datetime], Sequence[str]] = _nothing
-    entrance: Callable[[FeatureGround, ServingGround], EntrancePart] = _no_entrance
+    entrance: Callable[[FeatureGround, ServingGround], EntrancePart] = lambda *_: EntrancePart()
     node: Callable[[FeatureGround, ServingGround], NodePart | None] = _no_part
     tried: Callable[[TriedGround], NodePart | None] = _no_part
     """What it does in a session that is held in memory alone, to try a program."""

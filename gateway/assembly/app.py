@@ -64,6 +64,7 @@ from runtime.sessions.registry import ConversationRegistry
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, note_address, prepare
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisShardView
 from runtime.storage.redis.records import RedisPlaceStore, RedisRecords
 from runtime.storage.redis.rooms import RedisRoomNews
 from runtime.storage.redis.sessions.kept import RedisKeptWords
@@ -235,7 +236,8 @@ def _member(
     if engine is None:
         absence = AbsenceNotices(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         front = ClusterFront(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
-        return front, ground.front_gauges(connection), EntrancePart(kept=[absence.note])
+        gauges = NodeGauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)  # it serves nobody
+        return front, gauges, EntrancePart(kept=[absence.note])
     for feature in FEATURES:
         part = feature.node(foundation, serving)
         serving.parts.extend(() if part is None else (part,))

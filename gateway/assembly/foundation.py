@@ -233,11 +233,6 @@ def gauges_of(
     )
 
 
-def front_gauges(connection: RedisConnection) -> NodeGauges:
-    """The sources of the gauges of a front, which serves no conversation and has no workers."""
-    return NodeGauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)
-
-
 class FollowedSessionStore(RedisSessionStore):
     """The store of sessions, of whose commits parts hear before and after."""
 

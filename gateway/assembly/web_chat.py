@@ -86,7 +86,8 @@ def log_in_of(foundation: GatewayFoundation, identities: WebIdentities, pages: O
     reserved = ReservedNames(names_of_agents(foundation.programs.values()))
     if own.login == "password":
         return PasswordLogIn(identities, reserved, clock)
-    foundation.connection.start_soon(partial(pages.heed, access_news(foundation.connection, "")))
+    news = access_news(foundation.connection, "")
+    foundation.connection.start_soon(partial(news.listen, pages.check_all, pages.check))
     if own.login == "invite":
         return InvitedLogIn(team_in(foundation.settings, foundation.connection, clock, reserved), clock)
     names, people = RedisRecords(foundation.connection, TEAM_TABLE), people_in(foundation.connection, clock)

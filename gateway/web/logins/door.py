@@ -95,14 +95,6 @@ def parted(cookie: str) -> Response:
     return response
 
 
-class _Told(Protocol):
-    """News of whose access has changed; see `adapters.web.echo.RoomNews`."""
-
-    async def listen(
-        self, on_open: Callable[[], Awaitable[None]], on_news: Callable[[str], Awaitable[None]], /
-    ) -> None: ...
-
-
 class _Page(Struct, eq=False):
     person: str
     admitted: _Admitted
@@ -125,10 +117,6 @@ class OpenPages:
             del self._pages[person][page]
             if not self._pages[person]:
                 del self._pages[person]
-
-    async def heed(self, told: _Told) -> None:
-        """Close pages as news come, until cancelled. Raises StorageUnavailable."""
-        await told.listen(self.check_all, self.check)
 
     async def check(self, person: str) -> None:
         """Close the pages of a person that are not admitted any more."""

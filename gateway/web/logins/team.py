@@ -134,10 +134,10 @@ class LoginTeam(Struct, frozen=True):
 
     async def find(self, login: str | None) -> WebVisitor | None:
         """The person of a log-in; None where there is none, it has ended, or the person is not admitted any more."""
-        return await self.person_of(login_id(login)) if login else None
+        return await self.person_of(digest_of(login)) if login else None
 
     async def person_of(self, login: str) -> WebVisitor | None:
-        """As `find`, by what a log-in is known by."""
+        """As `find`, by what a log-in is known by: a digest, from which its secret cannot be had."""
         name = f"login:{login}"
         data = readable(name, await self._records.get(name), _read_login)
         if data is None or aware(data["ends_at"]) <= self._clock.now():
@@ -353,11 +353,6 @@ def _read_person(text: str) -> dict[str, Any]:
 def name_field(name: str) -> str:
     """The field by which a name belongs to somebody: names that look alike have the same."""
     return f"name:{likeness(name) or '=' + name.casefold()}"
-
-
-def login_id(login: str) -> str:
-    """What a log-in is known by; its secret cannot be had from it."""
-    return digest_of(login)
 
 
 def _listed(data: Mapping[str, Any]) -> str:

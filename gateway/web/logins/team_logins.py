@@ -20,9 +20,10 @@ from adapters.web.codec import WebVisitor
 from gateway.access.people import KnownPeople, Role, role_named
 from gateway.web.identity import MAX_NAME, ReservedNames, clean_name
 from gateway.web.logins import door
-from gateway.web.logins.team import LOGIN_LASTS_S, LoginTeam, NotAdmitted, login_id, name_field
+from gateway.web.logins.team import LOGIN_LASTS_S, LoginTeam, NotAdmitted, name_field
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
+from runtime.core.ids import digest_of
 from runtime.core.plain_text import whole_number
 
 TEAM_COOKIE = "parley_login"
@@ -69,7 +70,7 @@ class InvitedLogIn(door.LogIn):
         return await self._team.find(connection.cookies.get(TEAM_COOKIE))
 
     def device(self, connection: HTTPConnection, /) -> str:
-        return login_id(connection.cookies.get(TEAM_COOKIE, ""))
+        return digest_of(connection.cookies.get(TEAM_COOKIE, ""))
 
     async def is_logged_in(self, person_id: str, device: str, /) -> bool:
         found = await self._team.person_of(device)

@@ -189,7 +189,7 @@ async def test_a_block_by_another_process_closes_the_pages_of_every_node(valkey_
             people = people_in(connection, SystemClock())
             team = LoginTeam(RedisRecords(connection, TEAM_TABLE), people, SystemClock())
             chat = await stack.enter_async_context(web_chat(log_in=InvitedLogIn(team, SystemClock())))
-            connection.start_soon(partial(chat.pages.heed, access_news(connection, "")))
+            connection.start_soon(partial(access_news(connection, "").listen, chat.pages.check_all, chat.pages.check))
             nodes.append(TeamChat(chat, team, people))
         cookie, person = await nodes[0].follow("Dan")
         pages = [await stack.enter_async_context(page_socket(node.chat, headers={"Cookie": cookie})) for node in nodes]

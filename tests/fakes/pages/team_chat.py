@@ -59,7 +59,7 @@ async def team_chat() -> AsyncGenerator[TeamChat]:
     people = KnownPeople(MemoryRecords(), MemoryRecords(), MemoryRecords(), SystemClock(), news.tell)
     team = LoginTeam(MemoryRecords(), people, SystemClock(), ReservedNames(["Guide"]), news=news.tell)
     async with web_chat(log_in=InvitedLogIn(team, SystemClock())) as chat, anyio.create_task_group() as tasks:
-        tasks.start_soon(chat.pages.heed, news)
+        tasks.start_soon(news.listen, chat.pages.check_all, chat.pages.check)
         yield TeamChat(chat, team, people)
         tasks.cancel_scope.cancel()
 

@@ -20,8 +20,9 @@ from gateway.inbound.late import LateMessages
 from gateway.inbound.usage_limits import PersonLimits
 from gateway.overview.tallies import SharedView
 from gateway.programs.versions import KeptVersions, VersionPins
-from gateway.web.logins.team import LoginTeam, NotAdmitted, login_id
+from gateway.web.logins.team import LoginTeam, NotAdmitted
 from runtime.core.address import Address
+from runtime.core.ids import digest_of
 from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
@@ -172,7 +173,7 @@ async def test_who_is_in_a_team_and_can_be_read_stays_logged_in(bad: str) -> Non
     bob = await team.join(await team.invite(Role.MEMBER, "web:owner"), "Bob", "attempt")
     records.records |= {
         f"person:{bob.person.id}": bad,
-        f"login:{login_id('lost')}": bad,
+        f"login:{digest_of('lost')}": bad,
         f"link:{hashlib.sha256(b'lost').hexdigest()}": bad,
         "link:other": bad,
     }
