@@ -29,7 +29,7 @@ from gateway.assembly.parts import open_archive, open_storage, own_folder
 from gateway.assembly.web_chat import barred_from, log_in_of, owner_asked
 from gateway.capabilities import FEATURES
 from gateway.clients.bus import PREFIX as BUS
-from gateway.clients.bus import ClientBus, ParticipantRegisters
+from gateway.clients.bus import ClientBus
 from gateway.clients.journals import ClientJournals, ClosedRooms
 from gateway.clients.requests import ClientAdmission
 from gateway.clients.tasks.service import TaskDoor, TaskService
@@ -89,8 +89,8 @@ def bus_of(foundation: GatewayFoundation, tasks: TaskGroup) -> ClientBus | None:
     )
     doors = [route for feature in FEATURES for route in feature.doors(ground, tasks)]
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
-    registers = ParticipantRegisters(nodes.living, fronts.living, catalog, list(own.participants.tokens))
-    return ClientBus(admission, feed, service, registers, clock, doors)
+    seats = list(own.participants.tokens)
+    return ClientBus(admission, feed, service, nodes.living, fronts.living, catalog, seats, clock, doors)
 
 
 def tapes_of(

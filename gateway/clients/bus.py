@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket
 
 from gateway.clients import requests
 from gateway.clients.events import EventRoutes, EventTriggers, Publishing, gone_data, wanted_by
-from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, WantedEvents
+from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, Reader
 from gateway.clients.requests import BusClient, ClientAdmission
 from gateway.clients.scopes import JOURNAL
 from gateway.clients.tasks.service import ClientTask, TaskService
@@ -123,13 +123,13 @@ class _Visit:
         types, after = data.get("types", [">"]), data.get("after")
         if not isinstance(types, list) or not types or not (after is None or isinstance(after, str)):
             raise HTTPException(422, "types is a list of patterns, and after a cursor.")
-        wanted = wanted_by(self._client, types, data.get("subject"))
+        reader = wanted_by(self._client, types, data.get("subject"))
         cursor = await self._route.feed.place(after)
         self._delivering.cancel()
         self._delivering = anyio.CancelScope()
         self._sent.clear()
         await self._tell("bus.subscribed", frame, {"cursor": cursor_text(cursor), "window": WINDOW})
-        tasks.start_soon(self._deliver, wanted, cursor, self._delivering, tasks)
+        tasks.start_soon(self._deliver, reader, cursor, self._delivering, tasks)
 
     def _acknowledge(self, cursor: object) -> None:
         """Acknowledge everything up to a cursor; one that is not known acknowledges nothing."""
@@ -141,8 +141,8 @@ class _Visit:
             pass
         self._room.set()
 
-    async def _deliver(self, wanted: WantedEvents, cursor: Cursor, scope: anyio.CancelScope, tasks: TaskGroup) -> None:
-        with scope, self._route.feed.reading(self._client, wanted, cursor) as subscription:
+    async def _deliver(self, reader: Reader, cursor: Cursor, scope: anyio.CancelScope, tasks: TaskGroup) -> None:
+        with scope, self._route.feed.reading(self._client, reader, cursor) as subscription:
             try:
                 self._ending = await self._send_events(subscription)
             except EventsGone:
@@ -259,7 +259,10 @@ class ClientBus(Struct, frozen=True):
     admission: requests.ClientAdmission
     feed: EventFeed
     tasks: TaskService
-    registers: ParticipantRegisters
+    living: Callable[[], Awaitable[LivingNodes]]
+    fronts: Callable[[], Awaitable[LivingNodes]]
+    catalog: SessionCatalog
+    participants: Sequence[str]
     clock: Clock
     doors: Sequence[BaseRoute] = ()
     """The routes of the standards by which clients order tasks as well, to be mounted beside the bus."""
@@ -274,7 +277,7 @@ class ClientBus(Struct, frozen=True):
         views = [
             events,
             _TaskRoutes(self.admission, self.tasks),
-            _AgentRoutes(self.admission, self.feed, self.registers),
+            _AgentRoutes(self.admission, self),
         ]
         routes = [
             *(route for view in views for route in view.routes()),
@@ -297,23 +300,15 @@ def _document(name: str) -> Callable[[Request], Awaitable[Response]]:
     return read
 
 
-class ParticipantRegisters(Struct, frozen=True):
-    living: Callable[[], Awaitable[LivingNodes]]
-    fronts: Callable[[], Awaitable[LivingNodes]]
-    catalog: SessionCatalog
-    participants: Sequence[str]
-
-
 class _AgentRoutes(ClientView, frozen=True):
-    feed: EventFeed
-    registers: ParticipantRegisters
+    bus: ClientBus
 
     @looks("/agents")
     async def at_work(self, request: Request, client: requests.BusClient) -> Response:
         """Nodes, fronts, tasks, participants and clients, for a client that may read of agents that begin."""
         if not client.scopes.may_read(AGENT_SPAWN):
             raise HTTPException(403, f"{client.name} has no scope to read {AGENT_SPAWN}.")
-        living, fronts = await self.registers.living(), await self.registers.fronts()
+        living, fronts = await self.bus.living(), await self.bus.fronts()
         tasks, next_ = await self._tasks(client, request)
         return requests.answer(
             {
@@ -321,9 +316,10 @@ class _AgentRoutes(ClientView, frozen=True):
                 "fronts": _alive(fronts),
                 "tasks": [_task(known) for known in tasks],
                 "next": next_ or None,
-                "participants": [{"name": name} for name in self.registers.participants],
+                "participants": [{"name": name} for name in self.bus.participants],
                 "clients": [
-                    {"name": each.name, "connections_here": self.feed.readers(each)} for each in self.admission.clients
+                    {"name": each.name, "connections_here": self.bus.feed.readers(each)}
+                    for each in self.admission.clients
                 ],
             }
         )
@@ -338,7 +334,7 @@ class _AgentRoutes(ClientView, frozen=True):
 
         after, limit = request.query_params.get("after", ""), requests.whole(request, "limit", 500, _MOST, least=1)
         try:
-            return await among_sessions(self.registers.catalog, after, limit, seen, _LOOKED_AT)
+            return await among_sessions(self.bus.catalog, after, limit, seen, _LOOKED_AT)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 

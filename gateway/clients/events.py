@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients import requests
-from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, WantedEvents
+from gateway.clients.feed import READ_AT_ONCE, EventFeed, FeedSubscription, Reader
 from gateway.clients.tasks.service import TaskOrdering
 from gateway.clients.views import ClientView, acts, looks
 from runtime.core.clock import Clock
@@ -83,7 +83,7 @@ class EventRoutes(ClientView, frozen=True):
     @looks("/events")
     async def get(self, request: Request, client: requests.BusClient) -> Response:
         """The events after a cursor, waited for if there are none; or a stream of them."""
-        wanted = wanted_by(client, request.query_params.getlist("type") or [">"], request.query_params.get("subject"))
+        reader = wanted_by(client, request.query_params.getlist("type") or [">"], request.query_params.get("subject"))
         streams = _STREAM in request.headers.get("accept", "")
         after = request.headers.get("last-event-id") if streams else None
         cursor = await self.feed.place(after or request.query_params.get("after"))
@@ -93,11 +93,11 @@ class EventRoutes(ClientView, frozen=True):
             except EventsGone:
                 return await self.gone()
             return StreamingResponse(
-                self._stream(client, wanted, cursor), media_type=_STREAM, headers=requests.STREAM_HEADERS
+                self._stream(client, reader, cursor), media_type=_STREAM, headers=requests.STREAM_HEADERS
             )
         limit = requests.whole(request, "limit", READ_AT_ONCE, _MAX_READ, least=1)
         wait_s = requests.number(request, "wait_s", 0.0, requests.MAX_WAIT_S)
-        with self.feed.reading(client, wanted, cursor) as subscription:
+        with self.feed.reading(client, reader, cursor) as subscription:
             try:
                 events = await subscription.next(wait_s=wait_s, at_most=limit)
             except EventsGone:
@@ -114,8 +114,8 @@ class EventRoutes(ClientView, frozen=True):
         """410, with the place from which events are still there."""
         return requests.answer(gone_data(await self.feed.log.oldest()), 410)
 
-    async def _stream(self, client: requests.BusClient, wanted: WantedEvents, cursor: Cursor) -> AsyncIterator[str]:
-        with self.feed.reading(client, wanted, cursor) as subscription:
+    async def _stream(self, client: requests.BusClient, reader: Reader, cursor: Cursor) -> AsyncIterator[str]:
+        with self.feed.reading(client, reader, cursor) as subscription:
             yield f"id: {cursor_text(cursor)}\n\n"  # who is cut off before the first event knows where to go on
             while True:
                 try:
@@ -137,9 +137,9 @@ async def _portion(subscription: FeedSubscription) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def wanted_by(client: requests.BusClient, types: Sequence[Any], subject: Any) -> WantedEvents:
-    """What a client asks for. Raises HTTPException: 422 for what is no pattern, 403 for a client that may read
-    nothing."""
+def wanted_by(client: requests.BusClient, types: Sequence[Any], subject: Any) -> Reader:
+    """A client as a reader of what it asks for. Raises HTTPException: 422 for what is no pattern, 403 for a client that
+    may read nothing."""
     if not all(isinstance(pattern, str) and is_pattern(pattern) for pattern in types):
         raise HTTPException(
             422, 'A type is words with dots between them, "*" for any word, ">" at the end for the rest.'
@@ -148,7 +148,7 @@ def wanted_by(client: requests.BusClient, types: Sequence[Any], subject: Any) ->
         raise HTTPException(422, "A subject is a text.")
     if not client.scopes.events_read:
         raise HTTPException(403, f"{client.name} has no scope to read events.")
-    return WantedEvents(tuple(types), subject)
+    return Reader(client.scopes.events_read, tuple(types), subject)
 
 
 def gone_data(oldest: Cursor) -> dict[str, str]:

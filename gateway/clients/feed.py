@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, convert
 from starlette.exceptions import HTTPException
 
 from adapters.records import Records, what_can_be_read
@@ -51,11 +51,18 @@ _SHORTEST_S = 0.5
 _LAST_WRITE_S = 2.0
 
 
-class WantedEvents(Struct, frozen=True):
-    """A client's selection: events of types that fit one of the patterns, of one subject if it names one."""
+class Reader(Struct, frozen=True):
+    """A reading client: patterns of the types that it may read and of those that it asks for, and the subject, None for
+    any."""
 
-    types: tuple[str, ...] = (">",)
-    subject: str | None = None
+    may: tuple[str, ...]
+    types: tuple[str, ...]
+    subject: str | None
+
+    def sees(self, event: CloudEvent) -> bool:
+        if self.subject is not None and event.subject != self.subject:
+            return False
+        return all(any(matches(one, event.type) for one in patterns) for patterns in (self.may, self.types))
 
 
 @dataclass(eq=False, slots=True)
@@ -64,14 +71,10 @@ class FeedSubscription:
     behind that already."""
 
     client: BusClient
-    wanted: WantedEvents
+    reader: Reader
     cursor: Cursor
     more: bool = field(default=False, init=False)
     _feed: EventFeed = field(repr=False)
-
-    @property
-    def reader(self) -> Reader:
-        return Reader(self.client.scopes.events_read, self.wanted.types, self.wanted.subject)
 
     async def shown(self, event: CloudEvent) -> dict[str, Any]:
         """An event as this client may have it: with its words, or without. Raises StorageUnavailable."""
@@ -152,8 +155,8 @@ class EventFeed:
             raise HTTPException(422, f"after: {error}.") from error
 
     @contextmanager
-    def reading(self, client: BusClient, wanted: WantedEvents, cursor: Cursor) -> Iterator[FeedSubscription]:
-        subscription = FeedSubscription(client, wanted, cursor, self)
+    def reading(self, client: BusClient, reader: Reader, cursor: Cursor) -> Iterator[FeedSubscription]:
+        subscription = FeedSubscription(client, reader, cursor, self)
         self._subscriptions.add(subscription)
         self._readers.changed()
         try:
@@ -176,19 +179,6 @@ class EventFeed:
 def _place(logged: LoggedEvent) -> tuple[int, int]:
     first, _, second = logged.entry_id.partition("-")
     return int(first), int(second)
-
-
-class Reader(Struct, frozen=True):
-    """A reading client: the types that it may read, the types it asks for, and the subject."""
-
-    may: tuple[str, ...]
-    types: tuple[str, ...]
-    subject: str | None
-
-    def sees(self, event: CloudEvent) -> bool:
-        if self.subject is not None and event.subject != self.subject:
-            return False
-        return all(any(matches(one, event.type) for one in patterns) for patterns in (self.may, self.types))
 
 
 def receivers(readers: Iterable[Reader], events: Sequence[CloudEvent]) -> int:
@@ -261,6 +251,4 @@ class ClientReaders:
 def _read(text: str) -> tuple[float, Sequence[Reader]]:
     """Until when a process's readers are there, and they."""
     written = json.loads(text)
-    return float(written["until"]), [
-        Reader(tuple(one["may"]), tuple(one["types"]), one["subject"]) for one in written["readers"]
-    ]
+    return float(written["until"]), convert(written["readers"], list[Reader])

@@ -26,7 +26,7 @@ from gateway.assembly.doors import bus_views
 from gateway.clients import bus as bus_module
 from gateway.clients import bus as bus_socket
 from gateway.clients import feed as feed_module
-from gateway.clients.bus import PREFIX, ClientBus, ParticipantRegisters
+from gateway.clients.bus import PREFIX, ClientBus
 from gateway.clients.feed import ClientReaders, EventFeed, Reader
 from gateway.clients.journals import ClosedRooms
 from gateway.clients.requests import ClientAdmission
@@ -144,12 +144,10 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
             admission,
             feed,
             TaskService(feed, TaskDoor(programs, sessions, inbox, clock, LIMITS)),
-            ParticipantRegisters(
-                RedisNodeStore(connection).living,
-                RedisNodeStore(connection, fronts=True).living,
-                catalog,
-                ["scout"],
-            ),
+            RedisNodeStore(connection).living,
+            RedisNodeStore(connection, fronts=True).living,
+            catalog,
+            ["scout"],
             clock,
             views=bus_views(console_ground(connection), admission),
         )

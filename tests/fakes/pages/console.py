@@ -19,7 +19,7 @@ from gateway.assembly.foundation import GatewayFoundation, with_shared_views
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import feed_in
 from gateway.clients.bus import PREFIX as BUS
-from gateway.clients.bus import ClientBus, ParticipantRegisters
+from gateway.clients.bus import ClientBus
 from gateway.clients.journals import TAPES, ClientJournals
 from gateway.clients.requests import ClientAdmission
 from gateway.clients.scopes import scopes_from
@@ -133,7 +133,7 @@ async def console(
             admission,
             feed,
             TaskService(feed, TaskDoor(ground.programs, sessions, inbox, clock, TaskLimits())),
-            ParticipantRegisters(nodes.living, fronts.living, catalog, []),
+            *(nodes.living, fronts.living, catalog, []),
             clock,
             views=bus_views(ground, admission),
         )
