@@ -84,22 +84,15 @@ class NotSaved(Exception):
     """No talk could be made; the text says why."""
 
 
-class _SavedTalk(Struct, frozen=True):
-    """The files of a talk by their names beside the program: the talk, the recorded answers of the model where there
-    are any, and the files that people sent."""
-
-    texts: Mapping[str, str]
-    files: Mapping[str, bytes]
-
-
 class TalkMaker(Struct, frozen=True):
     """Makes one talk at a time. `export` gives the lines of a session's file."""
 
     export: Callable[[SessionId], AsyncIterator[str]]
     _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
 
-    async def make(self, session: SessionId, program: Path) -> _SavedTalk:
-        """The talk of a session with a program. Raises NotSaved."""
+    async def make(self, session: SessionId, program: Path) -> list[dict[str, str | None]]:
+        """The files of a session's talk with a program, by their names beside it: the talk, the recorded answers of the
+        model where there are any, and the files that people sent. Raises NotSaved."""
         async with self._one_at_a_time:
             with TemporaryDirectory(prefix="parley-talk-") as folder:
                 try:
@@ -108,7 +101,7 @@ class TalkMaker(Struct, frozen=True):
                 except TimeoutError as error:
                     raise NotSaved(f"The conversation could not be held again in {_WITHIN_S:g} seconds.") from error
 
-    async def _made(self, session: SessionId, program: Path, folder: Path) -> _SavedTalk:
+    async def _made(self, session: SessionId, program: Path, folder: Path) -> list[dict[str, str | None]]:
         exported, talks = folder / "session.jsonl", folder / f"{program.stem}{_TALKS}"
         async with await anyio.open_file(exported, "w", encoding="utf-8") as file:
             async for line in self.export(session):
@@ -123,12 +116,18 @@ class TalkMaker(Struct, frozen=True):
         if done.returncode:
             raise NotSaved(_why(done.stdout.decode(errors="replace")))
         text = await anyio.Path(talks).read_text(encoding="utf-8")
-        texts = {talks.name: _PROGRAM.sub(f"program: {program.name}", text, count=1)}
+        files = [_file(talks.name, text=_PROGRAM.sub(f"program: {program.name}", text, count=1))]
         answers = anyio.Path(talks.with_name(f"{program.stem}{_ANSWERS}"))
         if await answers.exists():
-            texts[answers.name] = await answers.read_text(encoding="utf-8")
-        sent = sorted([one async for one in anyio.Path(folder).glob("*/*")])
-        return _SavedTalk(texts, {f"{one.parent.name}/{one.name}": await one.read_bytes() for one in sent})
+            files.append(_file(answers.name, text=await answers.read_text(encoding="utf-8")))
+        for sent in sorted([one async for one in anyio.Path(folder).glob("*/*")]):
+            coded = b64encode(await sent.read_bytes()).decode()
+            files.append(_file(f"{sent.parent.name}/{sent.name}", base64=coded))
+        return files
+
+
+def _file(name: str, text: str | None = None, base64: str | None = None) -> dict[str, str | None]:
+    return {"name": name, "text": text, "base64": base64}
 
 
 def _why(output: str) -> str:
@@ -239,12 +238,9 @@ class SessionRoutes(GatewayView, frozen=True):
             if intended is not None and not is_tool(program, intended.name):
                 raise HTTPException(409, f"It used {intended.name}, which a test of it would use again.")
         try:
-            talk = await self.maker.make(session, Path(program.agents[0].span.file))
+            return answer({"files": await self.maker.make(session, Path(program.agents[0].span.file))})
         except NotSaved as error:
             raise HTTPException(409, str(error)) from error
-        texts = [{"name": name, "text": text, "base64": None} for name, text in talk.texts.items()]
-        sent = [{"name": name, "text": None, "base64": b64encode(data).decode()} for name, data in talk.files.items()]
-        return answer({"files": [*texts, *sent]})
 
     async def _known(self, request: Request) -> KnownSession:
         known = await self.catalog.find(_session_in(request))

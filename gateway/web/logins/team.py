@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from msgspec import Struct, field
@@ -59,7 +59,6 @@ class _TeamInvitation(Struct, frozen=True):
     """A link that waits to be followed. `person` is the one whose further device it lets in, None for somebody new."""
 
     role: Role
-    ends_at: datetime
     invited_by: str
     person: WebVisitor | None = None
 
@@ -101,7 +100,7 @@ class LoginTeam(Struct, frozen=True):
         link = await self._open_link(secret)
         whose = None if "person" not in link else await self._known(link["person"])
         role = role_named(link.get("role", "")) or Role.GUEST
-        return _TeamInvitation(role, aware(link["ends_at"]), link["by"], whose)
+        return _TeamInvitation(role, link["by"], whose)
 
     async def join(self, secret: str, name: str, attempt: str) -> _LoggedIn:
         """Follow a link under a name, or, where it is for a further device, as the person whose it is.
