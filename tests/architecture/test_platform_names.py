@@ -23,7 +23,7 @@ AT_HOME = {
     "gateway/settings/sources.py": "knows the tables whose values are files with secrets",
     "gateway/cli/commands.py": "knows the earlier names of the platforms' own commands",
     "gateway/cli/setup.py": "puts the platforms' own commands on the command line",
-    "gateway/dev/folder.py": "writes a place for every secret",
+    "gateway/dev/new/env.example": "has a place for every secret",
 }
 IN_WORDS = {
     "adapters/adapter.py": "an example of an id",
